@@ -1,6 +1,9 @@
 """Progress of long work: the type of everything that reports it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 # ``report(stage, done, total)``: ``done`` of ``total`` units of this stage; None: not known.
 Reporter = Callable[[str, int, int | None], None]
@@ -8,3 +11,11 @@ Reporter = Callable[[str, int, int | None], None]
 
 def silent(stage: str, done: int, total: int | None) -> None:
     """Report nothing."""
+
+
+def counted(stage: str, items: Collection[T], report: Reporter) -> Iterator[T]:
+    """Yield each item; report the number that is done before it, and at the end."""
+    for done, item in enumerate(items):
+        report(stage, done, len(items))
+        yield item
+    report(stage, len(items), len(items))

@@ -1,7 +1,5 @@
 """Statistics of a text or of both sides of a bitext: counting from files, table and record."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack

@@ -51,13 +51,9 @@ RATIOS = ("sentences", "tokens", "types", "mean_tokens", "mean_characters")
 class TextStatistics:
     """Statistics of a whole text; the module docstring defines them.
 
-    sentences, tokens, types: counts; types are distinct tokens
-    mean_tokens, mean_characters: length of a sentence without white space at its ends
-    idf, entropy, trigram_entropy, repetition, trigram_repetition: over all tokens and trigrams
-    counted: share of rare trigrams that were counted; 1 where the trigram entropy is exact, less
-        where it is an estimate
-
-    A statistic without data is None: the repetition in a text without long tokens, for example.
+    types: distinct tokens. mean_tokens, mean_characters: length of a stripped sentence. counted:
+    share of rare trigrams that were counted; 1 where the trigram entropy is exact. None without
+    data: the repetition in a text without long tokens, for example.
     """
 
     sentences: int
@@ -96,11 +92,9 @@ class TextStatistics:
 class TextCounter:
     """Counts of a text, or of one side of a bitext, that is read block by block.
 
-    keep: also keep 4 bytes a token and 16 a sentence for the statistics of each sentence; beyond
-        64 MB they go to a temporary file
-
-    Otherwise memory grows with the distinct tokens alone. Leaving the context manager removes the
-    temporary file.
+    Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 16 a sentence for the
+    statistics of each sentence; beyond 64 MB in a temporary file, which lives as long as the
+    context manager.
     """
 
     def __init__(self, keep: bool = False) -> None:

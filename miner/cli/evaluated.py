@@ -84,7 +84,7 @@ def report(
     """
     import miner
     from miner.evaluation import suite, summary
-    from miner.evaluation.bootstrap import RESAMPLES
+    from miner.evaluation.results import RESAMPLES
 
     for one, results in zip(models, found, strict=True):
         texts = [summary.summary_text(results)] if several else map(summary.task_text, results)

@@ -146,7 +146,7 @@ def generate(
 
     from miner.device import resolve_device
     from miner.encoder.open_encoder import open_encoder
-    from miner.filters.perplexity import spread
+    from miner.filters.given import spread
     from miner.papers import build as work
     from miner.papers.generator import Generator, Rewriter
     from miner.papers.rerank import means, rank, ranked_lines

@@ -1,7 +1,5 @@
 """Members of a downloaded archive, read one after the other, or unpacked safely."""
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import gzip

@@ -4,8 +4,6 @@ A size or checksum stands here only where a source states it; None is unknown. T
 records of TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -58,7 +56,7 @@ class Dataset:
         return [file for files in self.parts.values() for file in files]
 
 
-# Known sizes in bytes and SHA-256, of files of BUCC by pair and split, and of News Commentary.
+# Known sizes in bytes and SHA-256: files of BUCC by pair and split, of News Commentary by name.
 _KNOWN_TEXT = """
 de-en.sample-gold 2529652 8e16ba8b02ef8d648b06adfbd6dfb188f43524e18f97b2b12a14a086caac62f3
 de-en.training-gold 28189548 766e0fdebbd1438fb87c21254828eb13c8b997d8fbab002103dd060dcac50c5c
@@ -73,6 +71,9 @@ de-en 39390551 8aaa98a77d38bd39dcbdbcb775f3b6c633700e4c10fd915cf3dc6b9bfd0f2dca
 en-kk 1269004 bc0fdd1dd040c53409ace60c019a8a58450a36f128bc1e4263fcb5d4fc1bf0cb
 en-ru 41411245 09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c
 en-zh 36696769 fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b
+sick 217584 da272af924399fc2de4889ed55383e38822c10d16c4a949a89d597d09a0b7912
+msrpc.train 1047044 60a9b09084528f0673eedee2b69cb941920f0b8cd0eeccefc464a98768457f89
+msrpc.test 441275 a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784
 """
 KNOWN = {
     name: (int(size), sha256)
@@ -107,10 +108,16 @@ STS_TRACKS = (
     "track5.en-en",
     "track6.tr-en",
 )
+SENTEVAL = "https://dl.fbaipublicfiles.com/senteval/senteval_data"
 STS_WIKI = "http://ixa2.si.ehu.eus/stswiki"
 EUROPARL_V10 = ("cs", "de", "fi", "fr", "lt", "pl")
 EUROPARL_V7 = ("bg", "da", "el", "es", "et", "hu", "it", "lv", "nl", "pt", "ro", "sk", "sl", "sv")
 NEWS_BEFORE_ENGLISH, NEWS_AFTER_ENGLISH = ("ar", "cs", "de"), ("es", "fr", "kk", "ru", "zh")
+
+
+def _whole(*files: File | str) -> dict[str, tuple[File, ...]]:
+    """Return the parts of a set that is not split by language; a text is a file's address."""
+    return {ALL: tuple(File(file) if isinstance(file, str) else file for file in files)}
 
 
 def _bucc(pair: str) -> tuple[File, ...]:
@@ -162,7 +169,7 @@ def _sts(year: int) -> Dataset:
         content=f"similarity, {len(STS_NAMES[year])} English sets",
         home=f"{STS_WIKI}/index.php/Main_Page",
         licence="unknown",
-        parts={ALL: (File(f"{STS_WIKI}/images/{STS_FOLDERS[year]}/STS{year}-en-test.zip"),)},
+        parts=_whole(f"{STS_WIKI}/images/{STS_FOLDERS[year]}/STS{year}-en-test.zip"),
         note="pairs without a gold score are left out" if year > 2014 else "",
     )
 
@@ -172,42 +179,45 @@ def _senteval() -> tuple[Dataset, ...]:
     sentiment = "https://raw.githubusercontent.com"
     binary = f"{sentiment}/PrincetonML/SIF/master/data/sentiment-"
     fine = f"{sentiment}/AcademiaSinicaNLPLab/sentiment_dataset/master/data/stsa.fine."
-    split = ("train", "dev", "test")
     questions = "http://cogcomp.cs.illinois.edu/Data/QA/QC"
     sick = "http://alt.qcri.org/semeval2014/task1/data/uploads"
-    small = "https://dl.fbaipublicfiles.com/senteval/senteval_data/datasmall_NB_ACL12.zip"
-    content = {
-        "senteval-small": ("classification: MR, CR, SUBJ, MPQA", (File(small),)),
-        "sst": (
-            "classification: Stanford Sentiment Treebank, 2 and 5 labels",
-            tuple(
-                File(f"{where}{part}", saved_as=f"sst.{labels}.{part}")
-                for labels, where in ((2, binary), (5, fine))
-                for part in split
-            ),
-        ),
-        "trec": (
-            "classification: kinds of questions",
-            tuple(File(f"{questions}/{name}.label") for name in ("train_5500", "TREC_10")),
-        ),
-        "sick-e": (
-            "entailment and relatedness, English captions, SemEval 2014 split",
-            tuple(
-                File(f"{sick}/{name}.zip")
-                for name in ("sick_train", "sick_trial", "sick_test_annotated")
-            ),
-        ),
-    }
+    treebank = [
+        File(f"{where}{part}", saved_as=f"sst.{labels}.{part}")
+        for labels, where in ((2, binary), (5, fine))
+        for part in ("train", "dev", "test")
+    ]
+    sick_parts = ("sick_train", "sick_trial", "sick_test_annotated")
     return tuple(
         Dataset(
             name=name,
-            content=text,
+            content=content,
             home="https://github.com/facebookresearch/SentEval",
             licence="unknown",
-            parts={ALL: files},
+            parts=parts,
             note="for 'miner evaluate senteval'",
         )
-        for name, (text, files) in content.items()
+        for name, content, parts in (
+            (
+                "senteval-small",
+                "classification: MR, CR, SUBJ, MPQA",
+                _whole(f"{SENTEVAL}/datasmall_NB_ACL12.zip"),
+            ),
+            (
+                "sst",
+                "classification: Stanford Sentiment Treebank, 2 and 5 labels",
+                _whole(*treebank),
+            ),
+            (
+                "trec",
+                "classification: kinds of questions",
+                _whole(f"{questions}/train_5500.label", f"{questions}/TREC_10.label"),
+            ),
+            (
+                "sick-e",
+                "entailment and relatedness, English captions, SemEval 2014 split",
+                _whole(*(f"{sick}/{name}.zip" for name in sick_parts)),
+            ),
+        )
     )
 
 
@@ -234,12 +244,10 @@ _EVERY = (
         content="similarity, 7 tracks, ar en es tr",
         home="https://alt.qcri.org/semeval2017/task1/",
         licence="unknown",
-        parts={
-            ALL: tuple(
-                File(f"http://alt.qcri.org/semeval2017/task1/data/uploads/{name}.zip")
-                for name in ("sts2017.eval.v1.1", "sts2017.gs")
-            )
-        },
+        parts=_whole(
+            "http://alt.qcri.org/semeval2017/task1/data/uploads/sts2017.eval.v1.1.zip",
+            "http://alt.qcri.org/semeval2017/task1/data/uploads/sts2017.gs.zip",
+        ),
         note="this host is not always there",
     ),
     Dataset(
@@ -247,7 +255,7 @@ _EVERY = (
         content="similarity, STS Benchmark, English",
         home=f"{STS_WIKI}/index.php/STSbenchmark",
         licence="by source text; in the archive",
-        parts={ALL: (File(f"{STS_WIKI}/images/4/48/Stsbenchmark.tar.gz"),)},
+        parts=_whole(f"{STS_WIKI}/images/4/48/Stsbenchmark.tar.gz"),
         note="made of pairs of STS 2012-2017, all of track 5 among them",
     ),
     Dataset(
@@ -255,35 +263,19 @@ _EVERY = (
         content="relatedness, English captions",
         home="https://zenodo.org/record/2787612",
         licence="CC BY-NC-SA 3.0",
-        parts={
-            ALL: (
-                File(
-                    "https://zenodo.org/record/2787612/files/SICK.zip",
-                    217_584,
-                    "da272af924399fc2de4889ed55383e38822c10d16c4a949a89d597d09a0b7912",
-                ),
-            )
-        },
+        parts=_whole(
+            File("https://zenodo.org/record/2787612/files/SICK.zip", *KNOWN["sick"]),
+        ),
     ),
     Dataset(
         name="msrpc",
         content="paraphrase or not, English news",
         home="https://www.microsoft.com/en-us/download/details.aspx?id=52398",
         licence="MSR-SSLA (Microsoft)",
-        parts={
-            ALL: (
-                File(
-                    "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_train.txt",
-                    1_047_044,
-                    "60a9b09084528f0673eedee2b69cb941920f0b8cd0eeccefc464a98768457f89",
-                ),
-                File(
-                    "https://dl.fbaipublicfiles.com/senteval/senteval_data/msr_paraphrase_test.txt",
-                    441_275,
-                    "a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784",
-                ),
-            )
-        },
+        parts=_whole(
+            File(f"{SENTEVAL}/msr_paraphrase_train.txt", *KNOWN["msrpc.train"]),
+            File(f"{SENTEVAL}/msr_paraphrase_test.txt", *KNOWN["msrpc.test"]),
+        ),
         note="Microsoft gives an installer for Windows only; these are SentEval's copies",
     ),
     Dataset(
@@ -291,14 +283,9 @@ _EVERY = (
         content="paraphrase or not, and similarity, tweets",
         home="https://github.com/cocoxu/SemEval-PIT2015",
         licence="unknown",
-        parts={
-            ALL: (
-                File(
-                    "https://github.com/cocoxu/SemEval-PIT2015/raw/master/data/"
-                    "SemEval-PIT2015-github.zip"
-                ),
-            )
-        },
+        parts=_whole(
+            "https://github.com/cocoxu/SemEval-PIT2015/raw/master/data/SemEval-PIT2015-github.zip"
+        ),
         note="this address was not seen; its page says where the archive is",
     ),
     *_senteval(),

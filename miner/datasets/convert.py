@@ -1,32 +1,124 @@
 """Conversion of downloaded sets into the layout that is evaluated: one record a line, in TSV.
 
-There is one module of converters for each family of sets. Nothing is quoted in these sources,
-whatever their suffix. Rows that a set's own protocol leaves out, for example pairs without a gold
-score, are left out and counted.
+Here are the converters of aligned text and of SentEval; those of labelled pairs are in
+:mod:`miner.datasets.convert_labelled`. Nothing is quoted in these sources, whatever their suffix.
+Rows that a set's own protocol leaves out, for example pairs without a gold score, are left out and
+counted.
 """
 
-from __future__ import annotations
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path, PurePosixPath
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-
-from miner.datasets import (
-    convert_bitext,
-    convert_mining,
-    convert_paraphrases,
-    convert_senteval,
-    convert_similarity,
+from miner.datasets import convert_labelled
+from miner.datasets.archive import TAR
+from miner.datasets.converted_files import (
+    Convert,
+    Converted,
+    PartWriter,
+    both_sides,
+    first_member,
+    line_pairs,
+    wanted_members,
 )
-from miner.datasets.converted_files import Convert, Converted, PartWriter
+from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.output import all_or_none
 
+# Folder in SentEval of each file of the archive of small sets (Wang and Manning 2012).
+SMALL = {
+    "rt-polarity.pos": "MR",
+    "rt-polarity.neg": "MR",
+    "custrev.pos": "CR",
+    "custrev.neg": "CR",
+    "subj.subjective": "SUBJ",
+    "subj.objective": "SUBJ",
+    "mpqa.pos": "MPQA",
+    "mpqa.neg": "MPQA",
+}
+# Places of the downloads of SentEval's sets (Conneau and Kiela 2018).
+SENTEVAL = {
+    "sst": [
+        f"SST/{kind}/sentiment-{part}"
+        for kind in ("binary", "fine")
+        for part in ("train", "dev", "test")
+    ],
+    "trec": ["TREC/train_5500.label", "TREC/TREC_10.label"],
+    "sick-e": [f"SICK/SICK_{part}.txt" for part in ("train", "trial", "test_annotated")],
+}
+
+
+def _bucc(writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
+    """Copy ``id⇥sentence`` and gold ``source id⇥target id`` files unchanged."""
+    for path, split in zip(files, ("sample", "training", "test"), strict=True):
+        # No gold of test is known to be published; it is copied if it ever is.
+        ends = (*pair.split("-"), "gold")
+        needed = {f"{pair}.{split}.{end}" for end in ends if (split, end) != ("test", "gold")}
+        names = rf"({pair}\.{split}\.(?:{'|'.join(ends)}))"
+        for name, where, file in wanted_members(path, names, needed):
+            writer.copy(f"bucc2018/{pair}/{name}", _lines_with_tabs(where, file))
+
+
+def _lines_with_tabs(where: str, file: Iterable[bytes]) -> Iterator[bytes]:
+    for number, line in enumerate(file, 1):
+        if b"\t" not in line and line.strip():
+            raise CorpusError(f"{where}, line {number}: no tab; it is not BUCC's format")
+        yield line if line.endswith(b"\n") else line + b"\n"
+
+
+def _tatoeba(writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
+    with ExitStack() as stack:
+        sides = [first_member(stack, [path]) for path in files]
+        rows = line_pairs(f"{files[0]} and {files[1].name}", *sides)
+        writer.rows(f"tatoeba/{pair}.tsv", map(both_sides, rows))
+
+
+def _bitext(name: str, writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
+    """Read a tar of two aligned files, or a table whose file name tells the order of columns."""
+    (path,) = files
+    foreign, english = pair.split("-")
+    pairs: Iterator[Sequence[str]]
+    with ExitStack() as stack:
+        if path.name.endswith(TAR):
+            ends = [f".{pair}.{code}" for code in (foreign, english)]
+            sides = [
+                first_member(stack, files, ".*" + re.escape(end), f"a file that ends in {end}")
+                for end in ends
+            ]
+            pairs = line_pairs(str(path), *sides)
+        else:
+            table = (text.split("\t") for text in first_member(stack, files))
+            pairs = ((cells + [""])[:2] for cells in table)  # further columns name the source
+            if f".{english}-{foreign}." in path.name:
+                pairs = (pair[::-1] for pair in pairs)
+        writer.rows(f"train/{pair}/{name}.tsv.gz", map(both_sides, pairs))
+
+
+def _small(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
+    names = f"({'|'.join(map(re.escape, SMALL))})"
+    for name, _, lines in wanted_members(files[0], names, set(SMALL)):
+        place = f"senteval/{SMALL[name]}/{name}"
+        if place not in writer.done.written:
+            writer.copy(place, lines)
+
+
+def _senteval(places: Sequence[str], writer: PartWriter, part: str, files: Sequence[Path]) -> None:
+    """Copy each download, or the only wanted member of its archive, to its place."""
+    for path, place in zip(files, places, strict=True):
+        name = PurePosixPath(place).name if path.suffix == ".zip" else path.name
+        for _, _, lines in wanted_members(path, f"({re.escape(name)})", {name}):
+            writer.copy(f"senteval/{place}", lines)
+
+
 CONVERTERS: Mapping[str, Convert] = {
-    **convert_mining.CONVERTERS,
-    **convert_similarity.CONVERTERS,
-    **convert_paraphrases.CONVERTERS,
-    **convert_senteval.CONVERTERS,
-    **convert_bitext.CONVERTERS,
+    "bucc2018": _bucc,
+    "tatoeba": _tatoeba,
+    **convert_labelled.CONVERTERS,
+    "senteval-small": _small,
+    **{name: partial(_senteval, places) for name, places in SENTEVAL.items()},
+    **{name: partial(_bitext, name) for name in ("europarl", "news-commentary")},
 }
 
 

@@ -1,21 +1,22 @@
-"""Output files of the converters, written together or not at all; checks they share."""
+"""Files of the converters: wanted members of archives, and outputs written all or none."""
 
-from __future__ import annotations
-
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
+from miner.datasets.archive import lines, members
 from miner.errors import CorpusError, resource_error
 from miner.progress import Reporter
 from miner.text.output import Waiting, one_line, open_output
 
 Row = tuple[str, ...]
 
-NO_GOLD, EMPTY_SIDE = "without a gold score", "with an empty side"
+EMPTY_SIDE = "with an empty side"
 BATCH = 8192  # lines written at once
 
 
@@ -37,10 +38,6 @@ class PartWriter:
         self.into, self.waiting, self.report = into, waiting, report
         self.done = Converted()
 
-    def copy(self, path: str, lines: Iterable[bytes]) -> None:
-        """Write lines unchanged."""
-        self._write(path, lines)
-
     def rows(self, path: str, rows: Iterable[Row | str]) -> None:
         """Write rows as TSV; tabs and line ends inside cells become spaces.
 
@@ -55,11 +52,12 @@ class PartWriter:
                 else:
                     yield ("\t".join(map(one_line, row)) + "\n").encode()
 
-        self._write(path, kept())
+        self.copy(path, kept())
         if left_out:
             self.done.left_out[path] = dict(left_out)
 
-    def _write(self, path: str, encoded: Iterable[bytes]) -> None:
+    def copy(self, path: str, encoded: Iterable[bytes]) -> None:
+        """Write lines unchanged."""
         final = self.into / path
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
@@ -118,10 +116,37 @@ def table_rows(where: str, texts: Iterable[str], columns: int) -> Iterator[tuple
         yield number, cells
 
 
-def require_members(path: Path, wanted: set[str], found: set[str]) -> None:
-    """Raise CorpusError where an archive lacks some of the wanted members."""
-    if missing := sorted(wanted - found):
+def wanted_members(
+    path: Path, names: str, needed: Set[str] = frozenset()
+) -> Iterator[tuple[str, str, Iterable[bytes]]]:
+    """Yield the members of an archive whose name, without folders, matches ``names``.
+
+    Each is the first group of the match, its place for errors, and its lines. Raises CorpusError
+    at the end where a group of ``needed`` was not there.
+    """
+    found = set()
+    with members(path) as entries:
+        for name, file in entries:
+            if match := re.fullmatch(names, PurePosixPath(name).name):
+                found.add(match[1])
+                yield match[1], f"{path}, {name}", file
+    if missing := sorted(needed - found):
         raise missing_members(path, missing)
+
+
+def first_member(
+    stack: ExitStack, files: Sequence[Path], names: str = ".*", what: str = ""
+) -> Iterator[str]:
+    """Return the decoded lines of the first member whose name, without folders, matches ``names``.
+
+    They can be read as long as ``stack`` is open, beside other members: each call has a reader of
+    its own. Raises CorpusError, which says ``what`` is missing.
+    """
+    for path in files:
+        for member, file in stack.enter_context(members(path)):
+            if re.fullmatch(names, PurePosixPath(member).name):
+                return lines(file)
+    raise missing_members(files[0], [what])
 
 
 def missing_members(path: Path, missing: Sequence[str]) -> CorpusError:

@@ -6,8 +6,6 @@ same file (RFC 9110, sections 8.8 and 14). The library pooch does not replace th
 neither resumes a download nor checks the free disk space, and takes an error page for the file.
 """
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """Model archives: download, check and unpack the model directory of a release."""
 
-from __future__ import annotations
-
 import hashlib
 import urllib.parse
 

@@ -1,7 +1,5 @@
 """Parts of data sets: choose, download, convert, and record them in SOURCES.json."""
 
-from __future__ import annotations
-
 import json
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence

@@ -8,22 +8,21 @@ the probability of the verifier, which sees the pair alone.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 import numpy as np
 
 from miner.errors import ArtifactError, CorpusError
-from miner.evaluation.bootstrap import resample
 from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
+from miner.evaluation.labelled_text import tab_rows
 from miner.evaluation.metrics import Statistic, ratio, value_of
-from miner.evaluation.results import Metric, TaskResult
+from miner.evaluation.results import Metric, TaskResult, resample
 from miner.progress import Reporter, silent
 from miner.scoring.languages import identify
 from miner.scoring.logistic import sigmoid
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.verifier import Verifier
-from miner.text.corpus import Reader
 from miner.text.corruptions import KINDS, Material, corrupt, seeded
 from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
@@ -62,8 +61,7 @@ def make_cases(
 ) -> list[Case]:
     """Make up to ``count`` cases of each kind from translations into English, ordered by kind.
 
-    Which pairs and faults are chosen depends on the text alone, not on its order. The cases do not
-    change with a larger ``count``, but for further ones.
+    They depend on the text, not on its order; a larger ``count`` only adds cases.
     """
     pairs = dict.fromkeys(zip(source, target, strict=True))
     ordered = sorted(pairs, key=lambda pair: (seeded(*pair).random(), pair))
@@ -80,26 +78,23 @@ def make_cases(
 
 
 def read_cases(path: str | Path, languages: Sequence[str] = ()) -> list[Case]:
-    """Read cases in DEMETR's format: kind, language, source, translation, corruption in columns.
+    """Read cases in DEMETR's format: kind, language, source, translation, corruption, by tabs.
 
-    The columns are separated by tabs; further ones, such as a reference, are not read.
-    ``languages``: only cases of these. Raises CorpusError for a malformed line, and where no case
-    is left.
+    ``languages``: only cases of these. Further columns are not read. Raises CorpusError for a
+    malformed line, and where no case is left.
     """
     cases, others = [], set()
-    for block in Reader(path, format="plain"):
-        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            columns = text.split("\t")
-            if len(columns) < 5:
-                raise CorpusError(
-                    f"{path}, line {line}: {len(columns)} columns; kind, language, source, "
-                    "translation and corruption are needed, separated by tabs"
-                )
-            case = Case(*columns[:5])
-            if not languages or case.language in languages:
-                cases.append(case)
-            else:
-                others.add(case.language)
+    for line, columns in tab_rows(path):
+        if len(columns) < 5:
+            raise CorpusError(
+                f"{path}, line {line}: {len(columns)} columns; kind, language, source, "
+                "translation and corruption are needed, separated by tabs"
+            )
+        case = Case(*columns[:5])
+        if not languages or case.language in languages:
+            cases.append(case)
+        else:
+            others.add(case.language)
     if not cases:
         known = f" in {', '.join(languages)}; it has {', '.join(sorted(others))}" if others else ""
         raise CorpusError(f"{path}: has no contrast case{known}")
@@ -110,8 +105,7 @@ def write_cases(cases: Iterable[Case], path: str | Path) -> None:
     """Write cases in the format that :func:`read_cases` reads."""
     with open_output(path) as file:
         for case in cases:
-            columns = (case.kind, case.language, case.source, case.translation, case.corrupted)
-            file.write("\t".join(" ".join(text.split()) for text in columns) + "\n")
+            file.write("\t".join(" ".join(text.split()) for text in astuple(case)) + "\n")
 
 
 def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = silent) -> TaskResult:
@@ -140,9 +134,7 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
     for name in dict.fromkeys(kind.tolist()):
         rows[name] = _shares(right, kind == name, item, len(numbers))
     for name, kinds in _groups(list(rows)).items():
-        rows[name] = {
-            by: (_mean([rows[one][by][0] for one in kinds]), 0) for by in next(iter(rows.values()))
-        }
+        rows[name] = {by: (_mean([rows[one][by][0] for one in kinds]), 0) for by in right}
     main = list(rows)[-1] if len(counts) > 1 else list(rows)[0]
     language = np.array([case.language for case in cases])
     if len(set(language.tolist())) > 1:

@@ -1,29 +1,23 @@
 """Files of mined pairs and of gold pairs; an explanation where none of them match."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Hashable, Iterable, Iterator
 
 from miner.errors import CorpusError
+from miner.evaluation.labelled_text import number_in, tab_rows
 from miner.evaluation.metrics import IdPair, ScoredIds
-from miner.text.corpus import Reader
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
     """Read a file of ``score, source_id, target_id`` lines (tab-separated), in file order.
 
-    Empty lines are skipped; compression and bytes that are not UTF-8 are treated as in
-    :mod:`miner.text.corpus`. Raises CorpusError with file and line where a line does not have
-    three non-empty columns or its score is not a number.
+    Raises CorpusError with file and line where a line does not have three non-empty columns or its
+    score is not a number.
     """
     pairs = []
     for line, (text, source, target) in _columns(path, ("score", "source_id", "target_id")):
-        try:
-            score = float(text)
-        except ValueError:
-            score = math.nan
+        score = number_in(text)
         if math.isnan(score):
             raise CorpusError(
                 f"{os.fspath(path)}, line {line}: the score {_short(text)} is not a number"
@@ -78,16 +72,15 @@ def _columns(
     path: str | os.PathLike[str], names: tuple[str, ...]
 ) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and columns of each non-empty line. Raises CorpusError on a wrong count."""
-    for block in Reader(path, format="plain"):
-        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            columns = text.split("\t")
-            if len(columns) != len(names) or not all(columns):
-                remedy = "; 'miner search --ids' writes such lines" if len(names) == 3 else ""
-                raise CorpusError(
-                    f"{os.fspath(path)}, line {line}: expected {len(names)} tab-separated columns "
-                    f"({', '.join(names)}), found {_short(text)}{remedy}"
-                )
-            yield line, columns
+    for line, columns in tab_rows(path):
+        if len(columns) != len(names) or not all(columns):
+            remedy = "; 'miner search --ids' writes such lines" if len(names) == 3 else ""
+            text = _short("\t".join(columns))
+            raise CorpusError(
+                f"{os.fspath(path)}, line {line}: expected {len(names)} tab-separated columns "
+                f"({', '.join(names)}), found {text}{remedy}"
+            )
+        yield line, columns
 
 
 def _example(ids: set[Hashable]) -> str:

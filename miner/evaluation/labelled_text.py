@@ -4,7 +4,7 @@ The layout is that of ``miner data get``. Every file may be compressed: ``.gz .b
 """
 
 import math
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.text.corpus import Reader
+from miner.text.output import StrPath
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 
@@ -26,6 +27,21 @@ class LabelledPairs:
 
     def __len__(self) -> int:
         return len(self.first)
+
+
+def tab_rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and cells of each non-empty line, split at tabs."""
+    for block in Reader(path, format="plain"):
+        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
+            yield line, text.split("\t")
+
+
+def number_in(cell: str) -> float:
+    """Parse a number; NaN for text that is none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def find_file(directory: Path, name: str) -> Path | None:
@@ -45,18 +61,11 @@ def tsv_files(directory: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(directory.iterdir()) if directory.is_dir() else []:
         if any(path.name.endswith(f".tsv{suffix}") for suffix in SUFFIXES):
-            other = found.setdefault(_stem(path), path)
+            stem = path.name[: path.name.rindex(".tsv")]
+            other = found.setdefault(stem, path)
             if other != path:
                 raise CorpusError(f"{directory}: has {other.name} and {path.name}; remove one")
     return found
-
-
-def _stem(path: Path) -> str:
-    """Strip the suffixes of format and compression from a file's name."""
-    name = path.name
-    for suffix in SUFFIXES[1:]:
-        name = name.removesuffix(suffix)
-    return name.removesuffix(".tsv")
 
 
 def language_pair(name: str, path: Path) -> tuple[str, str]:
@@ -79,25 +88,22 @@ def read_labelled(
     Raises CorpusError with file and line for a malformed line, and for fewer than ``least`` pairs.
     """
     scores, first, second = [], [], []
-    for block in Reader(path, format="plain"):
-        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            columns = text.split("\t")
-            if len(columns) != 3:
-                where = "a score and two sentences" if not column else "two sentences and a score"
-                raise CorpusError(f"{path}, line {line}: expected {where}, separated by tabs")
-            score, cell = math.nan, columns.pop(column)
-            with suppress(ValueError):
-                score = float(cell)
-            if not math.isfinite(score):
-                raise CorpusError(
-                    f"{path}, line {line}: column {column + 1} has {cell[:40]!r}, not a number"
-                )
-            if labels and score not in labels:
-                known = " or ".join(f"{label:g}" for label in labels)
-                raise CorpusError(f"{path}, line {line}: the label is {score:g}, not {known}")
-            scores.append(score)
-            first.append(columns[0])
-            second.append(columns[1])
+    for line, columns in tab_rows(path):
+        if len(columns) != 3:
+            where = "a score and two sentences" if not column else "two sentences and a score"
+            raise CorpusError(f"{path}, line {line}: expected {where}, separated by tabs")
+        cell = columns.pop(column)
+        score = number_in(cell)
+        if not math.isfinite(score):
+            raise CorpusError(
+                f"{path}, line {line}: column {column + 1} has {cell[:40]!r}, not a number"
+            )
+        if labels and score not in labels:
+            known = " or ".join(f"{label:g}" for label in labels)
+            raise CorpusError(f"{path}, line {line}: the label is {score:g}, not {known}")
+        scores.append(score)
+        first.append(columns[0])
+        second.append(columns[1])
     if len(scores) < least:
         raise CorpusError(f"{path}: {len(scores)} pairs; {least} or more are needed")
     return LabelledPairs(np.array(scores, dtype=np.float64), first, second)

@@ -1,16 +1,13 @@
 """Metrics: precision, recall, F1 and their best threshold; correlations, AUC, average precision.
 
 Precision, recall and F1 follow the BUCC shared task as Artetxe & Schwenk 2019 (section 4) use it:
-score the pairs, choose on the training gold the threshold with the highest F1
-(:func:`best_threshold`), apply it to the test pairs (:func:`evaluate`). The best F1 on the test
-gold itself is an oracle and must be labelled so. Pairs are matched by id, never by text: a
-sentence that stands under several ids counts each time. An id is anything hashable.
+:func:`best_threshold` on the training gold, :func:`evaluate` with it on test. The best F1 on the
+test gold itself is an oracle and must be labelled so. Pairs are matched by id (anything hashable),
+never by text: a sentence that stands under several ids counts each time.
 
 The other metrics are `Statistic` objects: functions of item weights. The bootstrap evaluates them
 on many resamples at once; :func:`value_of` gives the metric of the set itself.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable
@@ -37,7 +34,7 @@ class Evaluation:
     recall: correct / gold, 0..1
     f1: 2 correct / (proposed + gold), the harmonic mean of the two, 0..1
     threshold: pairs of this score or more were kept; None = all were
-    proposed, correct, gold: distinct pairs kept, those of them in the gold, all in the gold
+    proposed, correct, gold: distinct pairs kept, kept and in the gold, in the gold
     """
 
     precision: float
@@ -84,14 +81,9 @@ def evaluate(
 def best_threshold(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> Evaluation:
     """Find the threshold with the highest F1 (arguments as for :func:`evaluate`).
 
-    A cut falls only between distinct scores, at the midpoint of the two, or at the lowest score
-    when all pairs are kept. Among cuts with equal F1 the highest threshold wins, the one that
-    keeps fewest pairs (at least one). Without pairs the threshold is None.
-
-    The threshold always separates its two scores under ``>=``: where the midpoint is not
-    strictly above the lower one, in float64 or rounded to float32, it is the upper score itself.
-
-    Raises ``ValueError`` for an empty gold or a NaN score.
+    It is the midpoint of two distinct scores, or the lowest score when all pairs are kept; the
+    highest wins among thresholds of equal F1. None without pairs. Raises ``ValueError`` for an
+    empty gold or a NaN score.
     """
     expected = _gold_set(gold)
     best = _best_scores(pairs)
@@ -113,10 +105,10 @@ def best_threshold(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> Evalua
 
 
 def _between(lower: float, upper: float) -> float:
-    """Return a threshold that keeps ``upper`` and drops ``lower``: their midpoint, or upper.
+    """Return a threshold that keeps ``upper`` and drops ``lower``, also in float32.
 
-    The midpoint of neighbouring floats rounds to one of them. It must hold in float32 too,
-    because numpy rounds a Python float before it compares it with a float32 array.
+    It is their midpoint or, where that rounds to ``lower``, the upper score itself: numpy rounds a
+    Python float before it compares it with a float32 array.
     """
     middle = lower + (upper - lower) / 2
     with np.errstate(over="ignore"):
@@ -201,8 +193,8 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Statistic:
 def auc(score: np.ndarray, good: np.ndarray) -> Statistic:
     """Area under the ROC curve: the share of (good, bad) item pairs with the good one above.
 
-    score: ``(n,)`` floats; good: ``(n,) bool``. Equal scores count half. 1/2 where a resample has
-    no good or no bad item.
+    score: ``(n,)`` floats; good: ``(n,) bool``. Equal scores count half. 1/2 without a good or
+    without a bad item.
     """
     ties = _Ties(score)
 

@@ -16,7 +16,7 @@ from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.labelled_text import LabelledPairs, language_pair, read_labelled, tsv_files
 from miner.evaluation.results import Metric, TaskResult, measure
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference
 from miner.scoring.verifier import Verifier
@@ -63,9 +63,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     every: list[Metric] = []
     tuned: list[dict[str, Any]] = []
     missing: dict[str, None] = {}
-    found = sets(data)
-    for done, (name, path) in enumerate(found.items()):
-        report(TASK, done, len(found))
+    for name, path in counted(TASK, sets(data).items(), report):
         pairs = read_labelled(path, least=2, column=2, labels=LABELS)
         good = pairs.score == 1  # (n,) bool
         if good.all() or not good.any():
@@ -81,7 +79,6 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
             best = metrics.best_threshold(ids, gold)
             tuned.append({"set": name, "score": by, **best.as_dict()})
         every += measure(name, statistics, len(pairs))
-    report(TASK, len(found), len(found))
     headline = tuple(metric for metric in every if metric.name.startswith("auc"))
     rows = [["the set's own best F1", "by", "threshold", "F1", "precision", "recall"]]
     for one in tuned:

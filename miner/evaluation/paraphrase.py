@@ -1,10 +1,9 @@
 """Paraphrase detection: accuracy of a small classifier on the vectors of two sentences.
 
-The protocol of Sjöblom, Creutz & Aulamo 2018 (section 4): a perceptron with one hidden layer of
-200 units learns from the vectors of both sentences of the smaller labelled part, and is tested on
-the other part. Two baselines learn from the same part: the more frequent label, and the best
-threshold of the cosine. Sets are MSRPC (labels 0 and 1) and Opusparcus (grades 1 to 4; 3 and more
-are paraphrases, 2 and less are not, and grades between are left out).
+The protocol of Sjöblom, Creutz & Aulamo 2018 (section 4): a perceptron with one hidden layer
+learns from the vectors of both sentences of the smaller labelled part, and is tested on the other.
+Two baselines learn from the same part: the more frequent label, and the best threshold of the
+cosine. Sets have labels 0 and 1 (MSRPC), or grades from 1 to 4 (Opusparcus).
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_fil
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.sts import languages
 from miner.libraries import library
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
 
@@ -83,9 +82,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     """
     every: list[Metric] = []
     grades: dict[str, list[dict[str, Any]]] = {}
-    found = sets(data)
-    for done, (name, paths) in enumerate(found.items()):
-        report(TASK, done, len(found))
+    for name, paths in counted(TASK, sets(data).items(), report):
         language = languages(name)[0]
         parts = [read_labelled(path) for path in paths]
         vectors = [
@@ -96,7 +93,6 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         tested = with_labels(parts[1], vectors[1], paths[1])
         every += _detection_metrics(name, learned, tested)
         grades[name] = by_grade(parts[1].score, cosines(*vectors[1]))
-    report(TASK, len(found), len(found))
     headline = tuple(metric for metric in every if metric.name.startswith("accuracy"))
     more = {"mean similarity by grade": grades}
     return TaskResult(TASK, tuple(every), headline, notes=tuple(_grade_tables(grades)), more=more)
@@ -130,10 +126,9 @@ def with_labels(
 def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
     """List each distinct grade with its pairs, their mean similarity and standard deviation.
 
-    ``t`` and ``p`` are Welch's test of the mean against that of the grade below, two-sided; None
-    for the lowest grade, and where a grade has one pair or no deviation. ``histogram`` counts the
-    similarities between the `EDGES`, the lowest of which stands for all below. Raises
-    DependencyError without SciPy, which scikit-learn brings.
+    ``t`` and ``p``: Welch's two-sided test against the grade below; None for the lowest grade, and
+    for a grade of one pair or no deviation. ``histogram``: similarities between the `EDGES`; the
+    lowest bin has all below. Raises DependencyError without SciPy, which scikit-learn brings.
     """
     found: list[dict[str, Any]] = []
     below = np.empty(0)
@@ -215,11 +210,10 @@ def predict_by_classifier(
     features: Callable[[LabelledVectors], np.ndarray],
     seed: int,
 ) -> np.ndarray:
-    """Predict labels ``(n,) bool`` by a perceptron trained on ``learned``.
+    """Predict labels ``(n,) bool`` by a perceptron, as the mean of both orders of the sides.
 
-    It learns from every pair in the given order of sides: with both orders, duplicates of training
-    pairs would be in the tenth held out for early stopping. Prediction takes the mean of both
-    orders. Raises DependencyError without scikit-learn.
+    It learns from one order, or duplicates of training pairs would be in the tenth held out for
+    early stopping. Raises DependencyError without scikit-learn.
     """
     networks = library("sklearn.neural_network", "the classifier", "train")
     classifier = networks.MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)

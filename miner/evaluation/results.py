@@ -1,26 +1,35 @@
-"""Results of an evaluation: metrics with bootstrap intervals, and differences of two models."""
+"""Results of an evaluation: metrics with bootstrap intervals, and differences of two models.
+
+The bootstrap (Efron & Tibshirani 1993; paired, Koehn 2004) resamples a test set many times: as many
+items as it has, with replacement. The spread of a metric is the uncertainty due to the choice of
+sentences. A resample is a row of weights, the number of times it holds each item. The seed is a
+hash of the set's name and size, so that two models are compared on the same resamples.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
 from miner.errors import MismatchError
-from miner.evaluation.bootstrap import interval, resample
 from miner.evaluation.metrics import Statistic, value_of
+
+RESAMPLES = 1000
+# Share of the resamples that an interval holds.
+CONFIDENCE = 0.95
+# Weights that are in memory at a time.
+WEIGHTS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Metric:
     """One metric of a model on one test set.
 
-    dataset: name of the test set
-    name: name of the metric
     value: correlations, accuracies and F1 are shares (0..1), not percent
     items: number of items that it is computed from; 0 for a mean over sets
-    resamples: ``(RESAMPLES,) float64``, the metric on every bootstrap resample; None where it has
-        none (a speed)
+    resamples: ``(RESAMPLES,) float64``, the metric on every resample; None for a speed
     """
 
     dataset: str
@@ -48,9 +57,8 @@ class Metric:
 class Difference:
     """Difference of a metric between two models, with a paired bootstrap interval.
 
-    dataset, name: those of the metric. task: the evaluation it belongs to. interval: 95% of the
-    differences on the same resamples. p: two-sided probability of a difference of the other sign,
-    at least 2 / (resamples + 1).
+    task: the evaluation. interval: 95% of the differences on the same resamples. p: two-sided
+    probability of a difference of the other sign, at least 2 / (resamples + 1).
     """
 
     dataset: str
@@ -76,12 +84,9 @@ class Difference:
 class TaskResult:
     """Result of one evaluation task.
 
-    task: name of the evaluation
-    metrics: all metrics, in the order to show
-    headline: the metrics that stand in a summary of several tasks
-    missing: a line for everything that was not measured, with the reason
-    notes: further lines to print
-    more: further entries of the JSON record
+    metrics: in the order to show. headline: metrics of a summary of several tasks. missing: a line
+    for everything that was not measured, with the reason. notes: further lines to print. more:
+    further entries of the JSON record.
     """
 
     task: str
@@ -98,6 +103,33 @@ class TaskResult:
             "missing": list(self.missing),
             **self.more,
         }
+
+
+def resample(
+    statistics: Sequence[Statistic], items: int, name: str, count: int = RESAMPLES
+) -> np.ndarray:
+    """Compute each statistic on ``count`` resamples of ``items`` items.
+
+    Returns ``(statistics, count) float64``. The resamples depend on ``name`` and ``items`` alone.
+    """
+    seed = int.from_bytes(sha256(f"{name}\0{items}".encode()).digest()[:8], "big")
+    generator = np.random.default_rng(seed)
+    found = np.empty((len(statistics), count))
+    step = max(1, WEIGHTS_AT_ONCE // max(1, items))
+    for start in range(0, count, step):
+        weights = np.empty((min(step, count - start), items))  # (resamples, items)
+        for row in weights:
+            row[:] = np.bincount(generator.integers(items, size=items), minlength=items)
+        for statistic, values in zip(statistics, found, strict=True):
+            values[start : start + step] = statistic(weights)
+    return found
+
+
+def interval(values: np.ndarray) -> tuple[float, float]:
+    """Percentile interval that holds the share `CONFIDENCE` of ``values (resamples,)``."""
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(values, (tail, 1 - tail))
+    return float(low), float(high)
 
 
 def measure(dataset: str, statistics: Mapping[str, Statistic], items: int) -> tuple[Metric, ...]:

@@ -22,7 +22,7 @@ from miner.evaluation import bucc, sts, tatoeba
 from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.results import Metric, TaskResult
 from miner.machine import thread_count
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.text.language_codes import ENGLISH
 
 TASK = "speed"
@@ -68,8 +68,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     more: dict[str, Any] = {"rounds": {}}
     # An encoder of another library keeps the threads that it was opened with.
     threads = sorted({1, own.threads}) if isinstance(own, Encoder) else [thread_count(None)]
-    for done, count in enumerate(threads):
-        report(TASK, done, len(threads))
+    for count in counted(TASK, threads, report):
         encoder: SentenceEncoder = own
         if isinstance(own, Encoder):
             encoder = Encoder(own.model, count, own.device, own.side)
@@ -79,7 +78,6 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
             rates = rates_of(work, len(text))
             found.append(Metric(name, metric, statistics.median(rates), len(text)))
             more["rounds"][f"{name}, {metric}"] = rates
-    report(TASK, len(threads), len(threads))
     words = sum(len(one.split()) for one in text) / len(text)
     notes = (f"English sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
     more["mean words"] = round(words, 1)

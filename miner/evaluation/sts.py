@@ -20,7 +20,7 @@ from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
 from miner.evaluation.results import Metric, TaskResult, mean_of, measure, without_vector
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.scoring.quality import cosines
 from miner.text.language_codes import ENGLISH
 
@@ -60,10 +60,9 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     every |= cross_language(every)
     by_set: dict[str, tuple[Metric, ...]] = {}
     missing: list[str] = []
-    for name, pairs in every.items():
+    for name, pairs in counted(TASK, every.items(), report):
         by_set[name], unknown = correlations(model, name, pairs)
         missing += unknown
-        report(TASK, len(by_set), len(every))
     means: list[Metric] = []
     for span in (*YEARS, ALL_YEARS):
         wanted = [

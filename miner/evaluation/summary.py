@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from miner.evaluation.bootstrap import RESAMPLES
-from miner.evaluation.results import Difference, Metric, TaskResult, differences
+from miner.evaluation.results import RESAMPLES, Difference, Metric, TaskResult, differences
 from miner.text_table import aligned
 
 

@@ -19,7 +19,7 @@ from miner.evaluation.results import Metric, TaskResult, mean_of, measure, witho
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.scoring.margin import candidates, retrieve
 from miner.text.bitext import Bitext, read_bitext
 
@@ -54,14 +54,11 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     """Measure accuracies on every set of ``data``. Raises CorpusError."""
     by_set: list[tuple[Metric, ...]] = []
     missing: list[str] = []
-    every = sets(data)
-    for done, (pair, path) in enumerate(every.items()):
-        report(TASK, done, len(every))
+    for pair, path in counted(TASK, sets(data).items(), report):
         found, unknown = accuracies(model, pair, path)
         missing += unknown
         if found:
             by_set.append(found)
-    report(TASK, len(every), len(every))
     if len(by_set) > 1:
         by_set.append(tuple(mean_of("mean", same) for same in zip(*by_set, strict=True)))
     headline = tuple(one for one in chain(*by_set) if one.name.startswith("both ways"))

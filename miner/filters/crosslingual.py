@@ -1,7 +1,5 @@
 """Filters that score by a trained model: quality, cosine, margin."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -13,80 +11,63 @@ from miner.encoder.model import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
-from miner.filters.filter_types import (
-    MODEL,
-    Batch,
-    Context,
-    Filter,
-    Scorer,
-    Setting,
-)
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 
+Encoders = tuple[SentenceEncoder, SentenceEncoder]
 
-def _encoders(model: str) -> tuple[SentenceEncoder, SentenceEncoder]:
+
+def _encoders(settings: Mapping[str, Any], context: Context) -> Encoders:
     """Load the encoders of both sides, once for all filters of a process."""
-    return _loaded(model, model_digest(model))
+    name = settings["model"]
+    if not name:
+        name = context.encoder
+    elif name != "default" and split_name(name) is None:
+        name = str(context.directory / name)
+    return _loaded(name, model_digest(name))
 
 
 @lru_cache(maxsize=2)
-def _loaded(model: str, version: str | None) -> tuple[SentenceEncoder, SentenceEncoder]:
+def _loaded(model: str, version: str | None) -> Encoders:
     """Load a model; both sides share one encoder unless their vocabularies are separate."""
     encoder = open_encoder(model, threads=1, side="source")
     return encoder, encoder.on_side("target")
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
-    encoder, _ = _encoders(_model(settings, context))
+    encoder, _ = _encoders(settings, context)
     quality = Quality(Verifier(encoder, context.likely))
     return lambda batch: quality.score(batch.source, batch.target)
 
 
 def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
-    encoders = _encoders(_model(settings, context))
-
-    def score(batch: Batch) -> np.ndarray:
-        vectors = [
-            encoder.encode(side) for encoder, side in zip(encoders, batch.sides, strict=True)
-        ]
-        return cosines(*vectors)
-
-    return score
+    encoders = _encoders(settings, context)
+    return lambda batch: cosines(*_vectors(encoders, batch.sides))
 
 
-def _model(settings: Mapping[str, Any], context: Context) -> str:
-    name = settings["model"]
-    if not name:
-        return context.encoder
-    if name == "default" or split_name(name) is not None:
-        return name
-    return str(context.directory / name)
+def _vectors(encoders: Encoders, texts: Texts) -> Vectors:
+    return encoders[0].encode(texts[0]), encoders[1].encode(texts[1])
 
 
 class _Margin:
     """Scorer by margins against a reference, by default a sample of the text itself."""
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
-        self.encoders = _encoders(_model(settings, context))
+        self.encoders = _encoders(settings, context)
         self.kind = settings["margin"]
         texts = context.sample
         if settings["reference"]:
             with strictly():
                 bitext = read_bitext(context.directory / settings["reference"])
             texts = bitext.source, bitext.target
-        self.reference = Reference(texts, self._vectors(texts), settings["k"])
+        self.reference = Reference(texts, _vectors(self.encoders, texts), settings["k"])
 
     def __call__(self, batch: Batch) -> np.ndarray:
-        return self.reference.margins(batch.sides, self._vectors(batch.sides), self.kind)
-
-    def _vectors(self, texts: Texts) -> Vectors:
-        source, target = (
-            encoder.encode(side) for encoder, side in zip(self.encoders, texts, strict=True)
-        )
-        return source, target
+        vectors = _vectors(self.encoders, batch.sides)
+        return self.reference.margins(batch.sides, vectors, self.kind)
 
 
 _MODEL = Setting("", "directory of the model [--model]", file=True)

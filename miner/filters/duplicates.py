@@ -3,8 +3,6 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

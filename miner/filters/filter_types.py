@@ -1,17 +1,17 @@
 """The types of a filter: a score for every pair, the bounds it must keep, a reason in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from miner.text.language_codes import primary
 from miner.text.words import count_tokens, tokens
+
+T = TypeVar("T")
 
 # The stages of a run, in order. LOCAL filters read one pair at a time and are cheap. MODEL filters
 # load a model, read one pair (and perhaps a sample of the bitext) and are expensive. GLOBAL filters
@@ -198,8 +198,11 @@ class Filter:
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:
     """Make a `Filter.build` without settings from a function of source and target."""
 
-    def score(batch: Batch) -> np.ndarray:
-        pairs = zip(batch.source, batch.target, strict=True)
-        return np.fromiter((function(s, t) for s, t in pairs), np.float64, len(batch))
+    return lambda settings, context: lambda batch: scores_by(function, *batch.sides)
 
-    return lambda settings, context: score
+
+def scores_by(
+    function: Callable[[T, T], float], source: Sequence[T], target: Sequence[T]
+) -> np.ndarray:
+    """Score n pairs by a function of both sides: ``(n,) float64``."""
+    return np.fromiter(map(function, source, target), np.float64, len(source))

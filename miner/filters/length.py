@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, each
 from miner.text.words import DENSE
 
 # Letters of an alphabet that one character of Chinese or Japanese counts as. Thai, Lao, Khmer and
@@ -46,15 +46,8 @@ def _ratio(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
-def _longest(settings: Mapping[str, Any], context: Context) -> Scorer:
-    def score(batch: Batch) -> np.ndarray:
-        longest = [
-            max((len(word) for text in pair for word in text.split()), default=0)
-            for pair in zip(*batch.sides, strict=True)
-        ]
-        return np.array(longest, dtype=np.int64)
-
-    return score
+def _longest(source: str, target: str) -> int:
+    return max(map(len, [*source.split(), *target.split()]), default=0)
 
 
 FILTERS = (
@@ -90,8 +83,7 @@ FILTERS = (
         "characters of the longest run without a space, on either side",
         "a word of {value:.0f} characters",
         "lower",
-        _longest,
-        maximum=None,
+        each(_longest),
         whole=True,
     ),
 )

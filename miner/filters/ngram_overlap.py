@@ -8,11 +8,12 @@ languages a high overlap means untranslated text. Case does not count.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, scores_by
 
 # Orders of n-grams in BLEU.
 ORDERS = 4
@@ -95,19 +96,15 @@ def sentence_bleu(candidate: Sequence[str], reference: Sequence[str]) -> float:
 def _overlap(settings: Mapping[str, Any], context: Context) -> Scorer:
     n, clipped = settings["n"], settings["count"] == "clipped"
 
-    def score(batch: Batch) -> np.ndarray:
-        pairs = zip(*batch.tokens, strict=True)
-        return np.fromiter((overlap(s, t, n, clipped) for s, t in pairs), np.float64, len(batch))
-
-    return score
+    return lambda batch: scores_by(partial(overlap, n=n, clipped=clipped), *batch.tokens)
 
 
 def _bleu(settings: Mapping[str, Any], context: Context) -> Scorer:
     def score(batch: Batch) -> np.ndarray:
         source, target = batch.tokens
-        pairs = (source, target) if settings["reference"] == "target" else (target, source)
-        scores = (sentence_bleu(*pair) for pair in zip(*pairs, strict=True))
-        return np.fromiter(scores, np.float64, len(batch))
+        if settings["reference"] == "target":
+            return scores_by(sentence_bleu, source, target)
+        return scores_by(sentence_bleu, target, source)
 
     return score
 

@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
-from miner.filters.filter_types import Batch, Context, Filter, Scorer
+from miner.filters.filter_types import Context, Filter, Scorer, scores_by
 from miner.text.language_codes import primary
 
 # Letters of the scripts, by ISO 15924, as ranges of Unicode.
@@ -138,11 +136,10 @@ def _share(language: str | None) -> Callable[[str, str], float]:
 def _script(settings: Mapping[str, Any], context: Context) -> Scorer:
     left, right = map(_share, context.languages)
 
-    def score(batch: Batch) -> np.ndarray:
-        pairs = zip(batch.source, batch.target, strict=True)
-        return np.fromiter((min(left(s, t), right(t, s)) for s, t in pairs), np.float64, len(batch))
+    def worse(source: str, target: str) -> float:
+        return min(left(source, target), right(target, source))
 
-    return score
+    return lambda batch: scores_by(worse, *batch.sides)
 
 
 FILTERS = (

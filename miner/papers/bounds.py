@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.filters import ngram_overlap
-from miner.filters.perplexity import spread
+from miner.filters.given import spread
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import BitextFormat

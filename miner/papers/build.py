@@ -4,8 +4,6 @@ P17 and P18 pair human references with machine translations of the same sentence
 kept in a checkpoint beside the output, batch by batch, so that a stopped run goes on.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

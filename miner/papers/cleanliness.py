@@ -5,8 +5,6 @@ are taken for a mixture of right pairs and of pairs that match as shuffled ones 
 (:mod:`miner.precision.mixture`), which gives each pair a probability.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

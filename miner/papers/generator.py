@@ -22,7 +22,7 @@ from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
 from miner.papers.generation import Decoding
-from miner.papers.translators import Translation
+from miner.papers.translators import Translation, by_length, distinct
 from miner.text.artifacts import atomic_directory
 from miner.text.words import tokens
 
@@ -152,16 +152,12 @@ class Rewriter:
         """
         ids = self.generator.source_ids(sentences)
         found: list[list[Translation]] = [[] for _ in sentences]
-        order = sorted((row for row, own in enumerate(ids) if own), key=lambda row: -len(ids[row]))
+        known = [row for row, own in enumerate(ids) if own]
+        decode = self.generator.processor.decode
         with torch_threads(self.threads):
-            for start in range(0, len(order), ROWS):
-                rows = order[start : start + ROWS]
+            for rows in by_length(known, ids, ROWS):
                 for row, own in zip(rows, self._decoded(sentences, ids, rows, k), strict=True):
-                    best: dict[str, float] = {}
-                    for pieces, cost in own:
-                        if text := self.generator.processor.decode(pieces).strip():
-                            best.setdefault(text, cost)
-                    found[row] = [Translation(text, cost) for text, cost in best.items()][:k]
+                    found[row] = distinct((decode(pieces), cost) for pieces, cost in own)[:k]
         return found
 
     def _decoded(

@@ -5,8 +5,6 @@ cache of past keys: sentences are short and the network is small. This module is
 functions, because little else needs torch.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

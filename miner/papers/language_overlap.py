@@ -1,9 +1,8 @@
 """Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 5).
 
-Wieting et al. 2019 train one model for each foreign language beside English, and ask what
-correlates with a high score on English sentences: the share of vocabulary that the two languages
-have in common, or how near they are in grammar, sounds, family or place. With few languages a
-correlation says little, so each comes with their number.
+Wieting et al. 2019 train a model for each foreign language beside English, and ask what correlates
+with a high score on English sentences: common vocabulary, or nearness in grammar, sounds, family or
+place. With few languages a correlation says little, so each comes with their number.
 """
 
 import math
@@ -16,9 +15,9 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import CorpusError
+from miner.evaluation.labelled_text import number_in, tab_rows
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.bitext import read_bitext
-from miner.text.corpus import Reader
 from miner.text.lines import display_name
 from miner.text.output import StrPath
 from miner.text_table import aligned
@@ -64,8 +63,7 @@ class Correlation:
 class LanguageComparison:
     """Scores of languages, further columns, and the correlation of each column with the scores.
 
-    overlaps: counts behind the column `OVERLAP`, by language. split: the correlations over the
-    languages of low and of high overlap alone, by the name of the group, if asked for.
+    overlaps: counts behind the column `OVERLAP`. split: correlations by group of languages.
     """
 
     scores: Column
@@ -201,10 +199,9 @@ def read_distances(path: StrPath) -> dict[str, Column]:
 
 def _rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of each line that is no comment."""
-    for block in Reader(path, format="plain"):
-        for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
-            if not text.startswith(COMMENT):
-                yield line, [cell.strip() for cell in text.split("\t")]
+    for line, cells in tab_rows(path):
+        if not cells[0].startswith(COMMENT):
+            yield line, [cell.strip() for cell in cells]
 
 
 def _columns(
@@ -224,10 +221,7 @@ def _columns(
         for name, cell in zip(names, cells, strict=True):
             if not (cell or wrong):
                 continue
-            try:
-                value = float(cell)
-            except ValueError:
-                value = math.nan
+            value = number_in(cell)
             if not math.isfinite(value):
                 said = f"{cell!r} is not a number; a heading begins with {COMMENT}"
                 raise _fault(path, line, said)

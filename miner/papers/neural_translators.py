@@ -5,20 +5,17 @@ The libraries are imported when a translator is opened. A directory is never loo
 negative log-likelihood per piece.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from miner.device import resolve_device
 from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError, DependencyError, MinerError
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.papers.translators import Translation
+from miner.papers.translators import Translation, by_length, distinct
 
 # Hypotheses of the beam, if no more translations are asked for; sentences of a batch.
 BEAM, ROWS = 4, 16
@@ -80,7 +77,7 @@ class CTranslate2Translator:
             max_decoding_length=_limit(pieces),
         )
         return [
-            _kept(
+            distinct(
                 (self.after.decode([one for one in own if one != self.forced]), -score)
                 for own, score in zip(answer.hypotheses, answer.scores, strict=True)
             )
@@ -127,11 +124,8 @@ class TransformersTranslator:
 
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
         found: list[list[Translation]] = [[] for _ in sentences]
-        # Sentences of like lengths together: a batch is as long as its longest.
-        order = sorted(range(len(sentences)), key=lambda row: -len(sentences[row]))
         with torch_threads(self.threads):
-            for start in range(0, len(order), ROWS):
-                rows = order[start : start + ROWS]
+            for rows in by_length(range(len(sentences)), sentences, ROWS):
                 own = self._translate([sentences[row] for row in rows], k)
                 for row, translations in zip(rows, own, strict=True):
                     found[row] = translations
@@ -156,7 +150,7 @@ class TransformersTranslator:
         texts = self.tokenizer.batch_decode(made.sequences, skip_special_tokens=True)
         costs = (-made.sequences_scores).tolist()
         every = list(zip(texts, costs, strict=True))
-        return [_kept(every[row * k : (row + 1) * k]) for row in range(len(sentences))]
+        return [distinct(every[row * k : (row + 1) * k]) for row in range(len(sentences))]
 
     def _ids(self, sentences: list[str]) -> list[list[int]]:
         """Token ids with the marks that the model expects, cut at its length."""
@@ -240,15 +234,6 @@ def _vocabulary(directory: Path) -> set[str]:
 
 def _limit(sentences: Sequence[Sequence[object]]) -> int:
     return min(LONGEST, 2 * max(map(len, sentences), default=0) + FEWEST)
-
-
-def _kept(translations: Any) -> list[Translation]:
-    """Translations in order, without blank ones and without doubles."""
-    found: dict[str, float] = {}
-    for text, cost in translations:
-        if text.strip():
-            found.setdefault(text.strip(), cost)
-    return [Translation(text, cost) for text, cost in found.items()]
 
 
 @contextmanager

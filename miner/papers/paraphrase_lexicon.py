@@ -5,8 +5,6 @@ different sides of a paraphrase, minus that of words that occur in one sentence.
 "Hong" would be a paraphrase of "Kong".
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

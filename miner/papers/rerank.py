@@ -1,7 +1,5 @@
 """Choice among paraphrases of a sentence by meaning, novelty and fluency (P18)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ from miner.evaluation.metrics import pearson, value_of
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.libraries import library
 from miner.papers.senteval_sets import LAYOUTS, Part, Parts, find
-from miner.progress import Reporter, silent
+from miner.progress import Reporter, counted, silent
 from miner.text.language_codes import ENGLISH
 
 TASK = "senteval"
@@ -62,14 +62,12 @@ def evaluate(
     readers = {name: find(data, name) for name in names}
     if not any(readers.values()):
         raise NoTestSetError(data, "MR/rt-polarity.pos, SST/binary/sentiment-train, TREC …")
-    for done, (name, read) in enumerate(readers.items()):
-        report(TASK, done, len(readers))
+    for name, read in counted(TASK, readers.items(), report):
         if read is None:
             missing.append(f"{name}: not in {data}")
             continue
         with threadpool_limits(1):  # the same order of additions on every machine
             found += _measured(name, model, read(), folds)
-    report(TASK, len(readers), len(readers))
     headline = tuple(metric for metric in found if metric.name != "f1")
     more: dict[str, Any] = {"folds": folds, "seed": SEED}
     return TaskResult(TASK, tuple(found), headline, tuple(missing), more=more)

@@ -4,8 +4,6 @@ The measures are those of PPDB and Opusparcus (Creutz 2018): the conditional pro
 sentence given another, by way of their common translations, and pointwise mutual information.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,7 @@
-"""Charts of the page about a cleaning, by Bokeh."""
-
-from __future__ import annotations
+"""Charts of the page about a cleaning, by Bokeh, and the curve of thresholds that they show."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,77 @@ import numpy as np
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import StepSummary
+from miner.filters.filter_types import MODEL
 from miner.reports import page
-from miner.reports.threshold_curve import Curve
 
 INSIDE, OUTSIDE, ALONE, WORDS = "#4c78a8", "#e45756", "#f3bdbd", "#f58518"
+# Thresholds at equal distances, of pairs and of scores.
+STEPS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Counts at s thresholds of the score that ranks, ``(s,)`` each, the strictest first.
+
+    threshold: the bound. kept: pairs. words: their tokens on the target's side. quality: the mean
+    of their scores. now: index of the threshold that keeps as many pairs as the run. most: counts
+    beyond the run's bounds are upper limits, since expensive filters did not score there.
+    """
+
+    threshold: np.ndarray
+    kept: np.ndarray
+    words: np.ndarray
+    quality: np.ndarray
+    now: int
+    most: bool
+
+
+def curve_of(found: Cleaned, free: Cleaned) -> Curve:
+    """Compute the curve of a run, at thresholds of six digits.
+
+    ``free`` is the same run without a bound on the score that ranks.
+    """
+    step = found.plan.ranking
+    assert step is not None and free.rank is not None
+    rows = np.flatnonzero(free.kept)
+    rows = rows[np.argsort(-free.rank[rows], kind="stable")]
+    rank = free.rank[rows]
+    sign = 1 if step.filter.better == "higher" else -1
+    bound = step.minimum if sign > 0 else step.maximum
+    most = any(np.isnan(free.scores(one.label)[rows]).any() for one in found.plan.stage(MODEL))
+    total = len(rows)
+    tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
+    finite = rank[np.isfinite(rank)]
+    if len(finite):  # at equal distances of the score
+        more = np.linspace(finite[0], finite[-1], STEPS)
+        tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
+    tried = np.append(tried, min(int(found.kept.sum()), total))
+    limits = _lax(rank[np.unique(tried[tried > 0]) - 1])
+    limits = np.append(limits, [] if bound is None else [sign * bound])
+    # Compared in float32, as bounds are.
+    limits = np.unique(limits)[::-1]
+    count = np.searchsorted(-rank, -limits.astype(np.float32).astype(np.float64), side="right")
+    limits, count = limits[count > 0], count[count > 0]
+    words = np.cumsum(free.words[rows], dtype=np.int64)
+    means = np.cumsum(rank) / np.arange(1, total + 1)
+    now = int(np.searchsorted(count, found.kept.sum(), side="right")) - 1
+    return Curve(
+        sign * limits,
+        count,
+        words[count - 1],
+        sign * means[count - 1],
+        max(now, 0),
+        most,
+    )
+
+
+def _lax(rank: np.ndarray) -> np.ndarray:
+    """Round ranks down to six digits, so that they keep such a bound."""
+    size = np.maximum(np.abs(rank), 1e-12)
+    with np.errstate(invalid="ignore"):
+        scale = 10.0 ** (5 - np.floor(np.log10(size)))
+        out = np.floor(rank * scale) / scale
+    return np.where(np.isfinite(out), out, rank)
 
 
 def _figure(**settings: Any) -> Any:
@@ -162,7 +228,7 @@ def histogram(one: StepSummary, now: float | None) -> Any:
             )
         )  # fmt: skip
     if now is not None:
-        chart.add_layout(Span(location=now, dimension="height", line_width=2, name=page.MOVED[1]))
+        chart.add_layout(page.moved(1, now))
     chart.xaxis.axis_label = f"score; {step.filter.better} is better"
     chart.yaxis.axis_label = "pairs (logarithmic)"
     _legend(chart)
@@ -181,15 +247,13 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
 
 def thresholds(found: Cleaned, curve: Curve) -> Any:
     """Draw pairs and words kept by threshold of the ranking score; a line marks the present one."""
-    from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d, Span
+    from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d
 
     step = found.plan.ranking
     assert step is not None
     chart = _figure(height=300, tools="pan,xwheel_zoom,box_zoom,reset", toolbar_location="right")
     finite = curve.threshold[np.isfinite(curve.threshold)]
-    low, high = float(finite.min(initial=0)), float(finite.max(initial=0))
-    if len(finite):
-        low, high = float(finite.min()), float(finite.max())
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 0.0)
     margin = (high - low) * 0.02 or 0.5
     chart.x_range = Range1d(low - margin, high + margin)
     most = int(curve.kept.max()), int(max(curve.words.max(), 1))
@@ -200,18 +264,11 @@ def thresholds(found: Cleaned, curve: Curve) -> Any:
         ("pairs kept", curve.kept, INSIDE, {}),
         ("words kept", curve.words, WORDS, {"y_range_name": "words"}),
     ):
-        chart.line(
-            curve.threshold, values, color=color, line_width=2, legend_label=name, **more
-        )  # fmt: skip
+        chart.line(curve.threshold, values, color=color, line_width=2, legend_label=name, **more)
     chart.yaxis.formatter = NumeralTickFormatter(format="0,0")
     chart.yaxis[0].axis_label = "pairs kept"
     chart.xaxis.formatter = NumeralTickFormatter(format="0,0.[0000]")
     chart.xaxis.axis_label = f"threshold of {step.label}; {step.filter.better} is better"
-    chart.add_layout(
-        Span(
-            location=float(curve.threshold[curve.now]), dimension="height", line_width=2,
-            name=page.MOVED[0],
-        )
-    )  # fmt: skip
+    chart.add_layout(page.moved(0, float(curve.threshold[curve.now])))
     _legend(chart)
     return chart

@@ -16,8 +16,8 @@ from miner.cleaning.scorers import broken
 from miner.filters.filter_types import MODEL
 from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
+from miner.reports.cleaning_charts import Curve, curve_of
 from miner.reports.page import check
-from miner.reports.threshold_curve import Curve, curve_of
 from miner.text.layout import REPLACED
 from miner.text.output import StrPath
 

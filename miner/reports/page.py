@@ -4,8 +4,6 @@ Charts are Bokeh's, its JavaScript inlined. A slider moves a threshold through t
 much it keeps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +12,13 @@ from miner.text.output import StrPath, open_output
 
 # Names of the lines in charts that the slider moves.
 MOVED = ("threshold0", "threshold1")
+
+
+def moved(number: int, at: float) -> Any:
+    """Return the line at a threshold in a chart, which the slider moves."""
+    from bokeh.models import Span
+
+    return Span(location=at, dimension="height", line_width=2, name=MOVED[number])
 
 
 def check(path: StrPath) -> None:

@@ -1,7 +1,5 @@
 """Thresholds of the page about a search, and its charts: a histogram and a curve."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -51,7 +49,7 @@ def position(steps: dict[str, list[Any]], threshold: float) -> int:
 
 def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[str, Any]:
     """Return the histogram of scores and the curve of what thresholds keep, by name."""
-    from bokeh.models import LinearAxis, Range1d, Span
+    from bokeh.models import LinearAxis, Range1d
     from bokeh.plotting import figure
 
     logit = _logit(pairs.score)
@@ -94,9 +92,7 @@ def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[st
         chart.xaxis.major_label_overrides = {
             tick: f"{value:g}" for tick, value in zip(ticks, TICKS, strict=True)
         }
-        chart.add_layout(
-            Span(location=at, dimension="height", line_width=2, name=page.MOVED[number])
-        )
+        chart.add_layout(page.moved(number, at))
         chart.toolbar.logo = None
     return {"histogram": histogram, "curve": curve}
 

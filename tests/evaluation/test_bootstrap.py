@@ -1,4 +1,4 @@
-"""miner.evaluation.bootstrap: resamples by name and size, and the coverage of intervals."""
+"""miner.evaluation.results: resamples by name and size, and the coverage of intervals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from miner.evaluation import bootstrap, metrics
+from miner.evaluation import metrics
+from miner.evaluation import results as bootstrap
 
 
 def test_resamples_depend_on_the_name_and_the_number_of_items() -> None:

@@ -1,4 +1,4 @@
-"""miner.evaluation.bucc, mining_sets and top_one: the BUCC protocol, and mteb's other task."""
+"""miner.evaluation.bucc and mining_sets: the BUCC protocol, and mteb's other task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.evaluated_models import Fixed, Recording, of_all, write, write_hidd
 from support.sides import QUICK
 
 from miner.errors import CorpusError
-from miner.evaluation import bootstrap, bucc, mining_sets, top_one
+from miner.evaluation import bucc, mining_sets, results
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.metrics import best_threshold, evaluate
 
@@ -183,7 +183,7 @@ def test_resamples_agree_with_plain_resampling(data: Path, verifying_model: Mine
             found.append(2 * correct / (proposed + sum(often[s] for s, _ in gold)))
         return np.array(found)
 
-    expected = bootstrap.resample([f1], 60, metric.dataset, 50)[0]
+    expected = results.resample([f1], 60, metric.dataset, 50)[0]
     assert metric.resamples is not None
     np.testing.assert_allclose(metric.resamples[:50], expected)
 
@@ -267,7 +267,7 @@ def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: 
     """Retrieval is among the sentences of the test gold alone."""
     model = MinerModel(str(tiny_model))
     (task,) = mining_sets.sets(data)
-    f1, accuracy = top_one.evaluate_set(model, task)
+    f1, accuracy = bucc.top_one(model, task)
     rows = [row for row, _ in GOLD["test"]]
     source = model.encode([german[row] for row in rows], "de")
     target = model.encode([english[row] for row in rows], "en")
@@ -289,7 +289,7 @@ def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
     place = tmp_path_factory.mktemp("bucc")
     sides = [[f"{side}{i}" for i in range(9)] for side in "st"]
     write_hidden(place, "de-en", "training", sides, gold)
-    f1, accuracy = top_one.evaluate_set(Fixed(vectors), mining_sets.MiningSet("x", place, "de-en"))
+    f1, accuracy = bucc.top_one(Fixed(vectors), mining_sets.MiningSet("x", place, "de-en"))
 
     targets = sorted({target for _, target in gold})
     found, label = [], []
@@ -312,4 +312,4 @@ def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
 def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:
     write_hidden(tmp_path, "de-en", "training", (german, english), [(100, 100)])
     with pytest.raises(CorpusError, match="no id of de-en.training.gold is in the corpora"):
-        top_one.evaluate_set(Recording(), mining_sets.MiningSet("x", tmp_path, "de-en"))
+        bucc.top_one(Recording(), mining_sets.MiningSet("x", tmp_path, "de-en"))

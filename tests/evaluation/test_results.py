@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 from miner.errors import MismatchError
-from miner.evaluation import bootstrap, metrics, suite, summary
-from miner.evaluation.results import Difference, Metric, TaskResult, differences, mean_of, measure
+from miner.evaluation import metrics, suite, summary
+from miner.evaluation.results import (
+    RESAMPLES,
+    Difference,
+    Metric,
+    TaskResult,
+    differences,
+    mean_of,
+    measure,
+)
 
 GENERATOR = np.random.default_rng(4)
 ONE, OTHER = GENERATOR.random((2, 80))
@@ -33,7 +41,7 @@ def test_measure() -> None:
     assert mean.value == pytest.approx(ONE.mean()) and share.value == pytest.approx(
         (ONE > 0.5).mean()
     )
-    assert mean.resamples is not None and mean.resamples.shape == (bootstrap.RESAMPLES,)
+    assert mean.resamples is not None and mean.resamples.shape == (RESAMPLES,)
     low, high = mean.interval or (0, 0)
     assert low < mean.value < high
     assert ((mean.resamples >= low) & (mean.resamples <= high)).mean() == pytest.approx(

@@ -7,9 +7,9 @@ import pytest
 
 from miner.errors import CorpusError
 from miner.filters.filter_types import Batch, Context
-from miner.filters.given_scores import FILTERS
+from miner.filters.registry import FILTERS
 
-(COST,) = FILTERS
+COST = FILTERS["cost"]
 
 
 def cost(rows: list[tuple[str, str, str]]) -> list[float]:

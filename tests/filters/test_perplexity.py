@@ -15,13 +15,14 @@ import pytest
 
 from miner.errors import CorpusError, MinerError
 from miner.filters.filter_types import Batch, Context, Scorer
-from miner.filters.perplexity import FILTERS, SIDES, spread
+from miner.filters.given import SIDES, spread
+from miner.filters.registry import FILTERS
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 REAL = DATA / "train" / "de-en" / "tatoeba.tsv.xz"
-(FILTER,) = FILTERS
+FILTER = FILTERS["perplexity"]
 GOOD = ["The cat sat on the mat.", "The dog sat on the cat.", "A dog saw the cat on a mat!"]
 
 

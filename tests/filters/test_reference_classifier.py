@@ -11,10 +11,10 @@ from support.classifiers import made
 
 from miner.errors import ArtifactError
 from miner.filters.filter_types import MODEL, Batch, Context, Scorer
-from miner.filters.reference_classifier import FILTERS
+from miner.filters.registry import FILTERS
 from miner.scoring.classifier import Classifier
 
-(FILTER,) = FILTERS
+FILTER = FILTERS["classifier"]
 SOURCE = ["w1 w2", "w3", "", "unheard of"]
 TARGET = ["w4", "w5 w6 w7", "w8", "w9"]
 

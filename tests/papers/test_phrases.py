@@ -14,8 +14,7 @@ from hypothesis.extra.numpy import arrays
 from miner.errors import CorpusError
 from miner.kernels.ngrams import START, conditional
 from miner.papers.phrase_decoder import WEIGHTS, PhraseTranslator, Search
-from miner.papers.phrase_table import PhraseTable, learn_phrases
-from miner.papers.word_alignment import phrase_spans, symmetrised
+from miner.papers.phrase_table import PhraseTable, learn_phrases, phrase_spans, symmetrised
 from miner.scoring.trigram_lm import Trigrams
 
 

@@ -28,7 +28,7 @@ from miner.cleaning.scorers import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
-from miner.reports.threshold_curve import curve_of
+from miner.reports.cleaning_charts import curve_of
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 

@@ -18,7 +18,7 @@ import pytest
 
 from miner import datasets
 from miner.cli import main
-from miner.datasets import CATALOG, catalog, convert_senteval, download
+from miner.datasets import CATALOG, catalog, convert, download
 
 
 @dataclass
@@ -208,7 +208,7 @@ def serve_all(server: Server) -> None:
     opus: dict[str, str | bytes] = {
         f"opusparcus_v1/de/{split}/de-{split}.txt": DEV for split in ("dev", "test")
     }
-    small = {f"data/{name}": f"{name} text\n" for name in convert_senteval.SMALL}
+    small = {f"data/{name}": f"{name} text\n" for name in convert.SMALL}
     server.add(files_of("senteval-small", "all")[0].address, zipped({**small}))
     for set_name in ("sst", "trec"):
         for file in files_of(set_name, "all"):
