@@ -54,7 +54,7 @@ def _sts_lines(stack: ExitStack, files: Sequence[Path], side: str, name: str) ->
 
 def _sts_rows(where: str, pairs: Iterable[tuple[str, str]]) -> Iterator[Row | str]:
     for number, (pair, score) in enumerate(pairs, 1):
-        cells = pair.split("\t")  # those of 2016 also name the sources of the sentences
+        cells = pair.split("\t")  # pairs of 2016 also name the sources of the sentences
         if len(cells) < 2:
             raise CorpusError(f"{where}, line {number}: no tab between two sentences")
         yield _scored_row(where, number, score, cells[0], cells[1], 0, 5)

@@ -136,7 +136,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         every += top_one.evaluate_set(model, mining_set)
         if mining_set.reported != SPLITS[1]:
             missing.append(
-                f"{mining_set.name}: test, whose text or gold is not there; its F1 is that of "
+                f"{mining_set.name}: no text or gold of the test split; F1 is measured on "
                 "training, on whose gold the threshold was tuned"
             )
     report(TASK, total, total)
@@ -234,7 +234,7 @@ def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]
 def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
     """Return F1, precision and recall of a result, resampled by source sentence.
 
-    They are those of test, or of training where there is no test gold; the name then says so.
+    They are measured on test, or on training without test gold; the name then says so.
     """
     mining_set = result.mining_set
     split = "training" if result.test is None else "test"

@@ -37,7 +37,7 @@ class Evaluation:
     recall: correct / gold, 0..1
     f1: 2 correct / (proposed + gold), the harmonic mean of the two, 0..1
     threshold: pairs of this score or more were kept; None = all were
-    proposed, correct, gold: distinct pairs kept, those of them in the gold, all in the gold
+    proposed, correct, gold: distinct pairs kept, kept pairs in the gold, all in the gold
     """
 
     precision: float

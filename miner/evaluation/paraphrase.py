@@ -130,10 +130,10 @@ def with_labels(
 def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
     """List each distinct grade with its pairs, their mean similarity and standard deviation.
 
-    ``t`` and ``p`` are Welch's test of the mean against that of the grade below, two-sided; None
-    for the lowest grade, and where a grade has one pair or no deviation. ``histogram`` counts the
-    similarities between the `EDGES`, the lowest of which stands for all below. Raises
-    DependencyError without SciPy, which scikit-learn brings.
+    ``t`` and ``p``: two-sided Welch's test against the mean of the grade below; None for the lowest
+    grade, and where a grade has one pair or no deviation. ``histogram`` counts the similarities
+    between the `EDGES`; the lowest bin includes all below. Raises DependencyError without SciPy,
+    which scikit-learn brings.
     """
     found: list[dict[str, Any]] = []
     below = np.empty(0)

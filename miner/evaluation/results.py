@@ -48,7 +48,7 @@ class Metric:
 class Difference:
     """Difference of a metric between two models, with a paired bootstrap interval.
 
-    dataset, name: those of the metric. task: the evaluation it belongs to. interval: 95% of the
+    dataset, name: as in the metric. task: the evaluation it belongs to. interval: 95% of the
     differences on the same resamples. p: two-sided probability of a difference of the other sign,
     at least 2 / (resamples + 1).
     """
@@ -127,7 +127,7 @@ def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
 
 
 def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Difference]:
-    """Compare each metric of ``one`` with that of ``other``, where both have resamples of it.
+    """Compare each metric of ``one`` and ``other`` where both have resamples of it.
 
     Raises MismatchError for a set that is not of the same size.
     """

@@ -1,9 +1,9 @@
 """Top-1 retrieval of gold sentences: the task that the mteb suite calls BUCC.v2.
 
 It takes the sentences of the gold alone and asks if the target nearest by cosine is the
-translation. There is no threshold and there are no distractors: its metrics are far above those of
-BUCC's own protocol, and are not comparable with them. (The suite takes the training split, whose
-gold is public; its first version, BUCC, leaves all targets in as distractors.)
+translation. There is no threshold and there are no distractors: its metrics are far above BUCC's
+own protocol, and are not comparable. (The suite takes the training split, whose gold is public; its
+first version, BUCC, leaves all targets in as distractors.)
 """
 
 import numpy as np
