@@ -244,8 +244,8 @@ def text_run(
 ) -> Iterator[tuple[Run, list[Bitext]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
-    Standard input and pipes are copied to the work directory. Raises CorpusError for a file that
-    cannot be read; the rest as :func:`miner.tasks.run.open_run`.
+    Standard input and pipes are copied to the work directory. Other arguments and errors are as in
+    :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
     """
     if workers.shard_lines is None:
         workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)

@@ -3,7 +3,7 @@
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
 serves both directions. :class:`FaissEngine` searches each block twice, once for each direction, on
 either device. The similarities that an engine keeps are rounded in its own way;
-:mod:`miner.knn.settle` computes the candidates' again, exactly.
+:mod:`miner.knn.settle` computes the similarities of the candidates again, exactly.
 """
 
 import math

@@ -71,7 +71,8 @@ def context_features(
     minimum over the two sentences:
 
     - ``lead``: the logit minus the best other candidate's of the sentence; ``lead_second``: minus
-      the second best. - ``gap``: the cosine minus the nearest other neighbour's.
+      the second best.
+    - ``gap``: the cosine minus the nearest other neighbour's.
     - ``rank``: natural logarithm of the worse of the pair's two ranks, k + 1 where a sentence is
       not on the other's list.
     """
