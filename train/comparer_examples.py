@@ -172,7 +172,7 @@ def _nearest(
 ) -> dict[int, list[int]]:
     """Find near sentences of both directions for each pair, among pools of `POOL` pairs.
 
-    Neither side of a neighbour is that of the pair. Pairs without a neighbour are left out.
+    A neighbour shares neither side with the pair. Pairs without a neighbour are left out.
     """
     out: dict[int, list[int]] = {}
     for first in range(0, len(rows), POOL):

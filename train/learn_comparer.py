@@ -39,7 +39,7 @@ class Network(nn.Module):
     """The comparer's network; :func:`miner.kernels.aligned.compare_pairs` computes the same.
 
     ``units (V, s)`` are the vectors of the token ids to start from; ``mean`` and ``spread
-    (COLUMNS,)`` are those of the numbers that describe tokens.
+    (COLUMNS,)`` standardise the numbers that describe tokens.
     """
 
     def __init__(self, units: np.ndarray, mean: np.ndarray, spread: np.ndarray):

@@ -27,10 +27,10 @@ from miner_train.quality_contrasts import contrast_cases
 
 # Most held-out pairs to learn from, and least characters of the shorter side.
 PAIRS, SHORTEST = 12_000, 15
-# Weight of all contrast cases beside that of all single pairs.
+# Weight of all contrast cases relative to all single pairs.
 CONTRASTS = 4.0
-# Weight of the comparer's logit beside that of the other features. It is given, not fitted: a
-# fitted one is five times as large, too large for other text than that of the training.
+# Weight of the comparer's logit beside the other features. It is given, not fitted: a fitted one
+# is five times as large, too large for text unlike the training's.
 COMPARER = 0.15
 # Share of pairs joined to another one: corpora from the web have whole paragraphs in a line.
 JOINED = 0.4
@@ -72,9 +72,9 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
 
 
 def _contrasts(verifier: Verifier, text: LanguageText, seed: int, most: int) -> np.ndarray:
-    """Return what each feature of a translation has more than that of its corruption, ``(c, f)``.
+    """Return the features of translations minus the features of their corruptions, ``(c, f)``.
 
-    ``most`` of the held-out translations are corrupted.
+    At most ``most`` held-out translations are corrupted.
     """
     rows = np.random.default_rng([seed, 10]).permutation(len(text.held[0]))[:most].tolist()
     source, target = ([side[row] for row in rows] for side in text.held)
@@ -92,9 +92,9 @@ def fit_contrasts(
 ) -> Logistic:
     """Fit a logistic regression to single pairs and to contrast cases, and calibrate it.
 
-    ``true (m,) bool`` on ``features (m, f)``; a contrast case of ``contrasts (c, f)`` is put right
-    where the weighted sum of its differences is positive. The probabilities are those of the single
-    pairs alone (Platt 1999).
+    ``true (m,) bool`` on ``features (m, f)``; a contrast case of ``contrasts (c, f)`` is decided
+    rightly where the weighted sum of its differences is positive. Single pairs alone calibrate the
+    probabilities (Platt 1999).
     """
     if not len(contrasts):
         return fit(features, true, names)

@@ -95,10 +95,10 @@ class State:
 class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
-    ``sizes`` and ``start`` are those of :class:`~miner_train.encoders.mixed_encoder.Encoders`.
-    ``groups`` are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or
-    the highest score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text
-    id, the objective is to have these (:func:`~miner_train.objectives.taught_batch`).
+    ``sizes`` and ``start`` go to :class:`~miner_train.encoders.mixed_encoder.Encoders`. ``groups``
+    are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest
+    score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text id, the
+    objective is to have these (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a continued
     training takes the same steps.

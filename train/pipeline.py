@@ -51,7 +51,7 @@ def train_model(
     """Train on all ``texts`` together and save the model to ``output``.
 
     Continues from the checkpoint of an interrupted run with the same configuration and text, unless
-    ``restart``; the result is bit for bit that of an uninterrupted run on the same machine.
+    ``restart``; the result is bit for bit the same as an uninterrupted run's on the same machine.
 
     exclude: files of sentences not to learn from; case and punctuation do not count.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the

@@ -59,8 +59,8 @@ class Text:
 
     ``same (n,) bool`` is false for pairs labelled as no translations. ``languages`` are the names
     of the language pairs, sorted, and ``language (n,) int16`` the number of each pair's name, or
-    ``UNKNOWN``. ``counts`` are the records of the files, for the model, and ``excluded`` those of
-    the files of excluded sentences.
+    ``UNKNOWN``. ``counts`` are the records of the files, for the model, and ``excluded`` of the
+    files of excluded sentences.
     """
 
     source: list[str]

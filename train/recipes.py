@@ -1,7 +1,7 @@
 """Recipes: settings to start a training from, and what they change for single encoders.
 
 Free of numpy and torch, as :mod:`miner_train.config` is. A recipe that bears the name of a paper
-has the paper's settings; where the text of a paper is silent it has those of its released code
+has the paper's settings, and where the paper is silent the settings of its released code
 (docs/papers.md names them). ``p19-tuned`` is P19's objective with settings that mine better.
 """
 
@@ -28,7 +28,7 @@ _TUNED = TrainConfig(
     final_rate=1.0,
     dropout=0.0,
 )
-# The best rows of P19 have d = 1024. Embeddings start as those of torch do.
+# The best rows of P19 have d = 1024. Embeddings start as torch's do.
 _P19 = dataclasses.replace(
     _TUNED,
     dimension=1024,

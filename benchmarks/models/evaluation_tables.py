@@ -64,7 +64,7 @@ KEY = [
     "the ROC curve of labelled noisy bitext, by the cosine. Sentences/s: English text to vectors,",
     "all threads, one run; other tables have other runs, and the speed of the machine varies. A",
     "star: some sets of the mean are missing. The training text of the model that ships contains",
-    "some sentences of these sets, counted below; that of the other models contains none.",
+    "some sentences of these sets, counted below; the other models' text contains none.",
 ]
 
 
@@ -195,7 +195,7 @@ def top_one(rows: Sequence[dict[str, Any]]) -> list[str]:
     }
     return [
         "*Not mining:* the task that mteb calls BUCC.v2, top 1 by cosine among the gold sentences,",
-        "here those of the test split. Accuracy; the F1 is in the JSON.",
+        "here of the test split. Accuracy; the F1 is in the JSON.",
         "",
         *table(("", *columns), scored(rows, columns)),
     ]

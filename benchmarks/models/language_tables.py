@@ -58,8 +58,8 @@ def tables(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
     """Return the section of docs/results.md."""
     return [
         "Retrieval accuracy: the share of sentences whose nearest sentence of the other side by",
-        "ratio margin is their translation, mean of both directions. News and games are text of",
-        "which nothing is in the training of the model. *Mining F1*: test split of the BUCC-style",
+        "ratio margin is their translation, mean of both directions. News and games are no text of",
+        "the model's training. *Mining F1*: test split of the BUCC-style",
         "set, ranked by probability.",
         "",
         *rows(record["results"]),

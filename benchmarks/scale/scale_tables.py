@@ -12,7 +12,7 @@ def billion(record: dict[str, Any]) -> list[str]:
     first, hybrid = plans[0], results["hybrid plans"][0]
     return [
         f"A simulation: {results['sentences']:,} sentences a side, rates of one core of",
-        "the machine below. The H100-hours are those of the search alone, and arithmetic: one",
+        "the machine below. The H100-hours cover the search alone, and are arithmetic: one",
         f"product of both sides at an assumed {assumed['H100 op/s'] / 1e12:,.0f} Top/s.",
         "To name what limits, a core is assumed to read and write",
         f"{assumed['B/s of a core'] / 1e6:,.0f} MB/s and an H100",
@@ -32,7 +32,7 @@ def billion(record: dict[str, Any]) -> list[str]:
         *_plans(results["hybrid plans"]),
         "",
         f"With shards of {hybrid['lines'] / 1e6:.0f}M lines, the limit is: "
-        f"{hybrid['bottleneck on cores']}. Tasks with shards of that size; `search` is that of the",
+        f"{hybrid['bottleneck on cores']}. Tasks with shards of that size; `search` is from the",
         "exhaustive engine, in place of `centroids`, `assign`, `retrieve`, `hybrid` and `recall`:",
         "",
         *_kinds(hybrid["kinds"] | {"search": first["kinds"]["search"]}),
@@ -149,7 +149,7 @@ def memory(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
         "Largest resident memory of a task of each kind, in MB, with pages of mapped files, by the",
         f"lines of a shard. The smaller shards have {mining['targets']:,} targets, decoys,",
         f"`--memory {mining['memory']}` and the exhaustive engine. Of a million lines,",
-        f"`{'`, `'.join(text['peak MB'])}` are those of `miner index`, without token ids.",
+        f"`{'`, `'.join(text['peak MB'])}` show `miner index`, without token ids.",
     ]
     if "million" in sections:
         words.append(

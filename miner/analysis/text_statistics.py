@@ -1,17 +1,17 @@
 """Statistics of a text and of its sentences: length, word rarity, entropy, repetition.
 
 Wieting, Mallinson & Gimpel 2017 (section 6) compare references with their back-translations by
-these statistics, and correlate scores of pairs with those of their sentences. Tokens are those of
-`miner.text.words`, in lower case: words, punctuation marks and, in scripts without spaces,
-characters. The statistics of a whole text or of one sentence are:
+these statistics, and correlate them with scores of pairs. Tokens come from `miner.text.words`, in
+lower case: words, punctuation marks and, in scripts without spaces, characters. The statistics of a
+whole text or of one sentence are:
 
 - idf: mean over its tokens of ln(sentences of the text / sentences with the token). High for rare
   words.
 - entropy, of a whole text: mean over its tokens of -log2(count of the token / all tokens), in
   bits; of trigrams likewise. High for a rich vocabulary. It grows with the text, so compare texts
   of one size. The mean over the tokens of one sentence is that sentence's surprisal.
-- repetition: share of its tokens that stand earlier in their sentence too, among tokens of at
-  least 3 characters. trigram_repetition: that of all trigrams, three tokens in a row.
+- repetition: share of its tokens that stand earlier in their sentence too, among tokens of at least
+  3 characters. trigram_repetition: the same for all trigrams, three tokens in a row.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def bitexts_of(names: Sequence[Sequence[str]], reading: BitextFormat, copies: Pa
 def cut(
     job: Job, bitext: Bitext, size: int, identify: bool = False, given: Languages = (None, None)
 ) -> dict[str, Any]:
-    """Count the rows of a bitext, and copy those of a large one to pieces of ``size`` rows.
+    """Count the rows of a bitext, and cut a large one into pieces of ``size`` rows.
 
     ``identify`` its languages, too, unless they are ``given``.
     """

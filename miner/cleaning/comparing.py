@@ -167,7 +167,7 @@ def compare(
     pieces: list[Piece],
     checked: list[Result],
 ) -> None:
-    """Score the pairs of a piece by what is found about those of all pieces.
+    """Score the pairs of a piece by the comparison with the pairs of all pieces.
 
     ``found`` are the results of all partitions, or the one result for all. The piece is its
     ``index``. With a ``header``, the first row is line 2. All ``pieces`` are ``checked``.

@@ -95,7 +95,7 @@ class Cleaned:
     def quality(self) -> int | None:
         """Sum of the quality of the pairs kept, in units of 1 / UNITS; None without a quality.
 
-        Whole numbers, so that the sums of parts of a text add up to that of all.
+        Whole numbers, so that the sums over parts of a text add up exactly.
         """
         step = self.plan.ranking
         if step is None or step.name != "quality" or self.rank is None:
@@ -219,7 +219,7 @@ def decide_compared(found: Cleaned, step: Step, values: np.ndarray) -> None:
 def compared_values(
     step: Step, count: int, rows: np.ndarray, scores: np.ndarray, header: bool
 ) -> np.ndarray:
-    """Return the scores of all ``count`` rows by those of the ``rows`` compared, ``(n,) float64``.
+    """Return scores of all ``count`` rows, ``(n,) float64``; NaN but for the ``rows`` compared.
 
     Rows that a score names become lines; with a ``header`` the first row is line 2.
     """
@@ -243,9 +243,9 @@ def choose(found: Cleaned, choice: Choice) -> None:
 def decide_places(
     found: Cleaned, choice: Choice, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
 ) -> None:
-    """Keep the best of the pairs that are left, which are ``rows (m,)``.
+    """Keep the best of the pairs that are left, ``rows (m,)``.
 
-    ``place (m,)`` is that of each among all pairs, best first; ``kept`` that of :class:`Limits`.
+    ``place (m,)``: rank among all pairs of the run, from 0; ``kept`` as in :class:`Limits`.
     """
     seen = np.zeros(found.count, dtype=bool)
     seen[rows] = True

@@ -104,6 +104,6 @@ def _packing(path: str) -> str:
 
 
 def _with_suffix(name: str, suffix: str) -> str:
-    """Put a suffix on the name of a file, before that of its compression."""
+    """Add a suffix to a file name, before the suffix of the compression."""
     packing = name[len(name) - len(_packing(name)) :]
     return name.removesuffix(packing) + suffix + packing

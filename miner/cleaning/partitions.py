@@ -42,8 +42,8 @@ def entries(
 def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """Return the row of the best pair of each entry's key, over one partition of all pieces.
 
-    ``parts`` are the entries of each piece. The rows, ``(e,) int64``, come in their order; also
-    returned is where those of each piece begin.
+    ``parts`` are the entries of each piece. Returns rows ``(e,) int64`` in their order, and
+    where each piece begins.
     """
     joined = np.concatenate([np.empty(0, dtype=ENTRY), *parts])
     order = np.lexsort((joined["row"], -joined["rank"]))

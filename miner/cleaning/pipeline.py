@@ -48,9 +48,9 @@ def filter_text(
 ) -> Filtered:
     """Decide on each row of a text by the filters of a plan, and write it to an output.
 
-    The text is that of all ``bitexts``, one after the other; each has its ``outputs``, or none.
-    Expensive filters score only the rows that cheap ones leave, unless ``all_scores``. The result
-    is the same for any workers, and for pieces of any size.
+    The text joins all ``bitexts``, in their order; each has its ``outputs``, or none. Expensive
+    filters score only the rows that cheap ones leave, unless ``all_scores``. The result is the same
+    for any workers, and for pieces of any size.
 
     Raises the errors of `Rows` and of the filters, and ResourceError.
     """
@@ -217,10 +217,9 @@ class Filtered:
     def unbounded(self) -> Cleaned:
         """Decide again without a bound on the score that ranks, and without a choice.
 
-        A threshold keeps those of the result's pairs that reach it: the best duplicate stays, so
-        that one that is removed for a pair below the threshold is below it, too. This does not hold
-        for filters that are `relative`. Pairs that a cheap bound kept from the expensive filters
-        pass them.
+        A threshold keeps the pairs of this result that reach it: of duplicates the best stays, so a
+        duplicate removed for a pair below the threshold is below it, too. This does not hold for
+        `relative` filters. Pairs that a cheap bound kept from the expensive filters pass them.
         """
         return self._gathered(self.plan.with_bound(None), "free-")
 
@@ -245,8 +244,8 @@ def text_run(
 ) -> Iterator[tuple[Run, list[Bitext]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
-    Standard input and pipes are copied to the work directory. The other arguments are those of
-    :func:`miner.tasks.run.open_run`, which raises; CorpusError for a file that cannot be read.
+    Standard input and pipes are copied to the work directory. Other arguments and errors are as in
+    :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
     """
     if workers.shard_lines is None:
         workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)
@@ -272,9 +271,9 @@ def text_run(
 def _calls(
     pieces: Sequence[Piece], prefix: str = "", /, **of_each: Sequence[Any]
 ) -> dict[str, Call]:
-    """Return a task of each piece; ``of_each`` are arguments of which each piece has its own.
+    """Return a task for each piece; ``of_each``: arguments with one value for each piece.
 
-    A piece is an argument itself unless its scores hold it.
+    The piece is an argument itself, unless its scores hold it.
     """
     calls = {}
     for number, piece in enumerate(pieces):

@@ -210,7 +210,7 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
 
 
 def read_plan(path: str | Path, context: Context) -> Plan:
-    """Read the plan of a TOML file; facts that ``context`` has override those of the file.
+    """Read the plan of a TOML file; facts in ``context`` override the file.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
     ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,

@@ -23,7 +23,7 @@ from miner.parallel import Processes, processes
 from miner.tasks.task import Result, fingerprint
 from miner.text.layout import Block, Layout, Texts
 
-# State of a row whose text was repaired, beside those of `miner.text.layout`.
+# State of a row whose text was repaired, beside the states of `miner.text.layout`.
 REPAIRED = 4
 # Rows of a block, which one process scores at a time.
 ROWS = 2048
@@ -35,8 +35,8 @@ SAMPLE = "texts.json"
 class Scoring:
     """Filters that score rows in one pass, and everything else that their scores depend on.
 
-    The ``steps`` have no bounds. ``columns`` are those of all filters of the run, ``files`` the
-    digests of models and of files that settings name, ``samples`` tasks that sampled the text.
+    The ``steps`` have no bounds. ``columns``: columns that any filter of the run reads, ``files``
+    the digests of models and of files that settings name, ``samples`` tasks that sampled the text.
     ``first``: the first pass over a text, whose records hold more than scores; ``sketched`` are the
     whole-corpus filters that it makes sketches for.
     """

@@ -87,8 +87,8 @@ def rate(
 ) -> dict[str, Any]:
     """Score the rows of a piece by expensive filters, all or only those within ``bounds``.
 
-    The bounds are those of the cheap filters, which have ``checked`` the piece. Scores that an
-    earlier run has computed with other bounds are used again.
+    The bounds belong to the cheap filters, which have ``checked`` the piece. Scores that an earlier
+    run computed with other bounds are used again.
     """
     wanted = None
     if bounds is not None:

@@ -21,7 +21,7 @@ from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, resource_error
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
-# Tasks with sentences of their own; speed encodes those of the others.
+# Tasks with sentences of their own; speed encodes the sentences of the others.
 TEXT_TASKS = TASKS[:-1]
 
 data_option = click.option(

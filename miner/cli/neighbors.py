@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     "--side",
     type=click.Choice(SIDES),
     help="Column of its training text that CORPUS is, for a model with separate vocabularies "
-    "[that of an index].",
+    "[the index's column].",
 )
 @click.option(
     "--query-side",
     type=click.Choice(SIDES),
-    help="Likewise the column of the given sentences [that of CORPUS].",
+    help="Likewise the column of the given sentences [the column of CORPUS].",
 )
 @options.loading()
 @options.device

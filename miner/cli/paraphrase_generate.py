@@ -38,7 +38,7 @@ def train(
     threads: int | None,
     given: dict[str, Any],
 ) -> None:
-    """Learn to write paraphrases from PAIRS, such as those of 'miner paraphrase build' (P18).
+    """Learn to write paraphrases from PAIRS, for example of 'miner paraphrase build' (P18).
 
     A small transformer reads the translation (column 2) and writes the reference (column 1), so
     that it learns to write human text. After each epoch it is judged by the likelihood of held-out

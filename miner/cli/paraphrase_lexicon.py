@@ -47,7 +47,7 @@ def lexicon(
 ) -> None:
     """Write words and their paraphrases, from sentence pairs or from the embeddings of a model.
 
-    PARAPHRASES|MODEL is a file of pairs, such as those of 'miner paraphrase build', or a model's
+    PARAPHRASES|MODEL is a file of pairs, for example by 'miner paraphrase build', or a model's
     directory or 'default'. Pairs give word, paraphrase, adjusted pointwise mutual information and
     count (P18). A model gives piece or word, neighbour and cosine; neighbours in a model of several
     languages may be translations.

@@ -53,9 +53,9 @@ def tune(
     """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
 
     Reads reference, translation and, for the cost, column 3. For each pair of bounds of P17's grid
-    it draws the same number of pairs from those within, trains a model, and prints the correlation
-    of its cosines with human grades. Length and perplexity are those of the translation. Take
-    grades of a development set: the best of many bounds is tuned on them.
+    it draws the same number of pairs within the bounds, trains a model, and prints the correlation
+    of its cosines with human grades. Length and perplexity describe the translation. Take grades of
+    a development set: the best of many bounds is tuned on them.
 
     Examples:
       miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv

@@ -117,7 +117,7 @@ def _help(docstring: str | None) -> tuple[str, str]:
 class Command(click.Command):
     """Command that receives the values of generated options as settings.
 
-    Its help lists its own options first, then those of a configuration by group, and ends with the
+    Its help lists its own options first, then a configuration's by group, and ends with the
     examples of its docstring. Settings that contradict each other are errors of usage, whoever
     finds them.
     """

@@ -19,7 +19,7 @@ def _workers(given: dict[str, Any]) -> Workers:
         usual = "processes" if "workers" in given else "serial"
         given["backend"] = "ray" if "address" in given else usual
     if "address" in given and given["backend"] != "ray":
-        raise click.UsageError("--address is that of a Ray cluster; give --backend ray")
+        raise click.UsageError("--address names a Ray cluster; give --backend ray")
     return Workers(**given)
 
 

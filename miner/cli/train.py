@@ -43,8 +43,8 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 @click.option(
     "--recipe",
     type=click.Choice(list(RECIPES)),
-    help="Settings to start from, which other options override: fast [default], or those of a "
-    "paper, some of them depending on --encoder; see --list.",
+    help="Settings to start from, which other options override: fast [default], or a paper's, "
+    "some of them depending on --encoder; see --list.",
 )
 @click.option(
     "--like",
@@ -106,7 +106,7 @@ def train(
     kept; where there are several language pairs, the F1 of each is shown. Repeat the command of a
     killed training to continue it: the result is the same.
 
-    Values in brackets are those of the recipe 'fast'; --list shows the other recipes'.
+    Values in brackets belong to the recipe 'fast'; --list shows the other recipes.
 
     Examples:
       miner train --source train.de --target train.en -o models/de-en

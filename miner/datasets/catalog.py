@@ -79,7 +79,7 @@ KNOWN = {
     name: (int(size), sha256)
     for name, size, sha256 in map(str.split, _KNOWN_TEXT.strip().splitlines())
 }
-# Languages of LASER's Tatoeba sets: its code, and after a colon that of BCP-47 if it differs.
+# Languages of LASER's Tatoeba sets: its code, and after a colon BCP-47's if it differs.
 TATOEBA = """
 afr:af amh:am ang ara:ar arq arz ast awa aze:az bel:be ben:bn ber bos:bs bre:br bul:bg cat:ca cbk
 ceb ces:cs cha:ch cmn:zh cor:kw csb cym:cy dan:da deu:de dsb dtp ell:el epo:eo est:et eus:eu fao:fo

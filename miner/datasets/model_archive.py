@@ -35,7 +35,7 @@ def get_model(
             f"{address}: not a model archive; its name ends in {', '.join(SUFFIXES)}"
         )
     directory = replaceable(output, CONFIG)
-    # An archive that stays after a failure must not be taken for that of another address.
+    # An archive that stays after a failure must not be taken for another address's.
     digest = hashlib.sha256(address.encode()).hexdigest()[:8]
     archive = directory.with_name(f"{directory.name}.download-{digest}{suffix}")
     try:

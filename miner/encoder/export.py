@@ -159,7 +159,7 @@ def _checked(model: Model) -> Encoder:
     """Open a model that can be exported."""
     name = str(model.path or "this model")
     if model.vectors is not None:
-        raise ArtifactError(f"{name}: its vectors are those of {model.vectors.address}; copy that")
+        raise ArtifactError(f"{name}: its vectors belong to {model.vectors.address}; copy that")
     if not model.architecture.plain:
         raise ArtifactError(
             f"{name}: only means of piece embeddings with one vocabulary (--encoder sp) can be "

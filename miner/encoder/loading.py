@@ -26,8 +26,7 @@ class Loading:
 
     source_prompt: str | None = option(
         None,
-        "Put before each sentence of the source, for a model of hf: [that of the model's "
-        "configuration].",
+        "Put before each sentence of the source, for a model of hf: [the model's own prompt].",
     )
     target_prompt: str | None = option(None, "Likewise before each sentence of the target.")
     backend: str = option(

@@ -241,9 +241,9 @@ def resolve(path: str | Path) -> Path:
 
 
 def model_digest(path: str | Path) -> str | None:
-    """Return a digest of all that scores by a model depend on; None if it is not there.
+    """Return a digest of all files that scores depend on; None without a model.
 
-    It is that of the configuration, which holds the digests that :func:`load` compares the other
+    It covers the configuration, which holds the digests that :func:`load` compares the other
     files with. The model's fingerprint covers the encoder alone.
     """
     return content_digest(resolve(path) / CONFIG)

@@ -265,7 +265,7 @@ def _line(error: Exception) -> str:
 def _usual_prompt(model: Any) -> str:
     """Return the prompt of a model's own configuration for text of both sides; "" for none.
 
-    It is the default one, else that of queries: models with prompts for queries and documents
+    It is the default one, else the prompt of queries: models with prompts for queries and documents
     are to read both sides of a symmetric task as queries (E5, Wang et al. 2024).
     """
     prompts = model.prompts or {}

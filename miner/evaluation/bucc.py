@@ -135,7 +135,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         every += top_one(model, mining_set)
         if mining_set.reported != SPLITS[1]:
             missing.append(
-                f"{mining_set.name}: test, whose text or gold is not there; its F1 is that of "
+                f"{mining_set.name}: no text or gold of the test split; F1 is measured on "
                 "training, on whose gold the threshold was tuned"
             )
     report(TASK, total, total)

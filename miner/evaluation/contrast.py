@@ -151,7 +151,7 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
     )
     headline = tuple(metric for metric in metrics if metric.dataset == main)
     notes = (
-        f"{len(cases):,} cases of {len(numbers):,} translations; a share is that of cases in which "
+        f"{len(cases):,} cases of {len(numbers):,} translations; a share counts the cases in which "
         "the score prefers the translation to its corruption",
     )
     more = {"cases": {name: counts[name] for name in dict.fromkeys(kind.tolist())}}

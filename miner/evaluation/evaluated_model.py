@@ -72,7 +72,7 @@ class MinerModel:
 class PrecomputedVectors:
     """Vectors made by another tool: a directory with sentences, one a line, and a vector for each.
 
-    The sentences are those of :func:`write_sentences`. Raises ArtifactError for a directory or
+    The sentences were written by :func:`write_sentences`. Raises ArtifactError for a directory or
     vectors that cannot be read or hold NaN, MismatchError for unequal numbers of them.
     """
 
@@ -120,8 +120,8 @@ class PrecomputedVectors:
                 continue
             if sentence not in self._row:
                 raise MismatchError(
-                    f"{self._path}: has no sentence {sentence[:60]!r}; write those of this "
-                    "evaluation with 'miner evaluate sentences', and encode them"
+                    f"{self._path}: has no sentence {sentence[:60]!r}; write the "
+                    "sentences with 'miner evaluate sentences', and encode them"
                 )
             row[:] = self._vectors[self._row[sentence]]
         return out

@@ -1,6 +1,6 @@
 """Test sets of labelled sentence pairs: their files and their reader.
 
-The layout is that of ``miner data get``. Every file may be compressed: ``.gz .bz2 .xz .zst``.
+``miner data get`` writes this layout. Every file may be compressed: ``.gz .bz2 .xz .zst``.
 """
 
 import math

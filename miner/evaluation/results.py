@@ -159,7 +159,7 @@ def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
 
 
 def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Difference]:
-    """Compare each metric of ``one`` with that of ``other``, where both have resamples of it.
+    """Compare each metric of ``one`` and ``other`` where both have resamples of it.
 
     Raises MismatchError for a set that is not of the same size.
     """

@@ -41,7 +41,7 @@ def sets(data: Path) -> list[ModuleType]:
             task.sets(data)
             found.append(task)
     if not found:
-        raise NoTestSetError(data, "those of bucc, tatoeba or sts")
+        raise NoTestSetError(data, "bucc, tatoeba or sts")
     return found
 
 

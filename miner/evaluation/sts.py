@@ -114,7 +114,7 @@ def correlations(
 def languages(name: str) -> tuple[str, str]:
     """Parse the languages of both sentences from a set's name; English where it names none.
 
-    Names with languages are those of ``miner data get``: ``stsb.de.test``,
+    Names with languages, as ``miner data get`` writes them: ``stsb.de.test``,
     ``2017.track2.ar-en``, ``opusparcus.fi.test``.
     """
     found = LANGUAGES_IN_NAME.match(name)
@@ -149,7 +149,7 @@ def _missing(found: Mapping[str, Any]) -> Iterator[str]:
         if gone == [*names]:
             yield f"{year}: not there"
         elif gone:
-            yield f"{year}: {', '.join(gone)}; the mean is that of the others, and named so"
+            yield f"{year}: {', '.join(gone)}; the mean covers the others, and its name says so"
     gone = [track for track in STS_TRACKS if f"2017.{track}" not in found]
     if gone:
         yield f"2017: {', '.join(gone)}"

@@ -18,9 +18,9 @@ _BROKEN = re.compile(
     "[\ufffd\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f"
     "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]"
 )
-# A text that ftfy changes has one of a few characters, or two adjacent ones outside of ASCII the
-# second of which is no letter of a non-Latin script. Most text has neither, and ftfy is slow to
-# find out. A test compares this with ftfy's own expression.
+# A text that ftfy changes has one of a few characters, or two adjacent ones outside of ASCII, the
+# second no letter of a non-Latin script. Most text has neither, and ftfy is slow to find out. A test
+# compares this with ftfy's own expression.
 _SUSPICIOUS = re.compile(
     "[\x80-\x9fÂÃŒœ]|[^\x00-\x7f][\xa0-\u0385\u0402\u0490\u0491\u2000-\u2fff\uf8ff\ufb01\ufb02\ufffd]"
 )

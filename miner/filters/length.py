@@ -18,7 +18,7 @@ SIDES = ("source", "target", "shorter", "longer")
 
 
 def of_side(values: np.ndarray, side: str) -> np.ndarray:
-    """Choose from values of both sides ``(2, n)`` those of a ``side`` of `SIDES`: ``(n,)``."""
+    """Choose values ``(n,)`` of a ``side`` of `SIDES` from both sides ``(2, n)``."""
     if side == "shorter":
         return values.min(axis=0)
     return values.max(axis=0) if side == "longer" else values[SIDES.index(side)]
@@ -65,7 +65,7 @@ FILTERS = (
     ),
     Filter(
         "length_ratio",
-        "characters of the longer side divided by those of the shorter, from 1; one of Chinese or "
+        "characters of the longer side divided by the shorter side's, from 1; one of Chinese or "
         f"Japanese counts as {DENSITY}",
         "one side is {value:.1f} times as long as the other",
         "lower",

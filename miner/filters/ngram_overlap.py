@@ -25,8 +25,8 @@ def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
     A repeated n-gram counts as often as it is in both.
     """
     numbers: dict[str, int] = {}
-    # An n-gram is a number, made of that of its first n - 1 tokens and that of its last token. Sets
-    # of numbers are twice as fast as sets of tuples.
+    # An n-gram is a number, made of the numbers of its first n - 1 tokens and of its last token.
+    # Sets of numbers are twice as fast as sets of tuples.
     left, right = tails = [
         [numbers.setdefault(token, len(numbers)) for token in side] for side in (one, other)
     ]

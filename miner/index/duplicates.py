@@ -56,7 +56,7 @@ def partition_of(
 def duplicates_of(rows: np.ndarray, sentence: Callable[[int], str]) -> Duplicates:
     """Find the duplicates among rows ``(m,)`` of HASHED; ``sentence`` returns the text of one.
 
-    Sentences of equal hashes whose plain forms differ from that of the first are no duplicates.
+    Sentences of equal hashes are no duplicates if their plain forms differ from the first one's.
     """
     ordered = rows[np.lexsort((rows["row"], rows["hash"]))]
     row, hashes = ordered["row"], ordered["hash"]
@@ -79,7 +79,7 @@ def first_rows(hashes: np.ndarray, sentence: Callable[[int], str]) -> np.ndarray
 
 
 def write_first(first: np.ndarray, row: Sequence[np.ndarray], firsts: Sequence[np.ndarray]) -> None:
-    """Write the first row with the plain form of each row, ``(n,)``, by those of all partitions."""
+    """Write each row's first row with its plain form, ``(n,)``; joins the results of partitions."""
     for start in range(0, len(first), BLOCK):
         end = min(start + BLOCK, len(first))
         block = np.arange(start, end)

@@ -1,7 +1,7 @@
 """FAISS: the only module that imports it.
 
-Its similarities select candidates and never appear in a result: callers compute those of the
-candidates again by :mod:`miner.kernels.exact`.
+Its similarities select candidates and never appear in a result: callers compute them again by
+:mod:`miner.kernels.exact`.
 """
 
 import importlib

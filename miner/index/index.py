@@ -137,7 +137,7 @@ class Index(StoredIndex):
                 yield current, directory, writer
 
     def _check_vectors(self, array: np.ndarray, name: str | Path) -> None:
-        """Raise MismatchError for vectors that cannot follow those of this index."""
+        """Raise MismatchError for vectors that cannot be appended to this index."""
         if not self.external:
             raise MismatchError(
                 f"{self.path} was built by {self.model_name}; add text with it (--model "

@@ -22,7 +22,7 @@ class PartWriter(TextWriter):
     """Writer of the sentences of a part, or of an index that joins parts."""
 
     def append_part(self, part: Path, number: int) -> None:
-        """Append the rows of a part, written by :meth:`close_part`, as those of file ``number``."""
+        """Append a part, written by :meth:`close_part`, as the rows of file ``number``."""
         with open(part / SENTENCES, "rb") as file:
             shutil.copyfileobj(file, self._sentences)
         with open(part / IDS, "rb") as file:

@@ -38,11 +38,11 @@ GROWN = "grown"
 class StoredIndex:
     """Sentences of one corpus with their vectors, ready to be searched.
 
-    ``sources`` lists the files of the corpus. ``fingerprint`` is that of the model that made the
-    vectors, and ``side`` the column that it read, for a model with separate vocabularies;
-    ``loading`` are the settings of an encoder of another library.
-    ``factory`` is the FAISS factory string, or ``flat``. ``distinct`` counts the sentences that a
-    search compares: each text once, without those of which the model knows no unit.
+    ``sources`` lists the files of the corpus. ``fingerprint`` identifies the model that made the
+    vectors, and ``side`` is the column that it read, for a model with separate vocabularies;
+    ``loading`` are the settings of an encoder of another library. ``factory`` is the FAISS factory
+    string, or ``flat``. ``distinct`` counts the sentences that a search compares: each text once,
+    without texts whose units the model does not know.
     """
 
     def __init__(self, path: Path, meta: dict[str, Any]):
@@ -89,7 +89,7 @@ class StoredIndex:
 
     @property
     def different(self) -> int:
-        """Number of different texts, including those of which the model knows no unit."""
+        """Number of different texts, including texts whose units the model does not know."""
         first = self.store.first
         return int(np.count_nonzero(first == np.arange(len(first))))
 
@@ -159,7 +159,7 @@ class StoredIndex:
     def verify(self) -> Self:
         """Compare the content of all files with their SHA-256, once; return the index.
 
-        Takes about a second for a gigabyte, of which a million sentences have one. Raises
+        Takes about a second for a gigabyte, which a million sentences need. Raises
         :class:`~miner.errors.ArtifactError`, naming the file that differs.
         """
         if not self._verified:

@@ -77,7 +77,7 @@ class Encoded:
     """Counts of an encoded corpus, which has one vector for each of its ``records``.
 
     The vector is zero for records that are ``empty`` or ``undecodable``, and for ``unknown`` ones,
-    of which the model knows no unit. Bytes were replaced in ``replaced`` records.
+    whose units the model does not know. Bytes were replaced in ``replaced`` records.
     """
 
     records: int = 0
@@ -175,7 +175,7 @@ def _hdf5(path: Path) -> np.ndarray:
         available = psutil.virtual_memory().available
         if size > available:
             raise ArtifactError(
-                f"{path}: dataset {name!r} takes {size:,} bytes of memory, of which {available:,} "
+                f"{path}: dataset {name!r} takes {size:,} bytes of memory, and {available:,} "
                 "are free; write it without compression, or as .npy"
             )
         return dataset[()]  # chunked, perhaps compressed: there is nothing to map

@@ -20,7 +20,7 @@ EVIDENCE = 10.0
 DISTANCE = 0.15
 # Numbers that describe a token and its counterpart, in the order of `_describe`.
 COLUMNS = 18
-# Those of them that only the lexicon tells.
+# Columns that only the lexicon tells.
 LEXICAL = (1, 2, 3, 12, 15)
 # Pairs that a thread takes at a time.
 CHUNK = 256

@@ -1,8 +1,8 @@
 """Clusters of both sides of a search: spherical k-means, and the clusters nearest to each vector.
 
-The centroids are learned from a sample of both sides. Products are those of the int8 engine, which
-are exact integers, and means are summed in the order of the sample: clusters are the same for every
-thread count and block.
+The centroids are learned from a sample of both sides. Products are exact integers, as in the int8
+engine, and means are summed in the order of the sample: clusters are the same for every thread
+count and block.
 """
 
 from dataclasses import dataclass
@@ -106,8 +106,8 @@ def grouped(
 ) -> tuple[Groups, Groups]:
     """Return the members of each cluster among one side, and the sentences that probe it.
 
-    ``probed`` are the number of clusters, at least that of the centroids, and a slice ``(i, j)`` of
-    the nearest ones that a sentence probes. ``block`` bounds the vectors that are held.
+    ``probed``: the number of clusters (at least one per centroid), and the slice ``(i, j)`` of a
+    sentence's nearest clusters that it probes. ``block`` bounds the vectors that are held.
     """
     number, chosen = probed
     keys = room.empty((len(side), min(chosen.stop, len(centroids))), np.int32)

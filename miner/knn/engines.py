@@ -3,7 +3,7 @@
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
 serves both directions. :class:`FaissEngine` searches each block twice, once for each direction, on
 either device. The similarities that an engine keeps are rounded in its own way;
-:mod:`miner.knn.settle` computes those of the candidates again, exactly.
+:mod:`miner.knn.settle` computes the similarities of the candidates again, exactly.
 """
 
 import math
@@ -27,7 +27,7 @@ PRODUCT_SIZE = 1024
 # Standard deviations that the error of an int8 similarity is taken to stay within.
 DEVIATIONS = 5.0
 # Share of vectors whose int8 steps may be wider than the one that the bound is computed from; the
-# vectors that it is measured on, and those of them that are in memory at a time.
+# number of vectors that it is measured on, and the number in memory at a time.
 WIDER = 0.001
 SAMPLED, SAMPLED_AT_ONCE = 8192, 256
 

@@ -4,8 +4,8 @@ An engine (:mod:`miner.knn.engines`) proposes a few more candidates than asked f
 :mod:`miner.knn.settle` ranks them by exact similarities. It searches again where the rounding of
 the engine could have pushed a true neighbour out of the list. So the lists are the same for every
 block size, thread count and device: sorted by similarity descending, then by row. The error of a
-float32 similarity has a bound, that of an int8 similarity is bounded by five standard deviations:
-the int8 engine may miss a neighbour once in many thousands.
+float32 similarity has a bound; for int8 five standard deviations are taken as the bound: the int8
+engine may miss a neighbour once in many thousands.
 """
 
 from typing import Any
@@ -74,8 +74,8 @@ def block_candidates(
 ) -> tuple[Lists, Lists]:
     """Collect the candidates of both sides of a part of a similarity matrix.
 
-    Positions are those in the two sets. The lists of several parts, merged by
-    :meth:`~miner.knn.lists.Lists.merge`, are those of the whole matrix.
+    Positions count within the two sets. Lists of several parts, merged by
+    :meth:`~miner.knn.lists.Lists.merge`, equal the lists of the whole matrix.
     """
     return BlockSearch(source, target, k, memory, engine, report).candidates()
 
@@ -101,7 +101,7 @@ def settle_part(
 def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -> Engine:
     """Choose the engine of a search by its settings, the machine, and a probe of the vectors.
 
-    Sets the thread counts of the libraries, too. Errors are those of :func:`nearest_both`.
+    Sets the thread counts of the libraries, too. Raises the errors of :func:`nearest_both`.
     """
     check_hybrid(settings.engine, settings.device, settings.exact)
     threads = thread_count(settings.threads)

@@ -20,8 +20,8 @@ from miner.ragged import offsets_of
 COMMON = 0.05
 # Weight of a token itself in a query, and the least probability of a translation to be asked for.
 OWN, PROBABLE = 0.5, 0.05
-# Postings that a query reads at most, those of its rarest tokens. It bounds the time of a query,
-# however large the corpus is.
+# Postings that a query reads at most, its rarest tokens first. Bounds the time of a query for any
+# size of corpus.
 BUDGET = 10_000
 
 

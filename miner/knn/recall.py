@@ -30,8 +30,8 @@ def scan(queries: np.ndarray, base: VectorSet, k: int, block: int) -> tuple[np.n
 def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
     """Check on a sample that the int8 engine finds the k nearest of these vectors.
 
-    It does where all components are of a similar size, as those of a trained model are. It fails
-    where a few components are huge in all vectors: rounding to int8 erases the others.
+    It does where all components have a similar size, as in a trained model. It fails where a few
+    components are huge in all vectors: rounding to int8 erases the others.
     """
     from miner.kernels.fused import merge, pack
 

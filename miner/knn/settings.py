@@ -102,5 +102,5 @@ class SearchSettings:
 
     @property
     def neighbors(self) -> int:
-        """``k``, or the default of the rank; without a rank, that of margins."""
+        """``k``, or the default of the rank (without a rank, of margins)."""
         return self.k or NEIGHBORS[self.rank or "margin"]

@@ -72,10 +72,10 @@ class Registered:
 
 @dataclass(frozen=True)
 class Cost:
-    """Cost of the tasks of one kind: core-seconds, bytes that they write and read in all.
+    """Total cost of the tasks of one kind: core-seconds, and bytes that they write and read.
 
-    ``memory`` is that of one task, in bytes. A vector or list that is read out of order counts with
-    its own size, not with that of a page.
+    ``memory`` is the memory of one task, in bytes. A vector or list that is read out of order
+    counts with its own size, not with a page's.
     """
 
     kind: str

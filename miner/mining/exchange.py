@@ -66,7 +66,7 @@ class Places:
 
     @classmethod
     def of_lists(cls, similarity: np.ndarray, row: np.ndarray, span: tuple[int, int]) -> Places:
-        """Return those of the sources of a span in some lists, whose targets count from 0."""
+        """Find the sources of a span in the lists of targets; targets count from 0."""
         target, place = np.nonzero((row >= span[0]) & (row < span[1]))
         source = row[target, place] - span[0]
         return cls(source, target, place.astype(np.int16), similarity[target, place])

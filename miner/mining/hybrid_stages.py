@@ -152,7 +152,7 @@ def block(
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
     for here, task in enumerate(found_tasks):
         found = task.array("retrieved")
-        # Positions in the other side; those of other blocks are left out.
+        # Positions in the other side; other blocks are left out.
         begin, size = ((start, len(right)), (first, len(left)))[here]
         for query in range(0, len(found), hybrid.QUERIES):
             places = found[query : query + hybrid.QUERIES] - np.int32(begin)

@@ -26,14 +26,14 @@ class Keep:
     - ``target_precision``: as many pairs as have this estimated precision, in (0, 1).
     - ``top_n``: the best n pairs, on top of either.
     - ``default_precision``: applies where none of the three is given. It is aimed at if it can be
-      estimated; otherwise pairs with a probability of one half or more are kept, and of pairs
-      ranked by margin those above the model's own threshold. None keeps all pairs.
+      estimated; otherwise pairs with a probability of one half or more are kept, or, ranked by
+      margin, pairs above the model's own threshold. None keeps all pairs.
     - ``estimate``: whether to estimate precision. Scores are then probabilities of being right on
-      this corpus, else those of the model. Where a model with a verifier is told to rank by margin,
+      this corpus, else the model's scores. Where a model with a verifier is told to rank by margin,
       there is an estimate only if a precision, decoys or a report are asked for.
     - ``refit``: whether the estimate first fits the verifier's function again to the corpus.
     - ``decoys``: sentences to estimate precision with, in the language and domain of the target,
-      none a translation of a source. None: those of the model, or of the one that ships.
+      none a translation of a source. None: the model's own, else the shipped model's.
     - ``decoy_vectors``: their vectors ``(n, d)``, for indexes of vectors from elsewhere.
     - ``report``: a report will show the estimate.
 
@@ -64,7 +64,7 @@ class Keep:
     decoys: Sequence[str] | None = option(
         None,
         "Sentences to estimate precision with, in the target's language and domain, none of them a "
-        "translation of a source [those of the model, or of the one that ships].",
+        "translation of a source [the model's own, else the shipped model's].",
         kind="text",
         metavar="FILE",
     )

@@ -241,7 +241,7 @@ def run(
 ) -> Search:
     """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
 
-    ``estimating``: decoys compete, the sentences ``decoys`` or else those of the model.
+    ``estimating``: decoys compete, the sentences ``decoys`` or else the model's own.
     """
     require_one_model(source, target)
     opened = (source.verify(), None), (target.verify(), None)

@@ -73,9 +73,9 @@ def mine(
     """Search two indexes, score and match the candidates; return all that was seen.
 
     ``indexes`` are opened, each with the task that made it, if any. Without a ``verifier`` margins
-    rank. ``estimating``: decoys compete, the sentences ``given`` or else those of the model.
-    ``hybrid_from`` are the pairs of sentences from which on the search is the hybrid one, if not as
-    many as by the settings. Raises ResourceError.
+    rank. ``estimating``: decoys compete, the sentences ``given`` or else the model's own.
+    ``hybrid_from``: number of pairs of sentences from which on the search is hybrid, in place of
+    the setting. Raises ResourceError.
     """
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)

@@ -181,7 +181,7 @@ class Round:
         return logit
 
     def with_decoys(self, known: PairLogits) -> LogitsOf:
-        """Return a function as :meth:`logits_of`, which computes only those of decoys."""
+        """Return a function like :meth:`logits_of` that computes only the logits of decoys."""
 
         def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
             logit = np.empty(len(source_row))

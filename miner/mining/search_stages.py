@@ -258,7 +258,7 @@ def decoy_lists(
     targets: Result,
     k: int,
 ) -> None:
-    """Rank the neighbours of the decoys; append their means and nearest to those of ``targets``.
+    """Rank the neighbours of the decoys; append their means and nearest to the ``targets``'.
 
     ``digests`` are of the vectors of all sources.
     """

@@ -112,7 +112,7 @@ def given_translations(
 ) -> list[list[Translation]]:
     """Translations that stand in columns of the bitext; blank ones are passed over.
 
-    ``costs`` are those of the first column.
+    ``costs`` belong to the first column.
     """
     first = [math.nan] * len(columns) if costs is None else costs
     return [

@@ -13,7 +13,7 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
 from miner.precision.mixture import Histogram, Law
 
-# Expected slope of log-odds on cosines, in standard deviations of those of decoys. All decoys but
+# Expected slope of log-odds on cosines, in standard deviations of decoys' cosines. All decoys but
 # the lowest tenth are modelled: shuffled pairs come from the same sentences.
 SLOPE, LAW = 3.0, Law(0.1, (0.05, 0.2))
 # With fewer pairs no mixture is fitted.
@@ -25,8 +25,8 @@ def probabilities(
 ) -> np.ndarray:
     """Probability of each pair to be right, ``(n,) float64``; their mean is the cleanliness.
 
-    A pair counts as wrong if its cosine looks like that of two sentences at random. Pairs that
-    share a topic, or differ in one word, look right. Raises CorpusError for fewer than `FEWEST`.
+    A pair counts as wrong if its cosine looks like two random sentences'. Pairs that share a topic,
+    or differ in one word, look right. Raises CorpusError for fewer than `FEWEST`.
     """
     if len(pairs) < FEWEST:
         raise CorpusError(

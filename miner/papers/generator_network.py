@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from miner.errors import ArtifactError
 
-# Ids behind those of the pieces: padding, start and end of a sentence.
+# Ids behind the pieces': padding, start and end of a sentence.
 PAD, START, END = 0, 1, 2
 MARKS = 3
 UNKNOWN = 0  # among the pieces
@@ -25,7 +25,7 @@ Decoded = tuple[list[int], float]
 class Network(nn.Module):
     """Encoder and decoder over one table of embeddings, which also gives the output.
 
-    Ids are those of the pieces; ``pieces + PAD`` and so on are marks.
+    Ids below ``pieces`` are pieces; ``pieces + PAD`` and so on are marks.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Network(nn.Module):
 
 
 def fill(network: Network, weights: Mapping[str, np.ndarray]) -> Network:
-    """Set the arrays of a network. Raises ArtifactError for those of another one."""
+    """Set the arrays of a network. Raises ArtifactError for arrays of another one."""
     try:
         network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
     except RuntimeError as error:

@@ -156,7 +156,7 @@ class TransformersTranslator:
         """Token ids with the marks that the model expects, cut at its length."""
         if self.prefix is None:
             return self.tokenizer(sentences, truncation=True)["input_ids"]
-        # A tokenizer's own mark is that of the language it was saved with.
+        # A tokenizer's own mark names the language it was saved with.
         plain = self.tokenizer(sentences, add_special_tokens=False)["input_ids"]
         longest = max(1, min(int(self.tokenizer.model_max_length), 1 << 20) - 2)
         return [[self.prefix, *own[:longest], self.tokenizer.eos_token_id] for own in plain]

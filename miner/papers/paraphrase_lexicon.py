@@ -1,7 +1,7 @@
 """Paraphrase lexicon: pairs of words from paraphrases (P18, supplement), or near in a model.
 
-P18 ranks pairs of words by adjusted pointwise mutual information: that of words that occur on
-different sides of a paraphrase, minus that of words that occur in one sentence. Without the latter
+P18 ranks pairs of words by adjusted pointwise mutual information (PMI): the PMI of occurring on
+different sides of a paraphrase, minus the PMI of occurring in one sentence. Without the second term
 "Hong" would be a paraphrase of "Kong".
 """
 
@@ -39,7 +39,7 @@ class WordPair:
 def adjusted_pmi(
     pairs: Sequence[tuple[str, str]], least: int = 10, longest: int = LONGEST
 ) -> list[WordPair]:
-    """Rank pairs of words by adjusted PMI, in nats, those of each word together.
+    """Rank pairs of words by adjusted PMI, in nats; pairs of a word stay together.
 
     ``least`` is how often two words stand on opposite sides, at least (10 in P18's examples), and
     ``longest`` the most words of a sentence. A word counts once in a sentence, both directions of a

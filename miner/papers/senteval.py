@@ -1,7 +1,7 @@
 """SentEval: logistic regression on frozen vectors (Conneau and Kiela 2018; P18, Table 12).
 
-Folds and grids are those of SentEval's classifiers in scikit-learn. One sentence is its vector, a
-pair is |u - v| and u * v:
+Folds and grids follow SentEval's classifiers in scikit-learn. One sentence is its vector, a pair is
+|u - v| and u * v:
 
 - MR, CR, SUBJ, MPQA: ten folds; the inverse weight of the penalty is chosen in each by ten folds of
   its training part.

@@ -1,6 +1,6 @@
 """Paraphrases by pivot: sentences that share translations (Bannard and Callison-Burch 2005).
 
-The measures are those of PPDB and Opusparcus (Creutz 2018): the conditional probability of one
+The measures come from PPDB and Opusparcus (Creutz 2018): the conditional probability of one
 sentence given another, by way of their common translations, and pointwise mutual information.
 """
 
@@ -36,8 +36,8 @@ def pivot_pairs(rows: Iterable[tuple[str, str]], least: int = 1) -> Iterator[Piv
 
     ``rows`` are sources with their targets; each is one count. Sentences that differ in case and
     final punctuation alone are one sentence, and are shown as they came first. p(e2 | e1) is the
-    sum over sources f of p(e2 | f) p(f | e1), and p(e1, e2) that of p(f) p(e1 | f) p(e2 | f). The
-    order is by pmi times the number of pivots, then by text.
+    sum of p(e2 | f) p(f | e1) over sources f, and p(e1, e2) the sum of p(f) p(e1 | f) p(e2 | f).
+    The order is by pmi times the number of pivots, then by text.
     """
     counts: Counter[tuple[str, str]] = Counter()
     shown: dict[str, str] = {}

@@ -33,7 +33,7 @@ def fit_to_corpus(
 ) -> CorpusFit:
     """Fit the function of ``start`` again to the pairs of a search and its decoys.
 
-    ``weight (n,)`` are those of the matched decoys.
+    ``weight (n,)``: weights of the matched decoys.
     """
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None

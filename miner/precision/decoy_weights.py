@@ -1,10 +1,9 @@
 """Weights of decoys: the number of targets that each stands for.
 
 Decoys come from other text than the targets. Short sentences match by chance far more often, so
-decoys are first weighted to have the targets' lengths. Among poor matches, nearly all of which are
-wrong, pairs and decoys can be compared feature by feature: the second weights make the decoys'
-features there like those of the pairs. Both are ratios of densities by logistic regression
-(Sugiyama et al. 2012).
+decoys are first weighted to have the targets' lengths. Nearly all poor matches are wrong, so there
+pairs and decoys can be compared feature by feature: the second weights give the decoys the features
+of the pairs. Both are ratios of densities by logistic regression (Sugiyama et al. 2012).
 """
 
 import numpy as np
@@ -52,9 +51,9 @@ def feature_weights(
 ) -> np.ndarray:
     """Weigh decoys ``(n,)`` so that their poor matches have the features of poor pairs.
 
-    ``features`` ``(m, f)`` and ``(n, f)`` and ``logit`` ``(m,)`` and ``(n,)`` are those of pairs
-    and of decoys; ``weight (n,)`` the weights so far, which the result includes; ``mixture`` tells
-    which matches are poor.
+    ``features`` are ``(m, f)`` of pairs and ``(n, f)`` of decoys, ``logit`` ``(m,)`` and ``(n,)``;
+    ``weight (n,)`` the weights so far, which the result includes; ``mixture`` tells which matches
+    are poor.
     """
     order = np.argsort(logit[1], kind="stable")
     total = np.cumsum(weight[order])

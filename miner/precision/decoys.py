@@ -25,8 +25,7 @@ DECOYS, DRAWS = 20_000, 32
 # With fewer decoys, or fewer targets to put them among, there is no estimate.
 FEWEST, FEWEST_TARGETS = 500, 50
 SEED = 1
-# Decoys are dropped if their words are rarer in the corpus than those of this share of its own
-# sentences.
+# Decoys are dropped if their words are rarer in the corpus than this quantile of its sentences'.
 UNLIKE = 0.05
 # Sentences whose token ids, or neighbours, are compared at a time; token ids counted at a time.
 BLOCK, IDS = 16_384, 1 << 20

@@ -27,8 +27,8 @@ from miner.scoring.logistic import log_odds
 from miner.scoring.verifier import FEATURES
 
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
-# factor either way, and for lists of neighbours of which more than this share is taken by a few
-# sentences, and how many of them are counted.
+# factor either way, and where a few sentences (HUBS) take more than the share HUB of all lists of
+# neighbours.
 FEW_PAIRS, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 # Pairs, among those likelier right than wrong, whose better rival is nearly as good: its logit by
 # pair features is at most NEAR lower. Above this share the corpus has near-copies.
@@ -160,8 +160,8 @@ def calibrate(
 
     Returned are the search with its pairs in the new order and the estimate of their precision and
     recall. ``sentences`` are the decoys of the search if the user gave them. Without ``refitting``
-    the order is that of the model's own function. Raises :class:`~miner.errors.ResourceError` where
-    there are too few decoys, and ValueError for a search without decoys.
+    the model's own function ranks. Raises :class:`~miner.errors.ResourceError` where there are too
+    few decoys, and ValueError for a search without decoys.
     """
     if found.competed is None:
         raise ValueError("no decoys took part in this search; search with estimating=True")

@@ -44,10 +44,10 @@ class Reading:
     def raised(self, probability: np.ndarray) -> float:
         """Return how much the log-odds of this corpus's pairs to be right are raised; 0 or more.
 
-        ``probability (r,)`` is that of being no chance match. Faults are rare in every corpus. So
-        where most confident pairs have a poor quality, the model knows the languages badly or the
-        text is translated freely. All log-odds are then raised by a constant, until the sum of
-        scores is what qualities about the usual median give.
+        ``probability (r,)``: that a pair is no chance match. Faults are rare in every corpus. So if
+        most confident pairs have a poor quality, the model knows the languages badly or the text is
+        translated freely. All log-odds are then raised by a constant, until the sum of scores is
+        what qualities about the usual median give.
         """
         confident = self.quality[probability > CONFIDENT]
         lacking = USUAL - float(np.median(confident)) if len(confident) >= FEWEST else 0.0
@@ -60,7 +60,7 @@ class Reading:
 def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) -> np.ndarray:
     """Return the probability ``(r,) float64`` of pairs to be right: neither chance nor faulty.
 
-    ``probability (r,)`` is that of being no chance match, ``quality (r,)`` as in :class:`Reading`;
+    ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in :class:`Reading`;
     log-odds are raised by ``raised`` (:meth:`Reading.raised`).
     """
     score = probability * sigmoid(quality + FAULTLESS)
@@ -77,7 +77,7 @@ def read(
     """Read the pairs that are possible.
 
     ``places`` are the rows of all pairs in both ``texts``, ``(m,) int64`` each, ``cosine (m,)``
-    their cosines, and ``probability (m,)`` that of being no chance match. What is read of a pair
+    their cosines, and ``probability (m,)`` that each is no chance match. The result for a pair
     depends on the pair alone.
     """
     rows = np.flatnonzero(probability > POSSIBLE)

@@ -32,7 +32,7 @@ from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
-# Expected slope of log-odds of being right on margins, in standard deviations of those of decoys.
+# Expected slope of log-odds of being right on margins, in standard deviations of decoys' margins.
 SLOPE = 3.0
 # The bulk of wrong pairs has other margins than decoys, so that the mixture is one of the best
 # tenth of the decoys, and their tail is trusted (benchmarks/LOG.md).
@@ -81,8 +81,8 @@ def encoded_pool(
 ) -> DecoyPool:
     """Return decoys that an encoder, of the target's side, encodes itself.
 
-    Without ``sentences`` they are those of the encoder's own model, or else of the model that
-    ships, in ``language``. Raises ResourceError for a language without decoys.
+    Without ``sentences``: decoys of the encoder's own model, else of the shipped model, in
+    ``language``. Raises ResourceError for a language without decoys.
     """
     pool = sentences
     if pool is None:

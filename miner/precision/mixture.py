@@ -1,15 +1,15 @@
 """Probability of each pair of being right, on the corpus at hand, from decoys and without gold.
 
 Proteomics calls one minus it the posterior error probability (Käll et al. 2008). Pairs above the
-median decoy are taken for a mixture. With ``x`` a pair's log-odds by the verifier, the ratio of
-the density of pairs to that of decoys is
+median decoy are modelled as a mixture. With ``x`` a pair's log-odds by the verifier, the density of
+pairs divided by the density of decoys is
 
     exp(scale + tilt · x) + exp(scale + tilt · x + intercept + slope · x)
 
-The first term are the wrong pairs: they match by chance as decoys do, but more or fewer of them,
-and falling off somewhat faster or slower, since decoys come from other text. The poor matches, of
-which nearly all are wrong, tell both. The second term are the right pairs. All four parameters are
-fitted at once by penalised likelihood; the penalties only matter where there are few pairs.
+The first term is for wrong pairs: they match by chance as decoys do, but there are more or fewer,
+and they fall off somewhat faster or slower, since decoys come from other text. Poor matches, nearly
+all wrong, tell both. The second term is for right pairs. All four parameters are fitted at once by
+penalised likelihood; the penalties only matter where there are few pairs.
 """
 
 from dataclasses import dataclass, replace
@@ -25,8 +25,8 @@ BINS = 200
 # which is relative to the one that is expected.
 CENTER = (0.0, 0.0, -4.0, 0.0)
 SPREAD = (1.0, 0.5, 5.0, 0.5)
-# Steps of a fit at most, and gains of log-likelihood at which it ends: of the fit that counts, and
-# of those of resamples.
+# Steps of a fit at most, and gains of log-likelihood at which it ends: the fit that counts, and
+# fits of resamples.
 STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
 # Bootstrap resamples, and the share of them in an interval.
 RESAMPLES, INSIDE = 100, 0.9
@@ -87,7 +87,7 @@ class Mixture:
     def moved(self, shift: float, ratio: float) -> np.ndarray:
         """Return the four parameters, the slope's logarithm last, for another ``low`` and spread.
 
-        ``shift`` is the other ``low`` in standardised log-odds, ``ratio`` that of the spreads.
+        ``shift``: the other ``low`` in standardised log-odds; ``ratio``: other spread / this one.
         """
         return np.array(
             [
@@ -101,19 +101,18 @@ class Mixture:
     def wrong(self, logit: np.ndarray) -> np.ndarray:
         """Return the number of wrong pairs that a decoy of this log-odds and weight 1 stands for.
 
-        Below the range of the mixture it is that of its lower end.
+        It is constant below the range of the mixture.
         """
         x = np.maximum((logit - self.low) / self.spread, 0)
         return np.exp(np.clip(self.scale + self.tilt * x, -LIMIT, LIMIT))
 
 
 class Histogram:
-    """Pairs and weighted decoys in bins of their log-odds: what a mixture is fitted to.
+    """Pairs and weighted decoys in bins of their log-odds, to fit a mixture to.
 
-    ``logit (m,)`` are those of pairs; ``decoy_logit (n,)`` with ``weight (n,) > 0`` those of
-    decoys, of which there must be one at least. ``slope`` is the one that is expected, per unit of
-    log-odds. Bins ascend: ``pairs``, ``decoys`` (numbers), ``weights`` (sums) and ``x`` (mean
-    log-odds).
+    ``logit (m,)``: log-odds of pairs; ``decoy_logit (n,)`` and ``weight (n,) > 0``: of decoys, at
+    least one. ``slope``: the expected slope, per unit of log-odds. Bins ascend: ``pairs``,
+    ``decoys`` (numbers), ``weights`` (sums) and ``x`` (mean log-odds).
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class Histogram:
         drawn: tuple[np.ndarray, np.ndarray] | None = None,
         near: Mixture | None = None,
     ) -> Mixture:
-        """Fit the mixture above the quantile ``start`` of the decoys [that of the law].
+        """Fit the mixture above the quantile ``start`` of the decoys [``law.start``].
 
         ``drawn`` are numbers of pairs and decoys in each bin, in place of those seen; ``near`` is a
         mixture to begin with.

@@ -39,9 +39,9 @@ def near_decoys(
 ) -> NearDecoys | None:
     """Make near-decoys of pairs and score them; None without English, or for too few.
 
-    ``rows (m,)`` are the positions of likely pairs, of which evenly spaced ones are taken. A
-    near-decoy is taken for as unlikely a chance match as the pair that it is made of; so
-    ``score_of`` needs its quality alone.
+    ``rows (m,)``: positions of likely pairs; evenly spaced ones are taken. A near-decoy counts as
+    no likelier a chance match than the pair that it is made of, so ``score_of`` needs only its
+    quality.
     """
     languages = quality.verifier.languages
     if ENGLISH not in languages:

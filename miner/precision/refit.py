@@ -34,9 +34,9 @@ LIKELY_PENALTY, ROUNDS = 10.0, 2
 MORE_RIGHT = 1.05
 # Pairs expected to be right: with fewer, the function is the model's own.
 FEWEST_RIGHT = 30
-# Slope of log-odds on those of a model, which are too flat: it learned from harder negatives.
+# Slope of log-odds on a model's, which are too flat: it learned from harder negatives.
 MODEL_SLOPE = 2.0
-# Best pairs that are all fitted to, and others, of which a sample is.
+# Number of best pairs, all used by a fit, and size of the sample of the others.
 BEST, OTHERS = 100_000, 100_000
 SEED = 1
 BLOCK = 1 << 16
@@ -59,7 +59,7 @@ def scored(
     slope: float = MODEL_SLOPE,
     law: Law = USUAL,
 ) -> Scored:
-    """Fit a mixture to log-odds; ``weight (n,)`` are those of the decoys."""
+    """Fit a mixture to log-odds; ``weight (n,)``: weights of the decoys."""
     histogram = Histogram(logit, decoy_logit, weight, slope, law)
     return Scored(logit, decoy_logit, histogram, histogram.fit())
 
@@ -78,8 +78,8 @@ def refit(
 
     It finds at most ``most`` right pairs.
 
-    ``features (p, f)`` and ``(d, f)`` and ``fold (p,)`` and ``(d,)``, in [0, FOLDS), are those of
-    the pairs and decoys at ``rows``, by default all. The others keep their log-odds.
+    ``features`` ``(p, f)`` and ``(d, f)``, ``fold`` ``(p,)`` and ``(d,)`` in [0, FOLDS): of the
+    pairs and decoys at ``rows``, by default all. The others keep their log-odds.
     """
     if start.mixture.probability(start.logit).sum() < FEWEST_RIGHT:
         return None

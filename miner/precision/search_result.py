@@ -21,8 +21,7 @@ class Search:
     ``backward`` the neighbour lists. ``verifier``, ``source_text`` and ``target_text`` are None
     where margins rank. ``competed`` are the decoys that took part and their pairs, or the reason
     why there are none; None where none were wanted. ``recall`` is measured on a sample; None where
-    all pairs were compared. ``languages`` are those of both sides, for which candidates were
-    verified.
+    all pairs were compared. ``languages``: of both sides, as the verifier was told.
     """
 
     pairs: Pairs

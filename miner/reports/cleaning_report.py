@@ -117,7 +117,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
         text = f"{seconds:.1f}" + f": {', '.join(spent)}" * bool(spent)
         rows.append(("processor seconds", text))
     else:
-        rows.append(("processor seconds", "none: the scores are those of an earlier run"))
+        rows.append(("processor seconds", "none: the scores come from an earlier run"))
     if replaced := int(np.count_nonzero(found.state & REPLACED)):
         rows.append(("not UTF-8", f"{replaced:,} rows, the bytes replaced"))
     warning = funnel.warning(funnel.summary(found))
@@ -156,7 +156,7 @@ def _doubts(found: Cleaned, curve: Curve | None) -> list[str]:
     if curve is not None and curve.most:
         doubts.append("filters with a model looked only at pairs within the present bounds")
     if any(step.filter.relative for step in found.plan.steps):
-        doubts.append("deciles are those of this run")
+        doubts.append("deciles come from this run")
     return doubts
 
 

@@ -70,9 +70,9 @@ def context_features(
     all candidates of the search. Every feature but ``alone`` and ``rank`` comes as the mean and the
     minimum over the two sentences:
 
-    - ``lead``: the logit minus that of the best other candidate of the sentence; ``lead_second``:
-      minus the second best.
-    - ``gap``: the cosine minus that of the nearest other neighbour.
+    - ``lead``: the logit minus the best other candidate's of the sentence; ``lead_second``: minus
+      the second best.
+    - ``gap``: the cosine minus the nearest other neighbour's.
     - ``rank``: natural logarithm of the worse of the pair's two ranks, k + 1 where a sentence is
       not on the other's list.
     """

@@ -25,9 +25,9 @@ class Token:
     """A token as it stands in the sentence, and its best counterpart.
 
     ``partner`` is the counterpart's position on the other side, None where nothing matches.
-    ``similarity`` is their cosine in [-1, 1], ``probability`` that of one being a translation of
-    the other, in the likelier direction. ``objection`` is how much the token speaks against the
-    pair by the model's comparer, in log-odds; None without a comparer.
+    ``similarity`` is their cosine in [-1, 1], ``probability`` that one translates the other, in the
+    likelier direction. ``objection`` is how much the token speaks against the pair by the model's
+    comparer, in log-odds; None without a comparer.
     """
 
     text: str

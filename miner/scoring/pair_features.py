@@ -133,7 +133,7 @@ def _as_quantised(part: Part) -> bool:
     if part.scales is None:
         return False
     largest, least = part.weights.max(axis=1, initial=0), part.weights.min(axis=1, initial=0)
-    # Such rows use all of int8, as those of `quantise` do; tiny scales are rounded too coarsely.
+    # Such rows use all of int8, as `quantise` does; tiny scales are rounded too coarsely.
     full = (np.maximum(largest, -least.astype(np.int16)) == 127) & (part.scales > TINY)
     return bool(np.all(full | (largest == least)))
 
@@ -187,7 +187,7 @@ class TokenTable:
     ) -> np.ndarray:
         """Compute ``PAIR_FEATURES`` of pairs of rows: ``(m, f) float32``.
 
-        ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` that of a
+        ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` of a
         ratio of characters; ``association`` is in nats a token; the others are shares, cosines or
         counts. ``order (m, 4) float32``, if given, receives the metrics of
         :mod:`miner.kernels.order`.

@@ -143,7 +143,7 @@ class Processes:
 
 
 class Ray:
-    """Remote tasks on a Ray cluster, which repeats those of nodes that die."""
+    """Remote tasks on a Ray cluster, which repeats the tasks of nodes that die."""
 
     def __init__(self, workers: int, address: str | None, threads: int):
         ray = library("ray", "--backend ray", "ray")

@@ -56,8 +56,8 @@ class Run:
     """A pipeline at work in a directory: what :func:`open_run` yields.
 
     ``work`` is the directory, or the cache of one in an object store; ``memory`` and ``threads``
-    are the means of one task, ``lines`` those of a part if the user said so. ``kept``: the user
-    named the directory, and results are durable.
+    are the resources of one task, ``lines`` the size of a part if the user set it. ``kept``: the
+    user named the directory, and results are durable.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ def open_run(
     ``work`` is kept: the same command goes on there. Without it, the directory is ``beside`` plus
     `.work` where that is given, removed when the block ends without an exception; else a temporary
     one. ``name`` is what the run does. ``identity`` says what for, in words: its JSON values must
-    be those of the directory's earlier runs; ``stamps`` are the sizes and times of the input files.
+    equal the directory's earlier runs'; ``stamps`` are the sizes and times of the input files.
 
     Raises MismatchError or CorpusError where ``work`` is for something else, ResourceError where
     another process holds it or no backend answers, DependencyError without a backend's extra.

@@ -26,7 +26,7 @@ PAUSE, LOOK = 0.5, 15.0
 ROUNDS, ARRAY = 4, 1000
 # Times the estimate that is asked for: other machines are slower, and their disks are shared.
 ROOM = 8
-# Minutes that a task may take at least, and a task of which nothing is known.
+# Least time limit of a task, and the limit without an estimate; in minutes.
 MINUTES, UNKNOWN = 60, 24 * 60
 
 

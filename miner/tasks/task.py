@@ -34,7 +34,7 @@ from miner.text.output import atomic_file
 DONE = "done.json"
 # File of the arrays of a result; its record has their types, shapes and places there.
 ARRAYS = "arrays.bin"
-# Bytes at a multiple of which each begins.
+# Each begins at a multiple of so many bytes.
 ALIGNED = 64
 # Directories of the work directory for files about tasks: one for each that runs, or has failed.
 RUNNING, FAILED = "running", "failed"

@@ -15,8 +15,8 @@ class Workers:
     """Where tasks run.
 
     ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
-    [all cores], ``address`` that of a Ray cluster. ``memory`` and ``threads`` are those of a task:
-    by default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
+    [all cores], ``address`` names a Ray cluster. ``memory`` and ``threads`` are per task: by
+    default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
     ``shard_lines`` are the sentences, or rows, of a part [as many as suit the memory].
     """
 

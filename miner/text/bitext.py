@@ -120,7 +120,7 @@ def stream_bitext(
 def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
     """Parse a column of numbers (`Bitext.more`), ``(n,) float64``; infinite ones are allowed.
 
-    ``lines (n,)`` are those of ``origin``, for the CorpusError that anything else raises.
+    ``lines (n,)`` are line numbers in ``origin``, for the CorpusError that other text raises.
     """
     out = np.empty(len(column), dtype=np.float64)
     for i, text in enumerate(column):

@@ -145,7 +145,7 @@ def _tense(text: str, material: Material, generator: random.Random) -> str | Non
 
 
 def _gender(text: str, material: Material, generator: random.Random) -> str | None:
-    """Exchange a pronoun or noun for that of the other gender."""
+    """Exchange a pronoun or noun for its counterpart of the other gender."""
     places = [match for match in _WORD.finditer(text) if match.group().lower() in english.GENDERS]
     if not places:
         return None

@@ -82,7 +82,7 @@ class Rows:
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
         self.count = count
-        # Rows of the whole text before those of this piece of it.
+        # Rows of the whole text before this piece of it.
         self.offset = 0
         # Records of a stream that cannot be opened again, or need not.
         self._once = target is None and (bool(columns) or is_read_once(self.origins[0]))

@@ -204,7 +204,7 @@ def test_without_test_gold_training_is_reported_and_said_so(
     )
     assert metric.value == pytest.approx(mined["training"]["f1"])
     assert found.missing == (
-        "bucc de-en: test, whose text or gold is not there; its F1 is that of training, on whose "
+        "bucc de-en: no text or gold of the test split; F1 is measured on training, on whose "
         "gold the threshold was tuned",
     )
 

@@ -94,8 +94,8 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
         )
     ]
     assert result.missing == (
-        "2012: MSRvid, SMTeuroparl, SMTnews; the mean is that of the others, and named so",
-        "2013: FNWN, OnWN; the mean is that of the others, and named so",
+        "2012: MSRvid, SMTeuroparl, SMTnews; the mean covers the others, and its name says so",
+        "2013: FNWN, OnWN; the mean covers the others, and its name says so",
         "2014: not there",
         "2015: not there",
         "2016: not there",

@@ -50,7 +50,7 @@ class Table:
     ) -> None:
         """Take one step of Adam.
 
-        ``gradient (n, d) float32`` is that of the mean embedding of each of ``n`` sentences, whose
+        ``gradient (n, d) float32`` belongs to the mean embedding of each of ``n`` sentences, whose
         token ids are the ragged array ``ids``, ``offsets``. Only rows in use change, or all of them
         in dense Adam or with ``lambda_w``.
         """

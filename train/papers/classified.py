@@ -83,7 +83,7 @@ class Matched:
 
 @dataclass(frozen=True)
 class MatchedColumns:
-    """Columns of matched pairs: reference and translation, and those of further translations."""
+    """Columns of matched pairs: reference, translation, and further translations (``more``)."""
 
     bitext_format: BitextFormat = USUAL_FORMAT
     more: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ CLASSIFIER_ENCODERS = {
 
 @dataclass(frozen=True)
 class ClassifierConfig:
-    """Settings of the training of a classifier. Epochs, rate and batch are those of P17.
+    """Settings of the training of a classifier. Epochs, rate and batch follow P17.
 
     Values are checked on creation. Raises ValueError that begins with the name of the field.
     """
