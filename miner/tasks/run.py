@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -281,7 +281,9 @@ def open_run(
 def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
     """Remove a directory beside an output, but for a run that was stopped or lacked something."""
     if kind is None or (issubclass(kind, MinerError) and not issubclass(kind, ResourceError)):
-        shutil.rmtree(place, ignore_errors=True)
+        with suppress(OSError):
+            _empty(place)
+            place.rmdir()
 
 
 def _check_own(place: Path) -> None:
@@ -297,8 +299,8 @@ def _check_own(place: Path) -> None:
 
 
 def _empty(place: Path) -> None:
-    """Remove the results of another run."""
-    for path in place.iterdir():
+    """Remove all results; the plan is last, so that a killed removal leaves a work directory."""
+    for path in sorted(place.iterdir(), key=lambda path: path.name == PLAN):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
