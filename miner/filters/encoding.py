@@ -19,8 +19,8 @@ _BROKEN = re.compile(
     "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]"
 )
 # A text that ftfy changes has one of a few characters, or two adjacent ones outside of ASCII, the
-# second no letter of a non-Latin script. Most text has neither, and ftfy is slow to find out. A test
-# compares this with ftfy's own expression.
+# second no letter of a non-Latin script. Most text has neither, and ftfy is slow to find out. A
+# test compares this with ftfy's own expression.
 _SUSPICIOUS = re.compile(
     "[\x80-\x9fÂÃŒœ]|[^\x00-\x7f][\xa0-\u0385\u0402\u0490\u0491\u2000-\u2fff\uf8ff\ufb01\ufb02\ufffd]"
 )

@@ -68,16 +68,15 @@ def right(table: str) -> int:
 )
 def test_mined_verified_and_explained(files, corpora, tmp_path, miner, monkeypatch, encoder, more):
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
+    work = tmp_path / "work"
     model = trained(files, tmp_path / "model", "--encoder", encoder, *more)
     config = json.loads((tmp_path / "model" / "config.json").read_text(encoding="utf-8"))
     assert config["encoder"] == encoder and config["verification"]
-    code, out, err = miner("mine", *corpora, "--model", model, "--work", tmp_path, "--threshold", 0)
+    code, out, err = miner("mine", *corpora, "--model", model, "--work", work, "--threshold", 0)
     assert code == 0 and "estimate" in err
-    code, out, _ = miner("search", tmp_path / "source", tmp_path / "target", "--ids")
+    code, out, _ = miner("search", work / "source", work / "target", "--ids")
     assert code == 0 and right(out) >= 55
-    by_margin = miner(
-        "search", tmp_path / "source", tmp_path / "target", "--ids", "--rank", "margin"
-    )
+    by_margin = miner("search", work / "source", work / "target", "--ids", "--rank", "margin")
     assert right(by_margin[1]) >= 55
     source, target = (Path(corpus).read_text(encoding="utf-8").splitlines() for corpus in corpora)
     code, out, _ = miner("explain", model, source[0], target[0] + " gibtsnicht")

@@ -20,7 +20,7 @@ pytest.importorskip("bokeh")
 
 @pytest.fixture(scope="module")
 def calibrated(verifying: tuple[Index, Index]) -> tuple[Search, Estimate]:
-    return calibrate(run(*verifying, verifier_for(verifying[0])))
+    return calibrate(run(*verifying, verifier_for(verifying[0]), estimating=True))
 
 
 @pytest.fixture(scope="module")
