@@ -19,7 +19,7 @@ MOST = 6000
 def mining_f1(source: np.ndarray, target: np.ndarray) -> Evaluation:
     """Mine held-out pairs by ratio margin, k = 4 and max retrieval; return the best F1.
 
-    ``source, target (n, d) float32`` are unit rows, translations by row, in random order. Of more
+    ``source, target (n, d) float32`` are unit rows, translations by row, in random order. With more
     than ``MOST`` rows, every second is used, or every third, and so on.
     """
     step = -(-len(source) // MOST) or 1

@@ -106,8 +106,8 @@ def learn_comparer(
 ) -> dict[str, np.ndarray]:
     """Learn the arrays of :class:`miner.scoring.comparer.Comparer`; none where no pair is of use.
 
-    The encoder's model has its lexicons, and reads pieces. Of a text with n training pairs a share
-    in proportion to the root of n is drawn, so that languages with little text count.
+    The encoder's model has its lexicons, and reads pieces. A text with n training pairs gives a
+    share in proportion to the root of n, so that languages with little text count.
     """
     assert encoder.model.verifying is not None
     table = encoder.model.verifying.table()

@@ -27,7 +27,7 @@ def add_verification(
     encoder_of: Callable[[Model], Encoder] = Encoder,
     distractors: int = ALL_DISTRACTORS,
 ) -> Model:
-    """Return the model with all that verification needs, or as it is where it cannot be learned.
+    """Return the model with all parts of verification, or unchanged where they cannot be learned.
 
     Lexicons and decoys that the model has are kept. ``comparer``: learn one, if the model reads
     pieces and there is text enough. ``encoder_of`` opens a model; ``distractors`` are the most

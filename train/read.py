@@ -27,9 +27,9 @@ USUAL = ("empty", "not UTF-8")
 class TextPair:
     """Bitext to read: two aligned files, or two columns of one file (``target`` None).
 
-    Of one file, ``label_col`` is the column of labels, 1 for translations and 0 for other pairs,
-    and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks pairs.
-    ``named`` is the pair of languages (``de-en``), where names of files do not tell it.
+    In a single file, ``label_col`` is the column of labels, 1 for translations and 0 for other
+    pairs, and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks
+    pairs. ``named`` is the pair of languages (``de-en``), where names of files do not tell it.
     """
 
     source: str

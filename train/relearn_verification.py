@@ -29,7 +29,7 @@ def relearn_verification(
     """Learn verifier, comparer and quality function of a model again, and save it to ``output``.
 
     The vectors do not change, so that indexes stay valid. Lexicons and decoys are kept; a model
-    without gets new ones. Of the text of the model's training, the same pairs are held out as then.
+    without gets new ones. Pairs held out in the model's training are held out again.
 
     exclude: files of sentences not to learn from.
     comparer: learn a comparer of tokens, too.

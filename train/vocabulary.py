@@ -148,7 +148,7 @@ def train_words(sides: Sequence[Sequence[str]], config: TrainConfig) -> tuple[by
 def train_morphs(words: Sequence[str], seed: int) -> bytes:
     """Train Morfessor Baseline on these words (S18); return its segmentations in its own format.
 
-    Each word counts once, however frequent, so that morphs are what recurs in many words.
+    Each word counts once, however frequent, so that morphs are units that recur in many words.
     """
     package = morfessor()
     model = package.BaselineModel()

@@ -156,7 +156,7 @@ class TextCounter:
             self._keep(known, token.astype(np.int32))
 
     def statistics(self) -> TextStatistics:
-        """Return the statistics of all that was added."""
+        """Return the statistics of all sentences added."""
         count = self._count[: len(self._numbers)]
         total = int(count.sum())
         repetition, trigram_repetition = (

@@ -16,8 +16,8 @@ class Choice:
     """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
 
     top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
-    the most pairs whose estimated share of good ones, their mean quality, is at least this. Of
-    several limits the strictest counts; None is no limit.
+    the most pairs whose estimated share of good ones, their mean quality, is at least this. The
+    strictest of several limits counts; None is no limit.
     """
 
     top: int | None = option(

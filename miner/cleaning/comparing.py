@@ -78,7 +78,7 @@ def comparison_of(step: Step, plan: Plan) -> Comparison:
 def send(
     job: Job, scores: PieceScores, step: Step | None = None, partitions: int = 1
 ) -> dict[str, Any]:
-    """Send what a filter compares of the pairs of a piece that are left.
+    """Send the data by which a filter compares the remaining pairs of a piece.
 
     A filter compares the best pairs of each key, by partition, or all pairs with their keys, or all
     in order of their rank. So does the choice of the best, without a ``step``.

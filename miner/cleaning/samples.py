@@ -56,8 +56,8 @@ class StepSummary:
 class Nearest:
     """The ``size`` rows with the least distances, nearest first, of all rows that are added.
 
-    Of equally distant rows a pseudo-random choice stays, which does not depend on the run or on the
-    order of adding.
+    Among equally distant rows a pseudo-random choice stays, independent of the run and of the order
+    of adding.
     """
 
     def __init__(self, size: int):

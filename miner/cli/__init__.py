@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Messages(io.FileIO):
-    """Standard error that drops what is written after its reader has left."""
+    """Standard error that drops text written after its reader has left."""
 
     def write(self, data: Any) -> int:
         try:

@@ -133,7 +133,7 @@ class Output:
             search_report.check(self.page)
 
     def write(self, mined: Mined, progress: Progress) -> None:
-        """End the bar, write the pairs and the report, then say what was kept and why."""
+        """End the bar, write the pairs and the report, then say how many were kept and why."""
         from miner.reports import search_report
 
         progress.close()

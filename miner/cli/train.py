@@ -182,9 +182,7 @@ def train(
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
-    """Return the settings of the model ``like``; warn of what it had and ``missing`` says is not
-    given now.
-    """
+    """Return the settings of the model ``like``; warn of inputs that it had and are ``missing``."""
     from miner.encoder.model import load
 
     training = load(like).training

@@ -26,7 +26,7 @@ def checked(
     """Return ``make("cuda")`` and ``cuda``, if it encodes a few random sentences as the CPU does.
 
     Otherwise one warning says why, and ``make("cpu")`` and ``cpu`` are returned. ``encode`` takes
-    what was made, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,) int64``.
+    what it made, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,) int64``.
     """
     generator = np.random.default_rng(1)
     offsets = offsets_of(generator.integers(0, LONGEST + 1, SENTENCES))

@@ -73,7 +73,7 @@ class ForeignVectors:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ForeignVectors":
-        """Read what ``dataclasses.asdict`` wrote. Raises KeyError, TypeError or ValueError."""
+        """Read the output of ``dataclasses.asdict``. Raises KeyError, TypeError or ValueError."""
         own, other = values["prompts"]
         return cls(
             str(values["address"]),

@@ -245,7 +245,7 @@ def _snapshot(place: str, local: str | None) -> Path:
 
 @contextmanager
 def _loads(name: str) -> Iterator[None]:
-    """Turn what a library raises for a place that it cannot load into one line."""
+    """Turn a library's exception for a place that it cannot load into one line."""
     try:
         yield
     except ImportError as error:

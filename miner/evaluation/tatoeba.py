@@ -68,7 +68,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
 def accuracies(
     model: EvaluatedModel, pair: str, path: Path
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """Measure accuracies on one set of the languages ``pair``; also list what was not measured.
+    """Measure accuracies on one set of the languages ``pair``; also list the sets not measured.
 
     There are no accuracies where no sentence of one side has a vector.
     """

@@ -99,8 +99,8 @@ class Comparison:
     A text comes in pieces; ``by`` says what the filter needs of them. "best": `keys` of each pair,
     and the best pair of each key, which decide by `of_best`. "place": the place of each pair among
     all by rank, which decides by `of_places`. "all": the `keys` of all pairs at once, compared by
-    `of_all`. For a filter with `Filter.names_row` a score is the row of another pair, or -1. Of
-    pairs of equal rank the first is better.
+    `of_all`. For a filter with `Filter.names_row` a score is the row of another pair, or -1. The
+    first pair wins among equal ranks.
     """
 
     by = "best"

@@ -18,8 +18,8 @@ from miner.text.corpus import Reader
 class Source:
     """One file of a corpus, as it was read.
 
-    Of ``records``, ``empty`` and ``undecodable`` gave no sentence, and bytes were replaced in
-    ``replaced``. ``own_ids`` is True if it has ids other than line numbers. Size in bytes and
+    ``empty`` and ``undecodable`` ones of the ``records`` gave no sentence, and ``replaced`` ones
+    had bytes replaced. ``own_ids`` is True if it has ids other than line numbers. Size in bytes and
     SHA-256 are None for streams, which can be read only once.
     """
 

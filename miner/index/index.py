@@ -22,7 +22,7 @@ from miner.text.locks import lock
 class Index(StoredIndex):
     """Sentences of one corpus with their vectors, ready to be searched.
 
-    See :class:`~miner.index.stored.StoredIndex` for what it has.
+    See :class:`~miner.index.stored.StoredIndex` for its attributes.
     """
 
     @classmethod

@@ -231,7 +231,7 @@ class Store:
     def distinct(self) -> np.ndarray:
         """Return the rows that can be neighbours, ``(m,) int64`` ascending.
 
-        Of the rows with one plain form it is the first whose vector is not zero.
+        One for each plain form: the first whose vector is not zero.
         """
         known = np.zeros(len(self), dtype=bool)
         for start in range(0, len(self), BLOCK):

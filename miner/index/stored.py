@@ -151,7 +151,7 @@ class StoredIndex:
 
     @classmethod
     def built(cls, path: str | Path) -> Self:
-        """Open an index that was just written; its checksums are of what was written."""
+        """Open an index that was just written; its checksums were taken of the data written."""
         index = cls.open(path)
         index._verified = True
         return index

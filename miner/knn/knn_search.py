@@ -49,7 +49,7 @@ def nearest_both(
     Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``, by rows of the whole corpora. Rows
     outside the sets, and places beyond the size of the other side, have row -1.
 
-    Of the settings only k, memory, engine, exact, device and threads matter here; memory bounds the
+    Only the settings k, memory, engine, exact, device and threads matter here; memory bounds the
     allocations, the result included. ``report`` counts searched rows of both directions.
 
     Raises ResourceError for too little memory, for a GPU that is not there, and for ``exact`` with

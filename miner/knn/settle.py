@@ -104,7 +104,7 @@ def search_float32(
     """Find the k nearest of ``base`` for each of ``vectors (c, d)``: in float32, then exactly.
 
     Returns exact similarities and positions in ``base``, ``(c, min(k, m))``, best first. An exact
-    scan decides what float32 cannot. ``block`` bounds the rows of ``base`` in memory.
+    scan decides where float32 cannot. ``block`` bounds the rows of ``base`` in memory.
     """
     engine = Float32Engine(threads)
     lists = Lists.empty(len(vectors), min(k + SECOND_SLACK, len(base)))

@@ -95,7 +95,7 @@ class Keep:
 
     @property
     def asks(self) -> bool:
-        """True if the caller wants what only an estimate gives."""
+        """True if the caller wants a result that needs an estimate."""
         return self.target_precision is not None or self.decoys is not None or self.report
 
     @property
@@ -107,7 +107,7 @@ class Keep:
         """Decide if the precision of pairs that are ranked by margin is estimated.
 
         ``foreign`` is True for an encoder that has margins only, ``external`` for vectors without
-        an encoder. Raises KeepError for what the latter cannot serve.
+        an encoder. Raises KeepError for decoys without needed vectors, or with useless ones.
         """
         if external and self.estimate and self.asks and self.decoy_vectors is None:
             raise KeepError(
@@ -121,7 +121,7 @@ class Keep:
         return self.estimate and (self.asks or (foreign and not external))
 
     def check(self, probable: bool) -> None:
-        """Raise KeepError, before any work, for what the scores of the search cannot serve.
+        """Raise KeepError, before any work, for a choice that the search's scores cannot serve.
 
         ``probable`` is True if they will be probabilities.
         """

@@ -212,7 +212,7 @@ def search(
     encoder: SentenceEncoder | None = None,
     report: Reporter = silent,
 ) -> Pairs:
-    """Mine the translation pairs of two corpora; all that the retrieval finds, best first.
+    """Mine the translation pairs of two corpora: all that retrieval finds, best first.
 
     Candidates are the k nearest neighbours in each direction. Their score is the probability of
     being a translation, by the model's verifier, or a margin: see
@@ -418,7 +418,7 @@ def _estimated(
 def calibrates_margins(
     verifier: Verifier | None, keep: Keep, settings: SearchSettings, foreign: bool, external: bool
 ) -> bool:
-    """Decide if margins are calibrated; raise KeepError for what the scores cannot serve."""
+    """Decide if margins are calibrated; raise KeepError for an unsuitable choice."""
     usual = settings.rank is None  # nobody asked for margins
     chosen = keep.estimates_margins(foreign and usual, external) and verifier is None
     keep.check(verifier is not None or chosen)

@@ -89,7 +89,7 @@ def translate_all(
 
 
 def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) -> IO[str]:
-    """Read what the checkpoint has, drop a line that is cut short, and open it to go on."""
+    """Read the checkpoint, drop a line that is cut short, and open it to go on."""
     body = checkpoint.read_bytes() if checkpoint.exists() else b""
     lines = body[: body.rfind(b"\n") + 1].splitlines(keepends=True)
     if lines and lines[0].decode().strip() != head:

@@ -107,7 +107,7 @@ class Generator:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of all that decides its output."""
+        """Digest of everything that its output depends on."""
         digest = hashlib.sha256(self.vocabulary)
         for name in sorted(self.weights):
             digest.update(self.weights[name].tobytes())

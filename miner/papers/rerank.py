@@ -45,8 +45,8 @@ def rank(
 ) -> list[list[Ranked]]:
     """Order the candidates of each sentence by score, the best first.
 
-    Copies, which differ in case and final punctuation alone, are left out. Of equal scores the
-    cheaper candidate is first.
+    Copies, which differ in case and final punctuation alone, are left out. The cheaper candidate is
+    first at equal scores.
     """
     found: list[list[Ranked]] = []
     for start in range(0, len(sentences), BLOCK):

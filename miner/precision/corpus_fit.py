@@ -16,7 +16,7 @@ FEW_RIGHT = 300
 
 @dataclass(frozen=True, eq=False)
 class CorpusFit:
-    """Log-odds fitted to the corpus, and what was read of likely pairs.
+    """Log-odds fitted to the corpus, and the quality of likely pairs.
 
     ``score (m,) float64`` is the probability of each pair to be right, in which its faults count if
     it was read; ``near`` are near-decoys, None where there are none; ``notes`` are for the user.

@@ -56,9 +56,8 @@ class Comparer:
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how much each token of a pair speaks against it, in log-odds, for both sides.
 
-        ``source (n,)`` and ``target (m,)`` are token ids. A token's objection is what the logit
-        of the pair gains where the pooling leaves the token out. Tokens that are not compared
-        have none.
+        ``source (n,)`` and ``target (m,)`` are token ids. A token's objection is the gain in the
+        pair's logit if the pooling leaves the token out. Tokens that are not compared have none.
         """
         from miner.kernels.aligned import MOST
 

@@ -100,7 +100,7 @@ def margin_score(
     With b = (source_mean + target_mean) / 2, elementwise and in float64: ``absolute`` cos,
     ``distance`` cos - b, ``ratio`` cos / max(b, RATIO_FLOOR). The means are the
     :func:`neighborhood_mean` of each pair's two sentences, broadcast against the cosines
-    ``similarity``. Raises ``ValueError`` for an unknown margin or a NaN in what the margin uses.
+    ``similarity``. Raises ``ValueError`` for an unknown margin or a NaN in its inputs.
     """
     margin = canonical(margin, MARGINS)
     cosine = np.asarray(similarity, dtype=np.float64)
@@ -281,7 +281,7 @@ class Retrieval:
             getattr(best, field.name)[row[better]] = getattr(backward, field.name)[better]
 
     def result(self) -> Candidates:
-        """Return what :func:`retrieve` does for all candidates. No block can be added after it."""
+        """Return :func:`retrieve`'s result for all candidates. No block can be added after it."""
         parts = [self._best.take(self._best.source_row >= 0)]
         del self._best
         if self.retrieval != "backward":

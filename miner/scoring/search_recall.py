@@ -1,8 +1,8 @@
 """Recall of a search that leaves pairs out, measured on a sample that is compared with everything.
 
 The recall of all neighbours is a severe measure: most of them are far from any translation, and it
-does not matter which of many poor candidates a list holds. Of the neighbours that look like
-translations by their pair features, nearly all should be among the candidates.
+does not matter which of many poor candidates a list holds. Nearly all neighbours that look like
+translations by their pair features should be among the candidates.
 """
 
 from collections.abc import Callable

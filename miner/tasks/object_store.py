@@ -128,7 +128,7 @@ class ObjectStore:
             temporary.write_text(json.dumps(found), encoding="utf-8")
 
     def pull_notes(self) -> None:
-        """Bring what is noted about tasks that run or failed into the cache."""
+        """Copy the notes on tasks that run or failed into the cache."""
         for folder in (RUNNING, FAILED):
             shutil.rmtree(self.cache / folder, ignore_errors=True)
             (self.cache / folder).mkdir()

@@ -308,7 +308,7 @@ def _empty(place: Path) -> None:
 
 
 def read_identity(work: Path) -> dict[str, Any]:
-    """Read what a work directory is for. Raises ArtifactError and MismatchError."""
+    """Read the identity of a work directory. Raises ArtifactError and MismatchError."""
     path = work / PLAN
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -328,7 +328,7 @@ def read_identity(work: Path) -> dict[str, Any]:
 
 
 def _content(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the file of a work directory says, as JSON reads it."""
+    """Return the content of a work directory's file, as JSON reads it."""
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -341,7 +341,7 @@ def _content(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]) 
 
 
 def _claim(work: Path, content: dict[str, Any], address: str) -> None:
-    """Note what a work directory is for, or check that it is for the same."""
+    """Write the identity of a work directory, or check that it has the same."""
     if (work / PLAN).exists():
         found = read_identity(work)
         if found["name"] != content["name"]:

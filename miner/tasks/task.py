@@ -288,7 +288,7 @@ def perform(
 
 
 def record(work: Path, name: str) -> dict[str, Any]:
-    """Read what a finished task left about itself. Raises ArtifactError if it is not there."""
+    """Read the record of a finished task. Raises ArtifactError if it is not there."""
     try:
         found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
         if not isinstance(found, dict):
@@ -379,7 +379,7 @@ def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
 
 
 def remove_leftovers(work: Path) -> None:
-    """Remove what killed tasks have left; only while nobody works in the directory."""
+    """Remove leftovers of killed tasks; only while nobody works in the directory."""
     shutil.rmtree(work / RUNNING, ignore_errors=True)
     for path in work.glob(f"*/.*{PARTIAL}"):
         shutil.rmtree(path, ignore_errors=True)
@@ -413,7 +413,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """Return what JSON can write of an argument. Raises TypeError for what it cannot."""
+    """Return an argument as JSON can write it, or raise TypeError."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Result):

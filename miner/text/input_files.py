@@ -39,7 +39,7 @@ def content_digest(path: str | os.PathLike[str]) -> str | None:
 
 
 def _identity(path: str) -> tuple[int, int, int] | None:
-    """Size, time of change and inode of a file; None for a pipe, and for what is not there."""
+    """Size, time of change and inode of a file; None for a pipe, and for a missing file."""
     try:
         found = os.stat(path)
     except OSError:

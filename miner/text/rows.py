@@ -46,9 +46,9 @@ class Rows:
     written back row by row: Parquet, BUCC, and two files with a header. ``columns``: columns of the
     one file, of any format, in place of both sides. ``count``: number of rows, if it is known.
 
-    Every iteration reads from the start. Of two files, standard input and pipes are held in memory;
-    of one, they can be iterated over only once. Raises CorpusError when it is made (columns,
-    unequal line counts) and while iterating.
+    Every iteration reads from the start. Standard input and pipes are held in memory if there are
+    two files; a single one can be iterated over only once. Raises CorpusError when it is made
+    (columns, unequal line counts) and while iterating.
     """
 
     def __init__(

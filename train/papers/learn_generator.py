@@ -136,7 +136,7 @@ def tokenised(pairs: Pairs, processor: SentencePieceProcessor, longest: int) -> 
 
 
 class Trainer:
-    """Trains a network; all that is random follows from the seed and the step."""
+    """Trains a network; randomness follows from the seed and the step."""
 
     def __init__(self, config: GeneratorConfig, pieces: int, training: Ids, held: Ids, device: str):
         self.config, self.training, self.held = config, training, held
@@ -167,7 +167,7 @@ class Trainer:
         return {"torch": np.frombuffer(buffer.getvalue(), dtype=np.uint8)}
 
     def restore(self, state: dict[str, np.ndarray]) -> None:
-        """Set what :meth:`state` returned."""
+        """Restore a checkpoint that :meth:`state` returned."""
         buffer = io.BytesIO(state["torch"].tobytes())
         saved = torch.load(buffer, map_location=self.device, weights_only=True)
         self.network.load_state_dict(saved["network"])
