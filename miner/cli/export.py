@@ -10,7 +10,7 @@ from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command
 
-# Those of miner.encoder.export, which loads numpy.
+# As in miner.encoder.export, which loads numpy.
 FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
 
 

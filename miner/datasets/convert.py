@@ -1,9 +1,8 @@
 """Conversion of downloaded sets into the layout that is evaluated: one record a line, in TSV.
 
-Here are the converters of aligned text and of SentEval; those of labelled pairs are in
-:mod:`miner.datasets.convert_labelled`. Nothing is quoted in these sources, whatever their suffix.
-Rows that a set's own protocol leaves out, for example pairs without a gold score, are left out and
-counted.
+Converts aligned text and SentEval; :mod:`miner.datasets.convert_labelled` converts labelled pairs.
+Nothing is quoted in these sources, whatever their suffix. Rows that a set's own protocol leaves
+out, for example pairs without a gold score, are left out and counted.
 """
 
 import re

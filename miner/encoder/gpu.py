@@ -38,7 +38,7 @@ def checked(
         found = encode(on_gpu, ids, offsets)
         if np.abs(found - wanted).max() <= TOLERANCE * np.abs(wanted).max():
             return on_gpu, "cuda"
-        reason = "its vectors differ from those of the CPU"
+        reason = "its vectors differ from the CPU's"
     except (MinerError, KeyboardInterrupt):
         raise
     except Exception as error:  # the driver or the library

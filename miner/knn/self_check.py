@@ -46,7 +46,7 @@ def index_agrees(on_gpu: Any, on_cpu: Any, queries: np.ndarray, width: int) -> b
     # Missing neighbours have the lowest float32 on both devices.
     same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
     if same.mean() < AGREEING:
-        _warn("its similarities differ from those of the CPU")
+        _warn("its similarities differ from the CPU's")
         return False
     return True
 
@@ -75,7 +75,7 @@ def _block_differs(engine: Engine, source: VectorSet, target: VectorSet) -> str:
         wanted = -np.sort(-matrix, axis=1)[:, : part.width]
         found = np.take_along_axis(matrix, place, axis=1)
         if not np.abs(part.similarity - found).max() <= bound:  # or not a number
-            return "its similarities differ from those of the CPU"
+            return "its similarities differ from the CPU's"
         if (wanted - -np.sort(-found, axis=1)).max() > 2 * bound:
             return "it misses neighbours"
     return ""

@@ -133,9 +133,9 @@ def _probability(x, y, rows, columns, probability):
 def best_links(left, right, rows, columns, probability, tension, out):
     """Write the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
 
-    The best is that of p(y | x) * exp(-tension * |i / n - j / m|), as in fast_align (Dyer et al.
-    2013); a word without any probability aligns to none. ``left (n,)`` and ``right (m,)`` are word
-    ids, ``out (m,) int64``.
+    The best has the largest p(y | x) * exp(-tension * |i / n - j / m|), as in fast_align (Dyer et
+    al. 2013); a word without any probability aligns to none. ``left (n,)`` and ``right (m,)`` are
+    word ids, ``out (m,) int64``.
     """
     for j in range(len(right)):
         best, out[j] = 0.0, -1
@@ -151,7 +151,7 @@ def best_links(left, right, rows, columns, probability, tension, out):
 def symmetrised(forward, backward):
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
-    ``forward (width,)`` are the links of the target's words, ``backward (height,)`` those of the
+    ``forward (width,)`` has the links of the target's words, ``backward (height,)`` of the
     source's. Links of both are kept; then neighbours that one of them has, for words that have none
     yet.
     """

@@ -96,7 +96,7 @@ def test_a_wrong_gpu_does_not_run_networks() -> None:
         out = np.add.reduceat(np.append(ids, 0), offsets[:-1])[:, None].astype(np.float32)
         return out * np.where((pool == "cuda") & (np.diff(offsets) > 12), 0.9, 1.0)[:, None]
 
-    with pytest.warns(RuntimeWarning, match="differ from those of the CPU"):
+    with pytest.warns(RuntimeWarning, match="differ from the CPU's"):
         assert gpu.checked(make, encode, 50) == ("cpu", "cpu")
 
 

@@ -157,7 +157,7 @@ def test_a_compressed_index_is_searched_on_a_gpu_if_it_agrees(
     if noise < 1e-3:
         assert not caught and copy.searched == checked + len(sides[0])
     else:
-        assert len(caught) == 1 and "differ from those of the CPU" in str(caught[0].message)
+        assert len(caught) == 1 and "differ from the CPU's" in str(caught[0].message)
         assert copy.searched == checked
 
 
