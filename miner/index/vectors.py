@@ -88,35 +88,21 @@ class Encoded:
 
 
 def write_vectors(
-    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
-    """Write blocks ``(b, d)`` of vectors to a ``.npy`` or HDF5 file.
-
-    ``rows`` is their number; None, which only ``.npy`` can do, if it is not known yet.
-    """
-    if path.suffix == ".npy":
-        _write_npy(path, blocks, dimension, dtype, rows)
-    else:
-        _write_hdf5(path, blocks, dimension, dtype, rows or 0)
+    """Write blocks ``(b, d)`` of vectors, ``rows`` in all, to a ``.npy`` or HDF5 file."""
+    write = _write_npy if path.suffix == ".npy" else _write_hdf5
+    write(path, blocks, dimension, dtype, rows)
 
 
 def _write_npy(
-    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int | None
+    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
-    def header(rows: int) -> None:
-        """Write the header. numpy pads it to one length for any number of rows."""
-        description = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
-        np.lib.format.write_array_header_1_0(file, description)
-
+    description = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
     with open_output(path, binary=True) as file:
-        header(rows or 0)
-        written = 0
+        np.lib.format.write_array_header_1_0(file, description)
         for block in blocks:
             file.write(block.data)
-            written += len(block)
-        if rows is None:
-            file.seek(0)
-            header(written)
 
 
 def _write_hdf5(

@@ -25,7 +25,7 @@ class SearchSettings:
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
       compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
-      ``fused`` (:func:`miner.mining.search.chosen_engine`). On a GPU ``fused`` and ``faiss`` are
+      ``fused`` (:func:`miner.mining.search_stages.probe`). On a GPU ``fused`` and ``faiss`` are
       FAISS's search.
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
