@@ -26,7 +26,8 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
     sections = record["sections"]
     lines = [
         "Runs of six commands that were disturbed and repeated. A fault is an output that differs",
-        "from an undisturbed run's, a traceback, an error of several lines, or a leftover.",
+        "from an undisturbed run's, a traceback, an error of several lines, or a leftover. Rows",
+        'with "again" are newer.',
     ]
     rows = [
         (
