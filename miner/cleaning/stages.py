@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
+from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.comparing import PieceScores, places_of
@@ -156,7 +156,7 @@ def _score(
 ) -> dict[str, Any]:
     """Score the rows ``wanted (n,) bool`` of a piece, None for all; scores of others are NaN."""
     own = fingerprint(_score, {"piece": piece, "scoring": scoring})
-    table = create_npy(job.out / SCORES, scoring.dtype, (piece.rows,))
+    table = temporary_array(piece.rows, scoring.dtype, job.out)
     table["score"] = np.nan
     todo = np.ones(piece.rows, dtype=bool) if wanted is None else wanted
     if job.before is not None and record(job.before.parent, job.before.name)["result"]["of"] == own:
@@ -174,7 +174,7 @@ def _score(
                 done, seconds = done + len(found), seconds + time
                 job.report(name, done, len(places))
             rows.inputs.check()
-    table.flush()
+    np.save(job.out / SCORES, table)
     labels = [step.label for step in scoring.steps]
     return {"of": own, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}
 

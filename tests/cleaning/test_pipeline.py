@@ -227,19 +227,19 @@ def test_a_file_that_a_filter_reads_changes(text, tmp_path, monkeypatch) -> None
 
 def test_a_full_disk(text, tmp_path, monkeypatch, counter) -> None:
     expected = run(text, tmp_path / "whole", plan())
-    real, left = stages.create_npy, 3
+    real, left = stages.temporary_array, 3
 
-    def full(path: Path, *arguments: Any) -> Any:
+    def full(*arguments: Any) -> Any:
         nonlocal left
         left -= 1
         if left < 0:
-            raise OSError(28, "No space left on device", os.fspath(path))
-        return real(path, *arguments)
+            raise OSError(28, "No space left on device")
+        return real(*arguments)
 
-    monkeypatch.setattr(stages, "create_npy", full)
+    monkeypatch.setattr(stages, "temporary_array", full)
     with pytest.raises(Exception, match=r"no space left; free some"):
         run(text, tmp_path / "work", plan())
-    monkeypatch.setattr(stages, "create_npy", real)
+    monkeypatch.setattr(stages, "temporary_array", real)
     counter.again()
     same(run(text, tmp_path / "work", plan()), expected)
     assert counter.rows[True] == 48 - 3 * SIZE
