@@ -1,4 +1,4 @@
-"""Arrays in files, read by memory map: made at once or appended in blocks, named or temporary.
+"""Arrays in files, read by memory map, and temporary ones, made at once or appended in blocks.
 
 A full disk raises ResourceError where the file is temporary. In a directory of the caller it raises
 OSError, which whoever writes that directory turns into a ResourceError with the user's name of it.
@@ -11,13 +11,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from miner.errors import ArtifactError, resource_error
 
 Shape = int | tuple[int, ...]
+# Most bytes that an archive of arrays may unpack to.
+LARGEST = 1 << 30
 
 
 def open_npy(path: Path) -> np.ndarray:
@@ -38,12 +40,16 @@ def open_npy(path: Path) -> np.ndarray:
         raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None
 
 
-def create_npy(path: Path, dtype: Any, shape: tuple[int, ...]) -> np.memmap:
-    """Make the file of an array, and map it for writing. Raises OSError if the disk is full."""
-    array = np.lib.format.open_memmap(path, "w+", dtype, shape)
-    with open(path, "r+b") as file:
-        _reserve(file, os.path.getsize(path))
-    return array
+def open_npz(file: str | Path | IO[bytes]) -> Any:
+    """Open an archive of arrays, none of them pickled. Raises ValueError for one that unpacks to
+    more than ``LARGEST`` bytes, and nearly anything for a file that is none.
+    """
+    archive = np.load(file, allow_pickle=False)
+    if not isinstance(archive, np.lib.npyio.NpzFile):
+        raise ValueError("no archive")
+    if sum(member.file_size for member in archive.zip.infolist()) > LARGEST:
+        raise ValueError(f"it unpacks to more than {LARGEST >> 20} MB")
+    return archive
 
 
 def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> np.ndarray:
@@ -52,7 +58,10 @@ def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> 
     if not size:
         return np.empty(shape, dtype)
     with _temporary(directory), tempfile.TemporaryFile(prefix="miner-", dir=directory) as file:
-        _reserve(file, size)
+        file.truncate(size)
+        # Take the space now: a write to a mapped page without space kills the process.
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=shape)
 
 
@@ -105,13 +114,6 @@ class Room:
 
 def _size(shape: Shape, dtype: Any) -> int:
     return math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-
-
-def _reserve(file: Any, size: int) -> None:
-    """Take the space of a file now: a write to a mapped page without space kills the process."""
-    file.truncate(size)
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
 
 
 @contextmanager

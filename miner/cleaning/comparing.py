@@ -6,13 +6,13 @@ best pairs, or one task finds the place of each pair, or compares all. Then each
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
+from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.choice import EVERYTHING, Choice, Limits
 from miner.cleaning.decide import (
@@ -136,10 +136,8 @@ def order(job: Job, sent: list[Result], choice: Choice = EVERYTHING) -> dict[str
     Memory does not grow with the pairs, which come sorted by piece.
     """
     runs = [one.array("pairs") for one in sent]
-    places = [
-        create_npy(job.out / f"places-{number}.npy", np.int64, run.shape)
-        for number, run in enumerate(runs)
-    ]
+    ends = np.cumsum([len(run) for run in runs])
+    places = np.split(temporary_array(int(ends[-1]), np.int64, job.out), ends[:-1])
     limits = Limits(choice)
     done = 0
     for pairs, place, spans in merged(runs):
@@ -150,8 +148,7 @@ def order(job: Job, sent: list[Result], choice: Choice = EVERYTHING) -> dict[str
             start += count
         done += len(pairs)
         limits.add(pairs["rank"], pairs["words"])
-    for own in places:
-        own.flush()
+    job.save(**{f"places_{number}": own for number, own in enumerate(places)})
     return {"total": done, "kept": limits.kept}
 
 
@@ -229,20 +226,8 @@ def _sketches_of(
 @hints(seconds=1e-6)
 def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     """Join the scores of all pieces, without sketches, for a report about the whole text."""
-    rows = sum(one.piece.rows for one in scores)
     for name in ("checked", "rated") if scores[0].rated is not None else ("checked",):
-        own = [getattr(one, name).array("scores") for one in scores]
-        kinds = own[0].dtype.fields
-        assert kinds is not None
-        names = [field for field in ("state", "tokens", "score") if field in kinds]
-        kept = [(field, kinds[field][0]) for field in names]
-        out = create_npy(job.out / f"{name}.npy", np.dtype(kept), (rows,))
-        done = 0
-        for part in own:
-            for field, _ in kept:
-                out[field][done : done + len(part)] = part[field]
-            done += len(part)
-        out.flush()
+        job.join(name, (_unsketched(getattr(one, name).array("scores")) for one in scores))
     for level in range(len(scores[0].compared)):
         values = [one.compared[level].array("values") for one in scores]
         job.save(**{f"values_{level}": np.concatenate(values)})
@@ -251,6 +236,16 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
         for label, time in one.seconds.items():
             seconds[label] = seconds.get(label, 0.0) + time
     return {"seconds": seconds}
+
+
+def _unsketched(table: np.ndarray) -> np.ndarray:
+    """Copy the scores of a piece without the sketches."""
+    kinds: Mapping[str, Any] = table.dtype.fields or {}
+    names = [field for field in ("state", "tokens", "score") if field in kinds]
+    out = np.empty(len(table), np.dtype([(field, kinds[field][0]) for field in names]))
+    for field in names:
+        out[field] = table[field]
+    return out
 
 
 def whole(gathered: Result, plan: Plan) -> Cleaned:

@@ -13,6 +13,8 @@ from miner.text.output import one_line
 
 # Text compresses a little better without the alignment to four bytes that programs have.
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}]
+# Most bytes of text, and of memory to unpack it.
+LARGEST = 1 << 28
 
 
 def pack(decoys: Mapping[str, Sequence[str]]) -> bytes:
@@ -28,7 +30,10 @@ def pack(decoys: Mapping[str, Sequence[str]]) -> bytes:
 def unpack(data: bytes, name: str) -> dict[str, list[str]]:
     """Read :func:`pack`. Raises ArtifactError, naming the file ``name``."""
     try:
-        text = lzma.decompress(data).decode("utf-8")
+        unpacker = lzma.LZMADecompressor(memlimit=LARGEST)
+        text = unpacker.decompress(data, LARGEST).decode("utf-8")
+        if not unpacker.eof:
+            raise ValueError(f"cut short, or more than {LARGEST >> 20} MB unpacked")
         decoys: dict[str, list[str]] = {}
         for line in text.split("\n")[:-1]:
             language, sentence = line.split("\t")

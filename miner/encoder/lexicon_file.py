@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import open_npz
 from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
@@ -97,7 +98,7 @@ def from_bytes(data: bytes, name: str) -> Lexicons:
     Raises ArtifactError for anything else; a damaged table may raise it when it is first used.
     """
     try:
-        return Lexicons(_Stored(np.load(io.BytesIO(data), allow_pickle=False), name))
+        return Lexicons(_Stored(open_npz(io.BytesIO(data)), name))
     except Exception as error:  # zipfile, lzma and numpy raise nearly anything
         raise _damaged(name, error) from None
 

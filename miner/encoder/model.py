@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import open_npy
+from miner.arrays import open_npy, open_npz
 from miner.encoder import decoy_file, known_languages, lexicon_file
 from miner.encoder.architecture import ENCODERS, SEGMENTATION, TARGET, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
@@ -54,6 +54,8 @@ CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 # Belongs to verification; models may be without.
 COMPARER = "comparer.npz"
+# Largest weight: the squares of larger ones overflow.
+LARGEST = 1e15
 DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 
@@ -365,6 +367,16 @@ def _part(
     if weights.dtype == np.int8:
         scales = np.array(_open_array(directory / names[1], (len(weights),)))
     network = _arrays(directory / names[2], "a network") if names[2] in files else {}
+    own = (names[0], weights) if scales is None else (names[1], scales)
+    for name, array in (own, *network.items()):
+        if array.dtype.kind != "f" or not array.size:
+            continue
+        ends = float(array.min()), float(array.max())
+        if not (ends[0] >= -LARGEST and ends[1] <= LARGEST):  # NaN, too
+            raise ArtifactError(
+                f"{directory}: its {name} has NaN, infinity or a number beyond {LARGEST:.0e}; copy "
+                "or train the model again"
+            )
     return Part(weights, scales, network)
 
 
@@ -379,10 +391,17 @@ def _listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, s
 def _arrays(path: Path, kind: str) -> dict[str, np.ndarray]:
     """Read the arrays of an .npz file; ``kind`` says in the error what it should be."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with open_npz(path) as arrays:
             return dict(arrays)
-    # MemoryError: of a header that claims more than there is.
-    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
+    # MemoryError: of a header that claims more than there is. AttributeError: of an .npy file.
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        MemoryError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
         raise ArtifactError(f"{path}: not {kind} ({error})") from None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import create_npy
+from miner.arrays import temporary_array
 from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
@@ -50,14 +50,15 @@ def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: st
     texts = part_texts(read.path)
     encoder = model.open(job.threads)
     blocks = (texts.slice(i, min(i + CHUNK, end)) for i in range(start, end, CHUNK))
-    shape = end - start, encoder.dimension
-    vectors = create_npy(job.out / "vectors.npy", np.dtype(dtype), shape)
-    done = 0
-    for block in encoder.stream(blocks, np.dtype(dtype)):
-        vectors[done : done + len(block)] = block
-        done += len(block)
-        release_pages(vectors)  # they go to disk, and count no longer as this process's
-        job.report("encoding", done, end - start)
+
+    def vectors() -> Iterator[np.ndarray]:
+        done = 0
+        for block in encoder.stream(blocks, np.dtype(dtype)):
+            yield block
+            done += len(block)
+            job.report("encoding", done, end - start)
+
+    job.join("vectors", vectors())
     job.save(hashes=hashed(part_hashes(read.path)[start:end]))
 
 
@@ -111,11 +112,9 @@ def join(
     first = None
     rows = sum(read.value["rows"] for read in reads)
     if before is None:
-        path = job.out / "first.partial"
-        first = create_npy(path, np.int64, (rows,))
+        first = temporary_array(rows, np.int64, job.out)
         columns = ([task.array(name) for task in duplicates] for name in ("row", "first"))
         write_first(first, *columns)
-        path.unlink()
     sources = join_parts(job.out, parts, vectors(), dimension, first, before)
     entry = model.as_dict() if before is None else before.meta["model"]
     finish(job.out, entry, sources, factory, job.report, before)

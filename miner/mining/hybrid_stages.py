@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.arrays import Room, create_npy
+from miner.arrays import Room, temporary_array
 from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, hybrid
 from miner.knn.clusters import Groups
@@ -60,9 +60,9 @@ def assign(
 ) -> None:
     """Round the vectors of a part to int8, group them by cluster, and count their tokens."""
     own_vectors = vectors.part(part.span)
-    codes = create_npy(job.out / "codes.npy", np.int8, Codes.shape(own_vectors))
+    codes = temporary_array(Codes.shape(own_vectors), np.int8, job.out)
     made = Codes.of(own_vectors, codes, job.threads, BLOCK)
-    job.save(scale=made.scale, correction=made.correction)
+    job.save(codes=codes, scale=made.scale, correction=made.correction)
     own, probing = clusters.grouped(
         own_vectors,
         centroids.array("centroids"),

@@ -28,14 +28,10 @@ class Comparer:
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
-    Raises ArtifactError, naming the model, for arrays that do not fit.
+    They passed :func:`check_arrays`.
     """
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable, name: str = "model"):
-        found = {key: array.shape for key, array in arrays.items()}
-        fitting = found == _shapes(len(table.codes), *(_width(arrays, key) for key in _WIDTHS))
-        if not (fitting and all(np.isfinite(array).all() for array in arrays.values())):
-            raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
+    def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
         self.table = table
         self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
 
@@ -99,6 +95,14 @@ class Comparer:
         ends = [size.mean(), abs(size[0] - size[1])]
         both = np.concatenate([sides[0] + sides[1], np.abs(sides[0] - sides[1]), ends])
         return float(np.maximum(both @ pair + pair_bias, 0) @ logit + logit_bias[0])
+
+
+def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -> None:
+    """Raise ArtifactError, naming the model, for arrays that do not fit its vocabulary."""
+    found = {key: array.shape for key, array in arrays.items()}
+    fitting = found == _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
+    if not (fitting and all(np.isfinite(array).all() for array in arrays.values())):
+        raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 
 
 def _shapes(vocabulary: int, size: int, hidden: int) -> dict[str, tuple[int, ...]]:

@@ -15,7 +15,7 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
-from miner.scoring.comparer import Comparer
+from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
@@ -61,6 +61,8 @@ class Verifier:
             ) from None
         if model.lexicons.size != len(model.verifying.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
+        if model.comparer:
+            check_arrays(model.comparer, model.lexicons.size, encoder.name)
         self.encoder = encoder
         self.languages = languages
 
@@ -73,9 +75,9 @@ class Verifier:
 
     @cached_property
     def comparer(self) -> Comparer | None:
-        """The model's comparer, if it has one. Raises ArtifactError for a faulty one."""
+        """The model's comparer, if it has one."""
         arrays = self.encoder.model.comparer
-        return Comparer(arrays, self.tokens, self.encoder.name) if arrays else None
+        return Comparer(arrays, self.tokens) if arrays else None
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""

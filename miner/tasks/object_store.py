@@ -19,7 +19,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError, resource_error
+from miner.errors import (
+    ArtifactError,
+    DependencyError,
+    MinerError,
+    MismatchError,
+    ResourceError,
+    resource_error,
+)
 from miner.libraries import library
 from miner.progress import Reporter, silent
 from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, STORES, Task, perform, record
@@ -61,8 +68,14 @@ class ObjectStore:
         self._records: dict[str, dict[str, Any]] = {}
         try:
             self.cache.mkdir(mode=0o700, exist_ok=True)
+            private = durable.is_private(self.cache)
         except OSError as error:
             raise resource_error(error, self.cache) from error
+        if not private:
+            raise ResourceError(
+                f"{self.cache}: other users can write to this cache of {self.url}; remove it, or "
+                "set TMPDIR to a directory of your own"
+            )
 
     # --- the process that gives out tasks --------------------------------------------------------
 
@@ -171,14 +184,26 @@ class ObjectStore:
                 if content is not None:
                     self.keep(name, json.loads(content))
 
-    def fetch_record(self, name: str) -> dict[str, Any]:
-        """Bring the record of a result into the cache unless it is there; return it."""
-        self.fetch_records([name])
-        return record(self.cache, name)
+    def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
+        """Bring the record of a result into the cache unless it is there; return it.
 
-    def fetch(self, name: str) -> Path:
-        """Bring a result into the cache unless it is there; return its directory."""
+        Raises MismatchError where the store has a result of another call: no lock keeps two
+        machines apart there.
+        """
+        if fingerprint and self._records.get(name, {}).get("fingerprint") != fingerprint:
+            self._records.pop(name, None)  # of an earlier run, perhaps
         self.fetch_records([name])
+        found = record(self.cache, name)
+        if fingerprint and found["fingerprint"] != fingerprint:
+            raise MismatchError(
+                f"{self.url}/{name}: made by another run with other options or input; give each "
+                "run at a time a --work of its own, and repeat the command"
+            )
+        return found
+
+    def fetch(self, name: str, fingerprint: str) -> Path:
+        """Bring a result as :meth:`fetch_record` with all files; return its directory."""
+        self.fetch_record(name, fingerprint)
         final = self.cache / name
         if name not in self._records or self._whole(name):
             return final

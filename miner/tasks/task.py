@@ -51,11 +51,11 @@ Function = Callable[..., dict[str, Any] | None]
 class Store(Protocol):
     """Protocol of work directories in object stores: results are brought to this machine."""
 
-    def fetch(self, name: str) -> Path:
+    def fetch(self, name: str, fingerprint: str) -> Path:
         """Bring a result here unless it is; return its directory."""
         ...
 
-    def fetch_record(self, name: str) -> dict[str, Any]:
+    def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
         """Bring the record of a result here unless it is; return it."""
         ...
 
@@ -80,7 +80,7 @@ class Result:
     def path(self) -> Path:
         """The directory of the result; fetched where it is in an object store."""
         if self.work in STORES:
-            return STORES[self.work].fetch(self.name)
+            return STORES[self.work].fetch(self.name, self.fingerprint)
         return Path(self.work) / self.name
 
     @property
@@ -93,7 +93,7 @@ class Result:
     def record(self) -> dict[str, Any]:
         """The record of the task: its value, times, memory. Raises ArtifactError."""
         if self.work in STORES:
-            return STORES[self.work].fetch_record(self.name)
+            return STORES[self.work].fetch_record(self.name, self.fingerprint)
         return record(Path(self.work), self.name)
 
     def array(self, name: str) -> np.ndarray:
@@ -347,8 +347,9 @@ def _places(path: Path, *made: int) -> dict[str, Any]:
 
 def _dtype(kind: Any) -> np.dtype:
     """Return the type that JSON has made lists of."""
-    fields = kind if isinstance(kind, str) else [(name, part) for name, part in kind]
-    return np.dtype(fields)
+    if isinstance(kind, str):
+        return np.dtype(kind)
+    return np.dtype([(name, part, *map(tuple, shape)) for name, part, *shape in kind])
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -35,6 +36,21 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 def temporary_name(final: Path, kind: str = "partial") -> Path:
     """Return the name under which this process writes what becomes ``final``."""
     return final.with_name(f".{final.name}.{os.getpid()}.{kind}")
+
+
+def create(path: str | os.PathLike[str]) -> None:
+    """Make an empty file; a leftover of its name is removed, and a link there is not followed."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+
+
+def is_private(path: Path) -> bool:
+    """Return True for a directory, no link, of this user, which nobody else may write to."""
+    found = path.lstat()
+    others = stat.S_IWGRP | stat.S_IWOTH
+    own = os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & others)
+    return own and stat.S_ISDIR(found.st_mode)
 
 
 def sync(path: str | os.PathLike[str]) -> None:

@@ -21,6 +21,8 @@ try:
 except ImportError:  # Windows, where nothing is locked
     fcntl = None  # type: ignore[assignment]
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
 
 @contextmanager
 def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Iterator[None]:
@@ -61,7 +63,7 @@ def _place(path: StrPath) -> Path:
 def _acquire(place: Path) -> int:
     """Return a descriptor of the locked file. Raises BlockingIOError if somebody holds it."""
     while True:
-        descriptor = os.open(place, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(place, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644)
         try:
             if fcntl is not None:
                 try:

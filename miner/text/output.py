@@ -94,6 +94,7 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
         if final.exists() and not final.is_file():
             raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
         durable.remove_leftovers(final)
+        durable.create(partial)
         yield partial
         durable.replace(partial, final)
     except OSError as error:
@@ -124,6 +125,7 @@ def _to_file(
 ) -> Iterator[IO[Any]]:
     if partial != final:
         durable.remove_leftovers(Path(final))
+        durable.create(partial)
     with open(partial, "wb", buffering=0) as file:
         # Closing the layers leaves the descriptor itself open, to be synced after the last byte.
         layers: list[Any] = [open(file.fileno(), "wb", closefd=False)]  # noqa: SIM115

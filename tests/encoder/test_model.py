@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import io
 import json
+import lzma
 import os
 import pickle
 import shutil
@@ -23,7 +24,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from miner.encoder import lexicon_file
+from miner.encoder import decoy_file, lexicon_file
 from miner.encoder import model as models
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
@@ -268,6 +269,21 @@ def test_int8_without_scales(copied: Path, weights: np.ndarray) -> None:
     assert SCALES in refused(copied)
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.float16])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_make_no_vectors(
+    copied: Path, weights: np.ndarray, kind: Any, value: float
+) -> None:
+    own = weights.astype(kind)
+    scales = np.ones(len(own), np.float32)
+    (scales if kind == np.int8 else own[:, 0])[3] = value
+    np.save(copied / WEIGHTS, own)
+    np.save(copied / SCALES, scales)
+    change(copied, lambda config: config["files"].setdefault(SCALES, ""))
+    rehash(copied)
+    assert "has NaN, infinity or a number beyond" in refused(copied)
+
+
 def test_a_header_that_promises_too_much(copied: Path, weights: np.ndarray) -> None:
     """Sizes in a header are compared with the file before memory is allocated."""
     shape = (len(weights), weights.shape[1] << 40)
@@ -381,3 +397,20 @@ def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
             archive.writestr(f"{name}.npy", header.getvalue() + bytes(80))
         with pytest.raises(ArtifactError, match="a.npz: not a lexicon"):
             lexicon_file.from_bytes((tmp_path / "a.npz").read_bytes(), "a.npz")
+
+
+def test_archives_that_unpack_to_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes are compared before anything is unpacked."""
+    monkeypatch.setattr("miner.arrays.LARGEST", 1000)
+    monkeypatch.setattr(decoy_file, "LARGEST", 1 << 20)
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, size=np.zeros(1000, np.uint8))
+    with pytest.raises(ArtifactError, match="not a network .it unpacks to more than"):
+        models._arrays(path, "a network")
+    with pytest.raises(ArtifactError, match="not a lexicon .it unpacks to more than"):
+        lexicon_file.from_bytes(path.read_bytes(), "a.npz")
+    small, large = (lzma.compress(b"de\t" + b"a" * size + b"\n", preset=0) for size in (9, 1 << 20))
+    assert decoy_file.unpack(small, "decoys") == {"de": ["a" * 9]}
+    for data in (large, small[:-9]):
+        with pytest.raises(ArtifactError, match="decoys: no decoys .*; copy the model again"):
+            decoy_file.unpack(data, "decoys")

@@ -13,7 +13,7 @@ from miner.encoder.model import Part
 from miner.errors import ArtifactError
 from miner.kernels.aligned import COLUMNS, MOST
 from miner.ragged import offsets_of
-from miner.scoring.comparer import ARRAYS, Comparer, describe_pairs
+from miner.scoring.comparer import ARRAYS, Comparer, check_arrays, describe_pairs
 from miner.scoring.pair_features import TokenTable
 
 TOKENS = 14
@@ -129,4 +129,4 @@ def test_arrays_that_do_not_fit():
         {**arrays, "pair": arrays["pair"] * np.nan},
     ):
         with pytest.raises(ArtifactError, match="m: its comparer cannot be used"):
-            Comparer(broken, table, "m")
+            check_arrays(broken, len(table.codes), "m")

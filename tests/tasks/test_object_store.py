@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 from support.mined_corpus import Corpus, same
-from support.stages import Numbers, pipeline
+from support.stages import Named, Numbers, add, pipeline, read
 
 from miner.errors import (
     ArtifactError,
@@ -173,8 +174,51 @@ def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any]) -> Non
     with pytest.raises(ArtifactError, match="memory://evil/add/1/done.json: not the record of a"):
         add_up(url)
     assert not list(tmp_path.rglob("*evil*"))
+    with pytest.raises(ArtifactError, match="not the record of a task"):
+        open_store(url).keep("../x", {"at": "0" * 32, "files": {}, "fingerprint": ""})
     store.rm_file(path)
     assert add_up(url) == 36
+
+
+def test_two_machines_with_other_options(tmp_path: Path) -> None:
+    """No lock keeps them apart: a result of the other one is refused, never read."""
+    url = "memory://both"
+    with open_run(url, Workers(), "adding", {"numbers": 3}) as run:
+        one = run.task("read", read, "0", value=Named(1, ""))
+        run.wait()
+        ours = dict(object_store.STORES)
+        object_store.STORES.clear()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))
+            add_up(url, Numbers(values=(9, 9, 9)))
+        object_store.STORES.clear()
+        object_store.STORES.update(ours)
+        for store in ours.values():
+            store._records.clear()  # as in a worker that has just begun
+        run.task("add", add, "0", one=one, more=10)
+        with pytest.raises(MismatchError, match=r"both/read/0: made by another run with other"):
+            run.wait()
+
+
+@pytest.mark.parametrize("fault", ["a link", "others may write", "of another user"])
+def test_a_cache_of_somebody_else(tmp_path: Path, fault: str) -> None:
+    """Its name can be guessed, and the directory of temporary files belongs to everybody."""
+    url = "memory://cache"
+    cache = open_store(url).cache
+    object_store.STORES.clear()
+    if fault == "a link":
+        cache.rmdir()
+        (tmp_path / "theirs").mkdir()
+        cache.symlink_to(tmp_path / "theirs")
+    elif fault == "others may write":
+        cache.chmod(0o777)
+    elif os.getuid():
+        pytest.skip("only root can give a directory away")
+    else:
+        os.chown(cache, 1, -1)
+    with pytest.raises(ResourceError, match="other users can write to this cache of memory://c"):
+        add_up(url)
+    assert not list(tmp_path.rglob("plan.json"))
 
 
 def test_processes(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,16 @@ def test_a_file_that_its_holder_removes_meanwhile(
             raise AssertionError("the body must not run")
 
 
+def test_a_link_is_no_lock(tmp_path: Path) -> None:
+    """The file of a lock is emptied, which another user's link may not make of a file of ours."""
+    victim = tmp_path / "victim"
+    victim.write_text("years of work")
+    (tmp_path / ".work.lock").symlink_to(victim)
+    with pytest.raises(ResourceError, match="work"), lock(tmp_path / "work"):
+        pass
+    assert victim.read_text() == "years of work"
+
+
 def test_where_no_file_can_be_made(tmp_path: Path) -> None:
     with pytest.raises(ResourceError, match="no such directory"), lock(tmp_path / "no" / "one"):
         raise AssertionError("the body must not run")

@@ -22,7 +22,7 @@ from support.texts import COMPRESS, QUICK, drain, message, put, zstd
 
 from miner.errors import ResourceError
 from miner.text.corpus import Reader
-from miner.text.output import one_line, open_output
+from miner.text.output import atomic_file, one_line, open_output
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -181,6 +181,17 @@ class Stdout(io.BytesIO):
         if self.failure:
             raise self.failure
         return super().write(data)
+
+
+@pytest.mark.parametrize("opened", [open_output, atomic_file])
+def test_a_link_that_another_user_has_planted(tmp_path: Path, opened: Any) -> None:
+    """The temporary name can be guessed in a directory that everybody may write to."""
+    victim, path = put(tmp_path / "victim", b"years of work"), tmp_path / "out"
+    (tmp_path / f".out.{os.getpid()}.partial").symlink_to(victim)
+    with opened(path) as out:
+        out.write_text("new") if isinstance(out, Path) else out.write("new")
+    assert victim.read_bytes() == b"years of work"
+    assert path.read_text() == "new" and not path.is_symlink()
 
 
 def test_output_to_stdout(monkeypatch: pytest.MonkeyPatch) -> None:
