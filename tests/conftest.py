@@ -1,7 +1,5 @@
 """Fixtures of all tests: a small text, a model of it made in a second, indexes of both sides."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import io

@@ -1,7 +1,5 @@
 """Tests of miner.arrays: damaged headers, full disks, and arrays that grow."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner.device: which device is used, and the errors for a GPU that is missing."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 ``MINER_DOCS=write pytest tests/test_docs.py`` puts the output of today into the pages.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

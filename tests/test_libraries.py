@@ -1,7 +1,5 @@
 """Libraries that are missing or unusable: one error, that names the user and the command."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner.parallel: results in order, bounded memory, no thread or process left."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

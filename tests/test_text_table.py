@@ -1,7 +1,5 @@
 """miner.text_table: layout of printed tables."""
 
-from __future__ import annotations
-
 from miner.text_table import aligned
 
 

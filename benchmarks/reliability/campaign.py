@@ -8,8 +8,6 @@ command, 10,000 mutated inputs, 50 sizes of a full disk. Results of some command
 those of all of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

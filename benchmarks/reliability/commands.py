@@ -1,7 +1,5 @@
 """The commands under test: small inputs, arguments, and the outputs that must always be equal."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 import sys

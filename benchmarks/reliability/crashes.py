@@ -10,8 +10,6 @@ directory as it may be found after a cut behind a sample of them, in three ways:
 The command is run again on each. It must end as an undisturbed run or be refused by name.
 """
 
-from __future__ import annotations
-
 import copy
 import os
 import re

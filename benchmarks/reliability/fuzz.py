@@ -3,8 +3,6 @@
 The program is imported once, and each run is a fork of it, so that thousands of runs are cheap.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import importlib

@@ -1,7 +1,5 @@
 """Signals at random moments: the command, repeated, must end as if nothing had happened."""
 
-from __future__ import annotations
-
 import random
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Mutations of the bytes of a file: flips, cuts, zeros, huge integers, hostile text, bombs."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

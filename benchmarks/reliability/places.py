@@ -1,7 +1,5 @@
 """Disks that are full or read-only, two processes in one place, and a clock that was set back."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

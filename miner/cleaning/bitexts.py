@@ -1,7 +1,5 @@
 """Bitexts of a run, and the pieces that tasks read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Each piece sends keys of the pairs that are left. Of the keys of all pieces, par
 best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Decide on each row by its scores alone: the result of a run, and its funnel."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Evenly spread sample of a text, to try filters on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path

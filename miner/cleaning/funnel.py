@@ -1,7 +1,5 @@
 """The funnel of a run as a table: pairs that each filter removed, alone and in sequence."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Outputs of bitexts, whose pieces are written by several tasks and joined."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import islice

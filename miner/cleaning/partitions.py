@@ -4,8 +4,6 @@ Each piece of the text sends the best of its pairs for each key, so that a text 
 fills no partition. A partition finds the best of all pieces, and answers each in its order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Scores are read in parts, so that memory holds only the samples; only the texts of samples are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 

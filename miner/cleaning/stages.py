@@ -1,7 +1,5 @@
 """Stages that read the rows of a piece: sample, check, rate, write."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict

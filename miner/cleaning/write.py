@@ -1,7 +1,5 @@
 """Write rows: kept ones, rejected ones with reasons, and scores."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """``miner distill``: an encoder becomes the teacher of a model of this program."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

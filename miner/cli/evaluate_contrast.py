@@ -1,7 +1,5 @@
 """``miner evaluate contrast``: translations against corruptions that change one fact."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """``miner evaluate senteval``: frozen vectors on the classification sets of SentEval."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

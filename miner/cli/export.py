@@ -1,7 +1,5 @@
 """``miner export``: an encoder in the format of other libraries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """``miner filter``: a noisy bitext in, a clean one and the rejected rows with reasons out."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

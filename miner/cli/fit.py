@@ -1,7 +1,5 @@
 """``miner fit``: verification for an encoder of another library."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path

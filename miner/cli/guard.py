@@ -1,7 +1,5 @@
 """The one check that no output of a command replaces an input, another output or an artifact."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

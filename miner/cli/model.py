@@ -1,7 +1,5 @@
 """``miner model``: list models, describe one, download one."""
 
-from __future__ import annotations
-
 import click
 
 from miner.cli import guard, options

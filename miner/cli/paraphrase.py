@@ -1,7 +1,5 @@
 """``miner paraphrase``: paraphrases from bitext, by back-translation or by shared translations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``miner paraphrase train`` and ``generate``: a paraphrase generator, learned and applied."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

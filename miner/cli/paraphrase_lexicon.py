@@ -1,7 +1,5 @@
 """``miner paraphrase lexicon``: words and their paraphrases, from sentence pairs or a model."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from pathlib import Path
 

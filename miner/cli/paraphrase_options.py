@@ -1,7 +1,5 @@
 """Options that the commands of ``miner paraphrase`` share, and their report of counts and means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

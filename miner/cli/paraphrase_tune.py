@@ -1,7 +1,5 @@
 """``miner paraphrase tune``: bounds of a filter by training on what they keep."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """``miner score``: one score, or several, for every pair of a bitext."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import click

@@ -1,7 +1,5 @@
 """Options of where tasks run, and patterns of files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

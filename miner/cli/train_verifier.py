@@ -1,7 +1,5 @@
 """``miner train-verifier``: the verification of a finished model, learned again."""
 
-from __future__ import annotations
-
 import click
 
 from miner.cli import guard, options, training_text

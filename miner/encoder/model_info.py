@@ -1,7 +1,5 @@
 """Facts of a model for people to read: encoder, size, training text, metrics, and its card."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 

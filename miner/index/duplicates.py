@@ -3,8 +3,6 @@
 All repeats of a sentence are in one partition, whatever file or span they are in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Stages that turn files of text into an index: read, encode, duplicates, join."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

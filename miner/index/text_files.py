@@ -1,7 +1,5 @@
 """Text files of a run: found again by workers anywhere, and checked for changes meanwhile."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Nearest neighbours of every sentence: the result of a search in one direction."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

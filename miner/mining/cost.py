@@ -5,8 +5,6 @@ with their units and rows. A sample of the text is mined with one thread, and re
 what a unit, or a row, costs there, it costs in the plan.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress

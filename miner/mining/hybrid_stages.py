@@ -6,8 +6,6 @@ compared: so the result does not depend on the parts. Each pair lies in one bloc
 which compares the members of the same clusters and the pairs found by tokens.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

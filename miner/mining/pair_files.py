@@ -1,7 +1,5 @@
 """Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ Everything that a mining computes is a task of this plan. What is global runs in
 end: the estimate of precision, the threshold, and the output.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Stages of the neighbour search: probe, search, merge, lists; and decoys against the sources."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Grids of bounds that P17 tries (sections 5.5 to 5.7), and the scores of paraphrases for them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

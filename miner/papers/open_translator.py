@@ -1,7 +1,5 @@
 """Translators by their names: a server's address, ``ctranslate2:DIR``, ``hf:DIR``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

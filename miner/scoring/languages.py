@@ -4,8 +4,6 @@ One sentence gives little evidence: a corpus is in the language that most of the
 identified as. The sample depends on the text alone, not on threads or on how files are divided.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Margins of given pairs against the neighbours of their sentences in a reference bitext."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A worker that dies takes no other task with it: its task is handed back as lost,
 :mod:`miner.tasks.run` gives it out again.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import socket
 from collections.abc import Sequence

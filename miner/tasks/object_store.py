@@ -6,8 +6,6 @@ else has, and the record `done.json`, which says that name, is written last. A r
 its record is. What a killed worker has uploaded stays, unnamed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Orders: a task for a worker, and what every backend calls to do it, wherever it runs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A run of a pipeline: stages register tasks, and the run gives out those that are not done."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

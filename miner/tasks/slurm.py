@@ -3,8 +3,6 @@
 Where there is no Slurm, submitit starts processes here.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """State of a run, read from its work directory while it goes on or stands still."""
 
-from __future__ import annotations
-
 import json
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Directories of models and indexes: whole or absent, and never written over somebody's own."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`Bitext`: aligned sentences of two files or of two columns of one, whole or in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

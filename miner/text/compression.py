@@ -1,7 +1,5 @@
 """Compression by suffix: .gz .bz2 .xz .zst."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

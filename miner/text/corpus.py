@@ -3,8 +3,6 @@
 Every record is accounted for: kept, empty, or skipped as undecodable.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

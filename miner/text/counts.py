@@ -1,7 +1,5 @@
 """Counts of very many distinct items in bounded memory, and entropies."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

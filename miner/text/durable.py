@@ -6,8 +6,6 @@ its directory, then it is renamed, then the directory is synced again. After a p
 the old content under the name or the new, and never half of one.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

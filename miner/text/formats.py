@@ -1,7 +1,5 @@
 """Table of the formats of text, the choice by suffix, and `BitextFormat`: columns of a bitext."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

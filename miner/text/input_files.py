@@ -1,7 +1,5 @@
 """Input files of a run: the check that they stayed the same, and digests of their content."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

@@ -1,7 +1,5 @@
 """JSON objects, one a line: their texts by key, and lines with changed texts or further keys."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """`Layout`: parse blocks of a bitext's raw rows into texts, and write rows with other texts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -4,8 +4,6 @@ A file is read as bytes and split at ``\\n`` alone, because a sentence may hold 
 ``\\x85`` or a lone ``\\r``, and one line too many shifts every alignment after it.
 """
 
-from __future__ import annotations
-
 import codecs
 import io
 import lzma

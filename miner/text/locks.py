@@ -3,8 +3,6 @@
 Not filelock's: that names no holder, and without flock its lock outlives a killed process.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Files that are whole or absent: written under a temporary name, synced and renamed last."""
 
-from __future__ import annotations
-
 import codecs
 import errno
 import io

@@ -1,7 +1,5 @@
 """Parquet: named columns, read a batch of rows at a time."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Patterns of file names, such as `de/*.zst`: the files that they name, in a stable order."""
 
-from __future__ import annotations
-
 import glob
 import os
 

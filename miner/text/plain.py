@@ -1,7 +1,5 @@
 """Plain text, a sentence a line, and BUCC, an id, a tab and a sentence a line."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from miner.errors import CorpusError

@@ -1,7 +1,5 @@
 """Text files in object stores, such as `s3://bucket/de.zst`, by fsspec: names and local copies."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`TextFormat`: base of the formats of text, which have a file each, and the columns they read."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Tab-separated columns: neither quotes nor escapes; columns by number or by name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from miner.errors import CorpusError

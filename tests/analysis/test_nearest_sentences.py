@@ -1,7 +1,5 @@
 """miner.analysis.nearest_sentences against its definition, and ``miner neighbors``."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

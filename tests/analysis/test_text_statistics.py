@@ -1,7 +1,5 @@
 """miner.analysis.text_statistics and miner.text.counts: against plain counting."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections import Counter

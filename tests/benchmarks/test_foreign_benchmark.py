@@ -1,7 +1,5 @@
 """The benchmark of encoders of other libraries: its cut of a mining set, its batches, its lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

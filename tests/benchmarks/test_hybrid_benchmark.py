@@ -1,7 +1,5 @@
 """Text and tables of the benchmark of the hybrid engine."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import numpy as np

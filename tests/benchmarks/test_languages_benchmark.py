@@ -1,7 +1,5 @@
 """The benchmark of a model's languages: accuracies, the model's configuration, its card."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

@@ -1,7 +1,5 @@
 """A slice of the reliability campaign, and checks that the campaign would see a fault."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import random

@@ -1,7 +1,5 @@
 """A filter run as a whole: every row kept or rejected, whole, in order, for the right reason."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Bounds and the funnel of a filter run, against a plain reference row by row."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Partitions of keys and merged orders, against all pairs at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Filters and scores of many files, in pieces: equal to those of one text, byte for byte."""
 
-from __future__ import annotations
-
 import io
 import json
 import random

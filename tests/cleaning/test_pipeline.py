@@ -1,7 +1,5 @@
 """Work directories of a filtering: continued after a stop, reused with other bounds, refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Configurations of filter runs: the plans they give, and the errors of wrong ones."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import shutil

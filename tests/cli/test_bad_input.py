@@ -1,7 +1,5 @@
 """Whatever comes in, through the command line: one line that helps, an exit code, and no debris."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

@@ -1,7 +1,5 @@
 """``miner encode``: one row for every line, complete output or none, bounded memory."""
 
-from __future__ import annotations
-
 import io
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``miner evaluate``: its tasks, all, sentences."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

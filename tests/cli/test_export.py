@@ -1,7 +1,5 @@
 """``miner export``: files of other libraries, read back by hand and, where installed, by them."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The best rows are in test_filter_ranked, checkpoints in test_filter_checkpoint, 
 stopped in test_filter_stopped.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """miner filter: the best rows by a rank, a threshold, a number or an estimate."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """miner filter: runs that are stopped, inputs that change, and what a later run reuses."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

@@ -1,7 +1,5 @@
 """``miner fit``: an encoder of another library becomes a model that verifies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Encoders of other libraries on the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path

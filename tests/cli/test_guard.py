@@ -1,7 +1,5 @@
 """miner.cli.guard: outputs that would destroy an input, another output or an artifact."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

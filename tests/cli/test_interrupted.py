@@ -1,7 +1,5 @@
 """Signals and pipes that close, in another process: exit codes, and what is left behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

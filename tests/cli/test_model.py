@@ -1,7 +1,5 @@
 """``miner model``: list, info and get, with a local server."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """``miner negatives``, and the examples of hardest negatives that it shows."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Models of other encoders from the outside: trained, indexed, searched, verified, explained."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

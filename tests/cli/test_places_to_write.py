@@ -1,7 +1,5 @@
 """Full, missing and closed places to write: one line that helps, exit code 1, and no debris."""
 
-from __future__ import annotations
-
 import errno
 import shlex
 import subprocess

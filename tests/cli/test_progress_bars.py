@@ -1,7 +1,5 @@
 """Progress of commands: bars on a terminal, lines elsewhere, and the notice of compiling."""
 
-from __future__ import annotations
-
 import io
 import os
 import signal

@@ -1,7 +1,5 @@
 """miner score: one line out for each line in, of any input."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

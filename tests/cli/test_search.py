@@ -1,7 +1,5 @@
 """``miner search``, ``mine`` and ``explain`` with a verifier, from the outside."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -1,7 +1,5 @@
 """miner.cli.settings_options: options generated from the fields of settings."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """``miner stats``: its table, files and errors."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

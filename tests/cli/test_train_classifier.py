@@ -1,7 +1,5 @@
 """``miner train-classifier``: the command, what it replaces, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

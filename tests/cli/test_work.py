@@ -1,7 +1,5 @@
 """Commands that are stopped and go on, or repeated with other settings; parts of any size."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """miner.datasets and `miner data`, with a server of tiny archives in the official layouts."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

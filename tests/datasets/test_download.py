@@ -1,7 +1,5 @@
 """miner.datasets.download: one file from a server with the faults that servers have."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import http.client

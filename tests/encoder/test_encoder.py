@@ -1,7 +1,5 @@
 """miner.encoder.encoder and its kernel: a unit vector depends on its sentence alone."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Encoders of other libraries: their vectors, faults, fingerprints; objects that encode."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """miner.encoder.gpu: torch pools as the kernel does. torch's CPU device stands in for a GPU."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

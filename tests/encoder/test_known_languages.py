@@ -1,7 +1,5 @@
 """Facts about the languages of a model, and its decoys by language: as files, and as answers."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import lzma

@@ -1,7 +1,5 @@
 """Lexicons: the table for two languages, and the file of all tables."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 

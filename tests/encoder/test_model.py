@@ -3,8 +3,6 @@
 The lines are many, because every kind of damage is tried on the same fixtures.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io

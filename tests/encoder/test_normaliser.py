@@ -1,7 +1,5 @@
 """miner.encoder.normaliser: many sentences in one call."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import example, given, settings

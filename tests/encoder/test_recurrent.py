@@ -1,7 +1,5 @@
 """miner.encoder.recurrent: networks agree with numpy, for every batch, saved and loaded."""
 
-from __future__ import annotations
-
 import dataclasses
 import resource
 

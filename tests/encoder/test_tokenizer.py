@@ -1,7 +1,5 @@
 """miner.encoder.tokenizer: what holds for tokenizers of every kind."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -1,7 +1,5 @@
 """miner.encoder.trigram_units and its kernel: trigrams, their keys, their hash table."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """miner.encoder.word_units and its kernel: words, morphs, kinds of characters."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

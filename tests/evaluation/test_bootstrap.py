@@ -1,7 +1,5 @@
 """miner.evaluation.results: resamples by name and size, and the coverage of intervals."""
 
-from __future__ import annotations
-
 from hashlib import sha256
 
 import numpy as np

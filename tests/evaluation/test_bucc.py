@@ -1,7 +1,5 @@
 """miner.evaluation.bucc and mining_sets: the BUCC protocol, and mteb's other task."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner.evaluation.contrast: cases made and read, and the share that a score puts right."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

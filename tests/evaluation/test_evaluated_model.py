@@ -1,7 +1,5 @@
 """miner.evaluation.evaluated_model: our models, precomputed vectors, and their sentences."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import signal

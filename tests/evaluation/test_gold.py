@@ -1,7 +1,5 @@
 """miner.evaluation.gold: files of pairs, and the diagnosis of a mismatch."""
 
-from __future__ import annotations
-
 import pytest
 
 from miner.errors import CorpusError

@@ -1,7 +1,5 @@
 """miner.evaluation.metrics: F1 against every possible cut, statistics against plain resampling."""
 
-from __future__ import annotations
-
 import json
 import math
 import warnings

@@ -1,7 +1,5 @@
 """miner.evaluation.noisy: AUC and average precision of scores on labelled pairs."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """miner.evaluation.paraphrase: labels, thresholds, and a classifier that learns."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner.evaluation.results, summary and suite: means, differences, tables, records."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """miner.evaluation.speed: the sample of text, and which speeds are measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """miner.evaluation.sts, and the files of labelled pairs that it reads."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """miner.evaluation.tatoeba against a plain reference."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Filters by a model: cosine, quality, and margin against a plain reference."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

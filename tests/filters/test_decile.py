@@ -1,7 +1,5 @@
 """The decile filter: tenths of the pairs that are left, by another filter's score."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

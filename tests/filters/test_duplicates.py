@@ -1,7 +1,5 @@
 """The duplicates filter against a plain reference that compares every pair with every other."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 

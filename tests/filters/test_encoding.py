@@ -1,7 +1,5 @@
 """Broken encoding: found, repaired, and never missed by the fast check before ftfy."""
 
-from __future__ import annotations
-
 import re
 import sys
 

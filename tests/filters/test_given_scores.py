@@ -1,7 +1,5 @@
 """The cost filter: numbers in a column of the file."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The filters language and same_language, and the codes that they know."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

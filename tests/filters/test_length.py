@@ -1,7 +1,5 @@
 """Filters on lengths, in scripts of all densities."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

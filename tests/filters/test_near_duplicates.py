@@ -1,7 +1,5 @@
 """The near_duplicates filter against a plain reference, and its signatures against real shares."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 from pathlib import Path

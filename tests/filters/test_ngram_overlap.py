@@ -1,7 +1,5 @@
 """Filters on shared n-grams and sentence BLEU, against plain counting and sacrebleu."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """The perplexity filter: its references, the side it scores, and real text against shuffled."""
 
-from __future__ import annotations
-
 import lzma
 import os
 import random

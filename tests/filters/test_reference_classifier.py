@@ -1,7 +1,5 @@
 """The classifier filter: its side, its directory, its errors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

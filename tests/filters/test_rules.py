@@ -1,7 +1,5 @@
 """Filters on the form of a pair, its scripts, and the parts that both sides share."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from functools import cache

@@ -1,7 +1,5 @@
 """The protocol of whole-corpus filters: a new one needs no change outside of its own file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

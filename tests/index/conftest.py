@@ -1,7 +1,5 @@
 """Fixture of the tests of indexes: one that a test may change."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

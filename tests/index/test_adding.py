@@ -1,7 +1,5 @@
 """Indexes are extended as if built from all text, by one process at a time, or not at all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Directories that are never replaced, and indexes that do not open since they are damaged."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Duplicates by partitions of the hashes, against those of all sentences at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

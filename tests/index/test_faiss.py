@@ -1,7 +1,5 @@
 """miner.index.faiss: errors for a missing FAISS or GPU, and the calls of a GPU search."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.metadata
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Indexes of vectors from elsewhere, in every format."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import h5py

@@ -1,7 +1,5 @@
 """miner.index.index: indexes are built, plain and compressed."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

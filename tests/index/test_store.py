@@ -1,7 +1,5 @@
 """miner.index.store: rows are read as they were written, and only from a complete store."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Sequence

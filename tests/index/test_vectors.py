@@ -1,7 +1,5 @@
 """miner.index.vectors: foreign vectors are complete and of the right shape, or refused."""
 
-from __future__ import annotations
-
 import pickle
 from contextlib import suppress
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Cache of compiled loops: shared by equal packages, and never read by another one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Integer dot products against their plain reference, bit for bit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Kernels of the int8 and float32 engines against their plain references, bit for bit."""
 
-from __future__ import annotations
-
 from types import FunctionType
 from typing import Any
 

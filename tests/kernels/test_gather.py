@@ -1,7 +1,5 @@
 """Packs of vectors by position, and similarities of pairs, against the kernels of whole blocks."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """IBM Model 1: the kernels are their reference."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

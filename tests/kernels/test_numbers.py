@@ -1,7 +1,5 @@
 """Numbers in text: found as the reference finds them, and compared."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Pair features of tokens: the kernel is its reference, and a pair does not see its batch."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

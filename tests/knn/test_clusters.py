@@ -1,7 +1,5 @@
 """Clusters of both sides of a hybrid search."""
 
-from __future__ import annotations
-
 import numpy as np
 from support.sides import side
 

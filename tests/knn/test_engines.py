@@ -1,7 +1,5 @@
 """Engines within a search: rounding that does not show, bounded memory, devices."""
 
-from __future__ import annotations
-
 import threading
 import tracemalloc
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Searches and the exact kernels: the same lists for every engine, block size and thread count."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

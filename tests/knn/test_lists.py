@@ -1,7 +1,5 @@
 """Candidate lists: merging in parts."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from miner.kernels.blocks import merge_lists

@@ -1,7 +1,5 @@
 """Retrieval by tokens against its definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

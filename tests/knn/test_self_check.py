@@ -1,7 +1,5 @@
 """The check of a GPU before a search. Stand-ins of FAISS's GPU functions search on the CPU."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import Any

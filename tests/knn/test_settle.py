@@ -1,7 +1,5 @@
 """Exact ranking of candidates: by definition, the same for a small and for a large file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

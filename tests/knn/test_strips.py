@@ -1,7 +1,5 @@
 """Threads over strips of a matrix."""
 
-from __future__ import annotations
-
 import threading
 import time
 

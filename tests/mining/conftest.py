@@ -1,7 +1,5 @@
 """The demo text, searched and calibrated once for all tests of mining."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The plan of a mining: tasks as the pipeline registers them, at the rates of a sample."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

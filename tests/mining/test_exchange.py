@@ -1,7 +1,5 @@
 """Parts that shards write for each other, against everything at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

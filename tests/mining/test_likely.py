@@ -1,7 +1,5 @@
 """Likely pairs, read closely: the demo's wrong pairs differ from translations in one fact."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

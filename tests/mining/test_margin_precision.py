@@ -1,7 +1,5 @@
 """Precision without gold of pairs that are ranked by margin."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Memory of a search with verification and the estimate: bounded, or refused."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

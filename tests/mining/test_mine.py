@@ -1,7 +1,5 @@
 """miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

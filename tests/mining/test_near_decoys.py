@@ -1,7 +1,5 @@
 """Near-decoys: pairs of the demo with one fact of the English side changed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

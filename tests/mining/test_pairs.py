@@ -1,7 +1,5 @@
 """miner.scoring.pairs: found pairs cut, written, and read back the same."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import importlib

@@ -1,7 +1,5 @@
 """The plan of a mining: one result in whatever parts and after whatever deaths, work done once."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Probabilities of being right, on scores whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

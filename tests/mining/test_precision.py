@@ -1,7 +1,5 @@
 """Precision without gold: calibrated scores and their estimate, on a small search."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The function fitted again: folds, shrinkage, fairness and weights of decoys."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """miner.mining.search: pairs found; the same whatever the machine."""
 
-from __future__ import annotations
-
 import unicodedata
 from pathlib import Path
 from types import SimpleNamespace

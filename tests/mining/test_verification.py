@@ -1,7 +1,5 @@
 """Verification in a search: ranks, features of the right pairs, and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import re

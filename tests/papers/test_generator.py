@@ -1,7 +1,5 @@
 """Paraphrase generator: decoding against plain search, stopped trainings, ranking, the commands."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Neural translators: tiny models with random weights, made here, for each of the libraries."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

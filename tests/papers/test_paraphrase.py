@@ -1,7 +1,5 @@
 """``miner paraphrase``: back-translation by each translator, stopped runs, and pivots."""
 
-from __future__ import annotations
-
 import json
 import math
 import threading

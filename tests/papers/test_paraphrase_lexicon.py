@@ -1,7 +1,5 @@
 """``miner paraphrase lexicon``: adjusted PMI of word pairs, and neighbours in a model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The built-in translator: alignments and phrases against definitions, and what it learns."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """SentEval on small files of its official layout: every set, its protocol, and faults."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 All share the runs of one module-wide fixture; so these 400 lines stay together.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

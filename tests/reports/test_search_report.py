@@ -1,7 +1,5 @@
 """Tests of miner.reports.search_report: whole, self-contained, and alive in a browser."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner.scoring.classifier: the definition, whatever the batch, and nothing damaged is used."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

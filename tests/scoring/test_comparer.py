@@ -1,7 +1,5 @@
 """The comparer: its kernel agrees with a reference; a logit depends on the pair alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Tests of miner.scoring.explain: the parts of a probability, and which tokens match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

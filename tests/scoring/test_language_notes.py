@@ -1,7 +1,5 @@
 """Lines about the languages of two texts."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

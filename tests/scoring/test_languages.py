@@ -1,7 +1,5 @@
 """Languages of corpora, identified from a sample."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

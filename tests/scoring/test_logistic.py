@@ -1,7 +1,5 @@
 """Logits shifted until their probabilities have a sum."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """miner.scoring.margin against a reference of loops and dicts, straight from the definitions."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import fields, replace

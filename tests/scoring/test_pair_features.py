@@ -1,7 +1,5 @@
 """Pair features by their definitions, from the metrics of the kernels."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The quality of a pair: order a score of its own, learned from corrupted pairs."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

@@ -1,7 +1,5 @@
 """miner.scoring.reference against margins by definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The language model: known values, definitions, sums to one, texts too small, the kernel."""
 
-from __future__ import annotations
-
 import math
 import time
 

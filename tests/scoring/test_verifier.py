@@ -1,7 +1,5 @@
 """Verifier: features that mean what they say, its functions and its files."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import lzma

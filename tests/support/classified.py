@@ -1,7 +1,5 @@
 """Text that a classifier tells apart in a second."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Helpers for tests of filter runs: plans from tables, filters with scores given in columns."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

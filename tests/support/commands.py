@@ -1,7 +1,5 @@
 """The command line in this process or another, and what a fault looks like."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

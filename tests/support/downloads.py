@@ -1,7 +1,5 @@
 """Test server of tiny archives in the official layouts of the public sets, and its fixtures."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Models to evaluate, with fixed or made-up vectors, and small test sets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path

@@ -7,8 +7,6 @@
 - ``console``: a transcript of something that needs a network, other data or much time; not run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import io

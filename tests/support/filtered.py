@@ -1,7 +1,5 @@
 """``miner filter`` with the small model, in a directory of its own, and a noisy text for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

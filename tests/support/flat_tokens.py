@@ -1,7 +1,5 @@
 """Token ids of sentences as flat arrays, and a small lexicon."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from miner.encoder.lexicon import Lexicon

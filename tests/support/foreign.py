@@ -1,7 +1,5 @@
 """Encoders of other libraries for tests: objects that encode, and a fake sentence-transformers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

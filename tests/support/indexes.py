@@ -1,7 +1,5 @@
 """Rows of an index, its refusal, and checksums of an index that a test has changed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

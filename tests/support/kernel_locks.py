@@ -4,8 +4,6 @@ All processes of a run begin with an empty cache in a fresh clone. Without the l
 compiles every kernel, nearly a minute of one core.
 """
 
-from __future__ import annotations
-
 import fcntl
 from collections.abc import Callable
 from pathlib import Path

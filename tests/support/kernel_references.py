@@ -3,8 +3,6 @@
 Each takes the arguments of its kernel, with lists in place of flat arrays where that is simpler.
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A corpus of several files, mined in any way, and the comparison of two results."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any

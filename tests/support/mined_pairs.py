@@ -1,7 +1,5 @@
 """Searches of the small text, and of sentences that a test names."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Vector sets to search in, the lists by definition, and a search by each engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

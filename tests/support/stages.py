@@ -1,7 +1,5 @@
 """Stages of numbers, for tests of the runner: their tasks are called in other processes, too."""
 
-from __future__ import annotations
-
 import os
 import signal
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Helpers of tests that read and write text: hard text, compressions, pipes."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Text of every script for tests of tokenizers, and the token ids they return as lists."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Clusters: Ray with two nodes of this machine, one of which is killed; Slurm by submitit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

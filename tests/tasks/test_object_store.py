@@ -1,7 +1,5 @@
 """Work directories in object stores, by fsspec: equal results, resumed runs, faults."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

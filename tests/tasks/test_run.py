@@ -1,7 +1,5 @@
 """The runner: what is done again, what a stopped run leaves, and what a work directory refuses."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Jobs of Slurm, of which some are lost, by a stand-in for submitit; what jobs ask for."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

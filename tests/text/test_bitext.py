@@ -1,7 +1,5 @@
 """Tests of miner.text.bitext: two sides that stay aligned, from two files or from one."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """Tests of miner.text.corpus: every line of every format is accounted for."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """miner.text.corruptions: one fact of an English sentence changed, or None."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of miner.text.durable: the order of syncs and renames, swaps, and leftovers."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Tests of miner.text.formats: formats by suffix, for inputs and outputs."""
 
-from __future__ import annotations
-
 import pytest
 
 from miner.text.formats import check_suffix, file_format

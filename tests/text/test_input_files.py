@@ -1,7 +1,5 @@
 """Tests of miner.text.input_files: changes that are found, and ones that do not matter."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of miner.text.layout: rows with other texts or more cells, the rest unchanged."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of miner.text.lines: compression, files that cannot be read, lines without end."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import os

@@ -1,7 +1,5 @@
 """Tests of miner.text.locks: one holder at a time, and none that is dead."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Tests of miner.text.output: output that is whole or absent."""
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip

@@ -1,7 +1,5 @@
 """Tests of miner.text.records: columns and formats, every fault with its line."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

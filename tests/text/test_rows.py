@@ -1,7 +1,5 @@
 """Tests of miner.text.rows: raw rows in, the same rows out, whatever their bytes."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json

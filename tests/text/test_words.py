@@ -1,7 +1,5 @@
 """Tests of miner.text.words: words with the marks on their letters, against Unicode."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Decoys of a model, by language, and the record of its languages."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from support.tiny import sentences

@@ -1,7 +1,5 @@
 """miner_train.corrupt_pieces: each operation changes what it says, on whole words."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

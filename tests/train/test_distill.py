@@ -1,7 +1,5 @@
 """Distillation: that a student learns its teacher's vectors, goes on, and what cannot teach."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Every encoder, objective and choice of negatives: it learns, and its models can be used."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from pathlib import Path

@@ -1,7 +1,5 @@
 """miner_train.learn_comparer: it prefers translations; torch and the kernel agree."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 

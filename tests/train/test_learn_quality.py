@@ -1,7 +1,5 @@
 """Quality function: noise of every kind, and a function that recognises it."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

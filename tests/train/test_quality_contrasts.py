@@ -1,7 +1,5 @@
 """Contrast cases of the quality function, and the fit to them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

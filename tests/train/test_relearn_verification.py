@@ -1,7 +1,5 @@
 """``miner train-verifier``: new verification, the same vectors and lexicons."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """miner_train.selection: pairs to keep by score, by rank and by chance, and columns of labels."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

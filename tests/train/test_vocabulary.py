@@ -1,7 +1,5 @@
 """miner_train.vocabulary: words, morphs and trigrams by frequency (pieces: see test_data)."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import sys

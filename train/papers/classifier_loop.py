@@ -1,7 +1,5 @@
 """Training loop of a classifier: an encoder and a softmax over two classes (P17, section 5.6)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ the same sentences (:mod:`miner_train.papers.classified`). One part chooses the 
 the test, judges it. The softmax reads the encoder's vectors without normalisation.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ P18 trains a generator on its back-translated pairs. It reads the translation he
 reference, so that what it learns to write is human text (Sennrich et al. 2016).
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 from dataclasses import asdict

@@ -4,8 +4,6 @@ For each pair of bounds a model is trained on a fixed number of the paraphrases 
 its correlation with human grades is the result.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

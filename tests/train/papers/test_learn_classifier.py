@@ -1,7 +1,5 @@
 """Training of classifiers: what they learn, the same every time, and what is refused."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """Bounds of a filter by what they teach: rows of a grid, and the command."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
