@@ -8,7 +8,8 @@ import math
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -45,9 +46,10 @@ def open_npz(file: str | Path | IO[bytes]) -> Any:
     more than ``LARGEST`` bytes, and nearly anything for a file that is none.
     """
     archive = np.load(file, allow_pickle=False)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
+    if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
         raise ValueError("no archive")
-    if sum(member.file_size for member in archive.zip.infolist()) > LARGEST:
+    members: Sequence[zipfile.ZipInfo] = archive.zip.infolist()
+    if sum(member.file_size for member in members) > LARGEST:
         raise ValueError(f"it unpacks to more than {LARGEST >> 20} MB")
     return archive
 

@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from miner.encoder.loading import split_name
 from miner.encoder.model import load
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -58,6 +59,12 @@ def encoder_of(
 
     Raises ArtifactError for one that is no longer there, MismatchError for one that has changed.
     """
+    if encoder is None and split_name(index.model_name) is not None:
+        # An index may come from anywhere; nothing is downloaded or run at its word.
+        raise ArtifactError(
+            f"{index.path} was built by {index.model_name}; name it to encode decoys by it (--model "
+            f"{index.model_name}), or search with --no-estimate"
+        )
     try:
         encoder = encoder or open_encoder(
             index.model_name, threads, device, index.side or "target", index.loading

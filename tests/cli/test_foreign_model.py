@@ -22,7 +22,7 @@ def name(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
     return fake_directory(tmp_path / "st", tiny_model)
 
 
-def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path):
+def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path, monkeypatch):
     mining = ["mine", german_file, english_file, "--model", name, "--work", tmp_path / "work"]
     code, out, err = miner(*mining, "--ids", "--no-estimate")
     rows = [line.split("\t") for line in out.splitlines()]
@@ -32,6 +32,11 @@ def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path
     sides = tmp_path / "work" / "source", tmp_path / "work" / "target"
     code, again, _ = miner("search", *sides, "--ids", "--no-estimate")
     assert (code, again) == (0, out)
+    with monkeypatch.context() as patch:  # an index may come from anywhere
+        patch.setattr("miner.encoder.open_encoder.open_pretrained", None)
+        code, again, err = miner("search", *sides, "--ids")
+    assert (code, again) == (0, out)
+    assert f"precision is not estimated: {sides[1]} was built by {name}; name it to enc" in err
     place = tmp_path / "work" / "source"
     assert miner("index", english_file, "--model", name, "--add", "-o", place)[0] == 0
     code, out, _ = miner("neighbors", name, sides[1], english_file.read_text().splitlines()[3])
