@@ -62,8 +62,8 @@ def encoder_of(
     if encoder is None and split_name(index.model_name) is not None:
         # An index may come from anywhere; nothing is downloaded or run at its word.
         raise ArtifactError(
-            f"{index.path} was built by {index.model_name}; name it to encode decoys by it (--model "
-            f"{index.model_name}), or search with --no-estimate"
+            f"{index.path} was built by {index.model_name}; name it to encode decoys by it "
+            f"(--model {index.model_name}), or search with --no-estimate"
         )
     try:
         encoder = encoder or open_encoder(
