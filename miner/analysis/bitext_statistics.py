@@ -11,6 +11,7 @@ import numpy as np
 from miner.analysis.text_statistics import (
     RATIOS,
     SENTENCE_STATISTICS,
+    Rarity,
     TextCounter,
     TextStatistics,
     correlations,
@@ -107,12 +108,13 @@ def count(
     origin: str,
     left_out: Counter[str],
     *,
+    idf: Reader | None = None,
     keep: bool = False,
     report: Reporter = silent,
 ) -> BitextStatistics:
     """Count all blocks, whose sides have these names.
 
-    score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
+    idf: text in which the rarity of words is counted; default, all sides together. score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
     that the blocks fill. keep: also compute the statistics of each sentence.
     Raises CorpusError for a score that is no number, and where there is no sentence.
     """
@@ -136,11 +138,17 @@ def count(
                 f"or a side of them, {left_out['undecodable']} not UTF-8); check the file and its "
                 "columns"
             )
+        counted = list(counters.values())
+        if idf is not None:
+            counted = [TextCounter()]
+            for block in idf:
+                counted[0].add(block.sentences)
+        rarity = Rarity(*counted)
         return BitextStatistics(
-            {name: counter.statistics() for name, counter in counters.items()},
+            {name: counter.statistics(rarity) for name, counter in counters.items()},
             np.concatenate(lines),
             {column: np.concatenate(parts) for column, parts in scores.items()},
-            {name: counter.sentence_statistics() for name, counter in counters.items()}
+            {name: counter.sentence_statistics(rarity) for name, counter in counters.items()}
             if keep
             else {},
             left_out,

@@ -5,8 +5,8 @@ these statistics, and correlate them with scores of pairs. Tokens come from `min
 lower case: words, punctuation marks and, in scripts without spaces, characters. The statistics of a
 whole text or of one sentence are:
 
-- idf: mean over its tokens of ln(sentences of the text / sentences with the token). High for rare
-  words.
+- idf: mean over its tokens of ln(sentences / sentences with the token), counted in a table of texts
+  (`Rarity`). High for rare words. The paper counts in Wikipedia.
 - entropy, of a whole text: mean over its tokens of -log2(count of the token / all tokens), in
   bits; of trigrams likewise. High for a rich vocabulary. It grows with the text, so compare texts
   of one size. The mean over the tokens of one sentence is that sentence's surprisal.
@@ -17,7 +17,8 @@ whole text or of one sentence are:
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 
@@ -89,6 +90,24 @@ class TextStatistics:
         return found
 
 
+class Rarity:
+    """Table of the inverse document frequencies of tokens, counted in one or more texts.
+
+    A token that no text holds counts as a token of one sentence.
+    """
+
+    def __init__(self, *texts: TextCounter) -> None:
+        self.sentences = sum(text.sentences for text in texts)
+        self.holders: Counter[str] = Counter()
+        for text in texts:
+            self.holders.update(text.holders())
+
+    def __call__(self, tokens: Iterable[str]) -> np.ndarray:
+        """Return ln(sentences / sentences with the token) of each token, ``(t,) float64``."""
+        holders = [self.holders.get(token, 1) for token in tokens]
+        return np.log(max(1, self.sentences) / np.array(holders, dtype=np.float64))
+
+
 class TextCounter:
     """Counts of a text, or of one side of a bitext, that is read block by block.
 
@@ -104,7 +123,7 @@ class TextCounter:
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(TRIGRAMS)
-        self._sentences = self._characters = 0
+        self.sentences = self._characters = 0
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
@@ -146,7 +165,7 @@ class TextCounter:
         distinct = np.stack(
             [per_sentence(holder[self._long[kind]]), per_sentence(row[start[first]])]
         )
-        self._sentences += n
+        self.sentences += n
         self._characters += int(characters.sum())
         self._every += every.sum(axis=1)
         self._repeated += (every - distinct).sum(axis=1)
@@ -155,8 +174,12 @@ class TextCounter:
             known = np.stack([lengths, characters, *repetition]).astype(np.float32)  # (4, n)
             self._keep(known, token.astype(np.int32))
 
-    def statistics(self) -> TextStatistics:
-        """Return the statistics of all sentences added."""
+    def holders(self) -> dict[str, int]:
+        """Return the number of sentences that hold each token."""
+        return dict(zip(self._numbers, self._holders.tolist(), strict=False))
+
+    def statistics(self, rarity: Rarity | None = None) -> TextStatistics:
+        """Return the statistics of all sentences added. rarity: default, of this text alone."""
         count = self._count[: len(self._numbers)]
         total = int(count.sum())
         repetition, trigram_repetition = (
@@ -164,12 +187,12 @@ class TextCounter:
             for repeated, every in zip(self._repeated, self._every, strict=True)
         )
         return TextStatistics(
-            sentences=self._sentences,
+            sentences=self.sentences,
             tokens=total,
             types=len(count),
-            mean_tokens=total / self._sentences if self._sentences else None,
-            mean_characters=self._characters / self._sentences if self._sentences else None,
-            idf=float(count @ self._idf()) / total if total else None,
+            mean_tokens=total / self.sentences if self.sentences else None,
+            mean_characters=self._characters / self.sentences if self.sentences else None,
+            idf=float(count @ self._idf(rarity)) / total if total else None,
             entropy=entropy(count) if total else None,
             trigram_entropy=self._trigrams.entropy(),
             repetition=repetition,
@@ -177,17 +200,17 @@ class TextCounter:
             counted=self._trigrams.share,
         )
 
-    def sentence_statistics(self) -> np.ndarray:
+    def sentence_statistics(self, rarity: Rarity | None = None) -> np.ndarray:
         """Return the statistics of each sentence, ``(6, n) float32``; rows: `SENTENCE_STATISTICS`.
 
-        0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
+        rarity: default, of this text alone. 0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
         ValueError where they were not kept.
         """
         if self._file is None:
             raise ValueError("the statistics of sentences were not kept; pass keep=True")
         count = self._count[: len(self._numbers)]
-        by_token = self._idf(), np.log2(max(1, count.sum()) / count)
-        found = np.zeros((len(SENTENCE_STATISTICS), self._sentences), dtype=np.float32)
+        by_token = self._idf(rarity), np.log2(max(1, count.sum()) / count)
+        found = np.zeros((len(SENTENCE_STATISTICS), self.sentences), dtype=np.float32)
         done = 0
         self._file.seek(0)
         for rows, size in self._blocks:
@@ -227,8 +250,8 @@ class TextCounter:
         except OSError as error:
             raise resource_error(error, tempfile.gettempdir()) from error
 
-    def _idf(self) -> np.ndarray:
-        return np.log(self._sentences / self._holders[: len(self._numbers)])
+    def _idf(self, rarity: Rarity | None) -> np.ndarray:
+        return (rarity or Rarity(self))(self._numbers)
 
 
 def correlations(score: np.ndarray, statistics: np.ndarray) -> dict[str, float | None]:

@@ -31,6 +31,12 @@ from miner.text.output import open_output
     *("header", "format", "on_error"),
     format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
 )
+@click.option(
+    "--idf",
+    metavar="FILE",
+    help="Text in which the rarity of words is counted, for example of Wikipedia (Wieting et al. "
+    "2017); default: both sides together.",
+)
 @options.json_file("all statistics")
 @click.option(
     "--per-pair",
@@ -44,6 +50,7 @@ def stats(
     layout: BitextFormat,
     column: str | None,
     score_cols: tuple[str, ...],
+    idf: str | None,
     json_file: str | None,
     per_pair: str | None,
 ) -> None:
@@ -51,7 +58,8 @@ def stats(
 
     FILE is a bitext in TSV, JSONL or Parquet, or one text, plain or in a --column; - is standard
     input. Tokens are words and punctuation marks, and characters of scripts without spaces, in
-    lower case. IDF is ln(sentences / sentences with the token) on each side: high for rare words.
+    lower case. IDF is ln(sentences / sentences with the token), counted in one table for both
+    sides: high for rare words.
     The entropy of a token, or of three in a row, is high for a rich vocabulary and grows with the
     text. A token of 3 characters or more, or a trigram, is repeated if it stands earlier in its
     sentence too. Surprisal is the mean of -log2 of the frequencies of a sentence's tokens.
@@ -64,6 +72,7 @@ def stats(
       miner stats web.de-en.tsv.gz
       miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
       miner stats --source web.de --target web.en --json statistics.json
+      miner stats --source reference.en --target translation.en --idf wikipedia.en
       miner stats references.en
       miner stats classified.tsv --column 1 --score-col 2
       zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz
@@ -78,7 +87,7 @@ def stats(
         raise click.UsageError("--column is the only text of FILE; --scol and --tcol are two")
     if columns and format is not None and not FORMATS[format].sides:
         raise click.UsageError(f"a {format} file has no columns")
-    guard.check([file, source, target], {"--json": json_file, "--per-pair": per_pair})
+    guard.check([file, source, target, idf], {"--json": json_file, "--per-pair": per_pair})
 
     from miner.analysis import bitext_statistics as statistics
     from miner.text.bitext import stream_bitext
@@ -104,7 +113,12 @@ def stats(
         blocks = statistics.pair_blocks(pairs, len(names), left_out)
     keep = bool(score_cols or per_pair)
     with Progress(loops=None) as bar:
-        found = statistics.count(blocks, names, score_cols, origin, left_out, keep=keep, report=bar)
+        found = statistics.count(
+            *(blocks, names, score_cols, origin, left_out),
+            idf=None if idf is None else Reader(idf),
+            keep=keep,
+            report=bar,
+        )
     record = found.as_dict()
     # The table makes way for data that goes to standard output.
     click.echo("\n".join(statistics.table(record, names)), err="-" in (json_file, per_pair))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from miner.analysis import text_statistics
 from miner.analysis.text_statistics import (
     SENTENCE_STATISTICS,
+    Rarity,
     TextCounter,
     TextStatistics,
     correlations,
@@ -101,6 +102,19 @@ def test_statistics_agree_with_plain_counting(texts: list[str], block: int) -> N
     np.testing.assert_allclose(
         sentences.T, np.reshape(each, (-1, len(SENTENCE_STATISTICS))), atol=1e-5
     )
+
+
+def test_rarity_in_another_text() -> None:
+    """Two of the table's four sentences hold "cat", none holds "ox", which counts as one."""
+    side, more = TextCounter(keep=True), TextCounter()
+    side.add(["cat ox", "cat"])
+    more.add(["a", "dog"])
+    rare, common = math.log(4), math.log(2)
+    both, other = Rarity(side, more), Rarity(more, more)
+    assert side.statistics(both).idf == pytest.approx((2 * common + rare) / 3)
+    assert side.statistics(other).idf == pytest.approx(rare)
+    found = side.sentence_statistics(both)[SENTENCE_STATISTICS.index("idf")]
+    assert found == pytest.approx([(common + rare) / 2, common])
 
 
 def test_statistics_of_nothing() -> None:

@@ -52,6 +52,22 @@ def test_two_files_are_the_same_text(miner, scored, german_file, english_file):
     assert both[0] == 0 and both[1] == miner("stats", scored)[1]
 
 
+def test_rarity_in_a_file(miner, german_file, english_file, tmp_path):
+    """By a table of the English side alone, that side is as rare as by itself."""
+    file = tmp_path / "statistics.json"
+
+    def rarity(side: str, *options: object) -> float:
+        assert miner("stats", *options, "--json", file)[0] == 0
+        return float(json.loads(file.read_text(encoding="utf-8"))[side]["idf"])
+
+    sides = "--source", german_file, "--target", english_file
+    own = rarity("text", english_file)
+    assert rarity("target", *sides, "--idf", english_file) == own
+    assert rarity("target", *sides) > own  # words of German text are among the sentences
+    code, _, err = miner("stats", english_file, "--idf", tmp_path / "none.txt")
+    assert code == 1 and "none.txt" in err
+
+
 def test_scores(miner: Miner, scored: Path, tmp_path: Path) -> None:
     file = tmp_path / "statistics.json"
     code, out, _ = miner("stats", scored, "--score-col", 3, "--score-col", 4, "--json", file)
