@@ -77,9 +77,11 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
         value = by_set(result.metrics, metric)
         year = value["2012.MSRpar"], value["2012.OnWN"]
         assert value["2012, 2 of 5 sets"] == pytest.approx(np.mean(year))
-        assert value["2013, 1 of 3 sets"] == pytest.approx(value["2013.headlines"])
+        assert value["2013, 1 of 4 sets"] == pytest.approx(value["2013.headlines"])
         every = [*year, value["2013.headlines"]]
-        assert value["2012-2016, 3 of 24 sets"] == pytest.approx(np.mean(every))
+        assert value["2012-2016, 3 of 25 sets"] == pytest.approx(np.mean(every))
+        every.append(value["sick-r.test"])
+        assert value["2012-2015, Twitter and SICK, 4 of 22 sets"] == pytest.approx(np.mean(every))
         mean = sts.mean_in(result.metrics, "2012", metric)
         assert mean is not None and mean.value == value["2012, 2 of 5 sets"]
         assert sts.mean_in(result.metrics, "2014", metric) is None
@@ -87,18 +89,20 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
     assert [(one.dataset, one.name) for one in result.headline] == [
         (name, "pearson")
         for name in (
-            *("2012, 2 of 5 sets", "2013, 1 of 3 sets", "2012-2016, 3 of 24 sets"),
+            *("2012, 2 of 5 sets", "2013, 1 of 4 sets", "2012-2016, 3 of 25 sets"),
+            "2012-2015, Twitter and SICK, 4 of 22 sets",
             *("2017.track5.en-en", "sick-r.test", "stsb.en.test"),
         )
     ]
     assert result.missing == (
         "2012: MSRvid, SMTeuroparl, SMTnews; the mean covers the others, and its name says so",
-        "2013: FNWN, OnWN; the mean covers the others, and its name says so",
+        "2013: FNWN, OnWN, SMT; the mean covers the others, and its name says so",
         "2014: not there",
         "2015: not there",
         "2016: not there",
         "2017: track1.ar-ar, track2.ar-en, track3.es-es, track4a.es-en, track4b.es-en, "
         "track6.tr-en",
+        "pit-2015.test: not there",
     )
 
 
@@ -119,9 +123,9 @@ def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path:
 def test_nothing_is_missing_where_all_is_there(tmp_path: Path) -> None:
     names = [f"{year}.{name}" for year, every in sts.YEARS.items() for name in every]
     names += [f"2017.{track}" for track in sts.STS_TRACKS]
-    found = dict.fromkeys([*names, "stsb.en.test", "sick-r.test"])
+    found = dict.fromkeys([*names, "stsb.en.test", "sick-r.test", "pit-2015.test"])
     assert list(sts._missing(found)) == []
-    assert len(names) == 24 + 7
+    assert len(names) == 25 + 7
 
 
 def test_training_sets_are_skipped_and_unknown_sets_are_evaluated(tmp_path: Path) -> None:
