@@ -111,7 +111,11 @@ class TrainConfig:
     vocabularies: str = _vocabulary(
         "shared",
         "Embeddings of what is spelt alike in both columns.",
-        choices={"shared": "one for both columns", "separate": "one for each column (P19)"},
+        choices={
+            "shared": "one for both columns, of pieces learned from both",
+            "alike": "pieces learned from each column by itself, one for each spelling (P19)",
+            "separate": "one for each column (P19)",
+        },
     )
 
     dimension: int = _encoder(512, "Length of an embedding, and of their mean.", within="[1, inf)")
@@ -294,6 +298,8 @@ class TrainConfig:
                 f"negatives = {self.negatives!r} has no effect: softmax takes all of a batch for "
                 "negatives, unless megabatch > 1"
             )
+        if self.vocabularies == "alike" and set(self.architecture.units) != {"piece"}:
+            raise ValueError("vocabularies = 'alike' is for encoders of pieces alone")
         if self.combine == "add" and len({self.size(name) for name in self.encoders}) > 1:
             sizes = ", ".join(f"{name} {self.size(name)}" for name in self.encoders)
             raise ValueError(
@@ -319,7 +325,8 @@ class TrainConfig:
             pooling=self.pooling,
             directions=self.directions,
             fold_case=self.fold_case,
-            separate=self.vocabularies == "separate",
+            separate=self.vocabularies != "shared",
+            alike=self.vocabularies == "alike",
         )
 
     def states(self, name: str) -> int:

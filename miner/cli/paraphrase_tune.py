@@ -68,7 +68,7 @@ def tune(
     guard.check([pairs_file, grades, references], {"--json": json_file})
     config = configured(start_of(recipe, given.get("encoder")), {"heldout": 0, **given})
     if config.architecture.separate:
-        raise click.UsageError("--vocabularies separate is for two languages")
+        raise click.UsageError(f"--vocabularies {config.vocabularies} is for two languages")
     from miner_train.development import read_graded
     from miner_train.papers import tune_bounds as work
 

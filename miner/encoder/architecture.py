@@ -51,8 +51,9 @@ class Architecture:
     ``encoder`` names the parts, keys of :data:`ENCODERS` joined by "+". ``combine`` is one of
     :data:`COMBINATIONS`; ``pooling`` and ``directions``, of :data:`POOLINGS` and
     :data:`DIRECTIONS`, apply to recurrent parts. ``separate`` means that the source and the target
-    column of the training text share no embedding, so that an encoder must be told its column.
-    Raises ValueError for anything else.
+    column of the training text have a vocabulary each, so that an encoder must be told its column;
+    ``alike`` means that pieces of both with one spelling share an embedding (P19). Raises
+    ValueError for anything else.
     """
 
     encoder: str = "sp"
@@ -61,6 +62,7 @@ class Architecture:
     directions: str = "concat"
     fold_case: bool = True
     separate: bool = False
+    alike: bool = False
 
     def __post_init__(self) -> None:
         known = (

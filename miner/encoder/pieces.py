@@ -50,6 +50,10 @@ class PieceTokenizer:
         ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids
 
+    def spellings(self) -> list[str]:
+        """Return the text of every piece, in the order of the ids."""
+        return [self.processor.id_to_piece(i) for i in range(self.size)]
+
 
 def _unknown_or_control(processor: Any) -> np.ndarray:
     """``(V,) bool``, in two calls: one for each piece would take longer than reading the model."""

@@ -37,26 +37,36 @@ class Tokenizer(Protocol):
 
 
 class MarkedTokenizer:
-    """Tokenizer of one column of a model whose columns share no embedding (P19).
+    """Tokenizer of one column of a model whose columns have a vocabulary each (P19).
 
     ``column`` is 0 for the source, 1 for the target, whose ids follow after all ids of the source.
-    ``target`` is the target's own tokenizer; None: both columns share one.
+    ``target`` is the target's own tokenizer; None: both columns share one. ``alike``: pieces of the
+    target that the source has too get the source's ids.
     """
 
-    def __init__(self, source: Tokenizer, column: int, target: Tokenizer | None = None):
+    def __init__(
+        self, source: Tokenizer, column: int, target: Tokenizer | None = None, alike: bool = False
+    ):
         both = source, source if target is None else target
         self.tokenizer: Tokenizer = both[column]
-        self.shift = np.int32(source.size * column)
         self.size = both[0].size + both[1].size
         self.meaningful = np.concatenate([one.meaningful for one in both])
+        own = self.tokenizer.size
+        # (own,) int32: the id in the model of each of the column's own ids.
+        self.place = np.arange(own, dtype=np.int32) + np.int32(source.size * column)
+        if alike and column:
+            assert isinstance(source, PieceTokenizer) and isinstance(target, PieceTokenizer)
+            known = {piece: i for i, piece in enumerate(source.spellings())}
+            shared = [known.get(piece, -1) for piece in target.spellings()]
+            self.place = np.where(np.array(shared) >= 0, shared, self.place).astype(np.int32)
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         ids, offsets = self.tokenizer(sentences)
-        return ids + self.shift, offsets
+        return self.place[ids], offsets
 
     def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
         texts, ids = self.tokenizer.surfaces(sentence)
-        return texts, np.where(ids >= 0, ids + self.shift, ids)
+        return texts, np.where(ids >= 0, self.place[ids], ids)
 
 
 def open_tokenizer(
@@ -70,7 +80,7 @@ def open_tokenizer(
 
     ``files`` are the vocabularies by their names in a model directory, ``place`` the directory that
     an ArtifactError names. ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns
-    share no embedding.
+    have a vocabulary each.
     """
 
     def opened(prefix: str) -> Tokenizer:
@@ -88,4 +98,4 @@ def open_tokenizer(
         return source
     assert side is not None
     target = opened(TARGET) if TARGET + VOCABULARIES[units] in files else None
-    return MarkedTokenizer(source, SIDES.index(side), target)
+    return MarkedTokenizer(source, SIDES.index(side), target, architecture.alike)

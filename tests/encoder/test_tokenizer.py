@@ -85,5 +85,7 @@ def test_marked(vocabulary: bytes, german: list[str]) -> None:
         np.testing.assert_array_equal(found[1], offsets)
         assert found[0].dtype == np.int32
         assert marked.meaningful[found[0]].all()
+    alike = MarkedTokenizer(plain, 1, plain, alike=True)
+    np.testing.assert_array_equal(alike(german)[0], ids)
     words = MarkedTokenizer(WordTokenizer(b"a\nb\n", True), 1)
     assert words.surfaces("b x")[1].tolist() == [3, -1]

@@ -311,6 +311,21 @@ def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_p
     assert Encoder(old, side="target").encode(source[:1]).any()
 
 
+def test_vocabularies_alike_share_what_is_spelt_alike(tmp_path: Path) -> None:
+    """A loan word of both columns has one embedding, though each column has pieces of its own."""
+    for name, lines in zip("ab", synthetic(50), strict=True):
+        loans = "".join(f"{line} hotel\n" for line in lines)
+        (tmp_path / name).write_text(loans, encoding="utf-8")
+    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    for vocabularies in ("alike", "separate"):
+        model = fit(text, tmp_path / vocabularies, vocabularies=vocabularies, epochs=0)
+        left, right = (Encoder(model, side=side) for side in ("source", "target"))
+        ids = [side.tokenizer(["hotel"])[0].tolist() for side in (left, right)]
+        assert (ids[0] == ids[1]) == (vocabularies == "alike")
+        source, target = synthetic(1)
+        assert not {*left.tokenizer(source)[0]} & {*right.tokenizer(target)[0]}
+
+
 def test_the_best_epoch_by_human_grades(text: TextPair, tmp_path: Path) -> None:
     source, target = synthetic(50)
     rows = [f"{5 - i % 3}\t{target[i]}\t{target[i + i % 3]}" for i in range(30)]
