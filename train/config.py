@@ -190,7 +190,7 @@ class TrainConfig:
         choices={
             "max": "the hardest of the pool (P17, P18, P19)",
             "rand": "a random one (S18)",
-            "mix": "the one or the other, by the toss of a coin (P17, for GRAN)",
+            "mix": "the one or the other, by the toss of a coin (Wieting and Gimpel 2017)",
         },
     )
     negatives_from: str = _negatives(

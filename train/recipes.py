@@ -83,13 +83,13 @@ RECIPE_NOTES = {
     "d = 300, lazy Adam",
     "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
     "p17": "Wieting et al. 2017: an average of words on paraphrases; with --encoder gran-lstm 3 "
-    "epochs and negatives by MIX",
+    "epochs",
     "s18": "Sjöblom et al. 2018: contrastive loss on labelled or ranked paraphrases, GRAN over a "
     "GRU on morphs (--label-col, or --score-col with --clean 0.8)",
     "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
 }
 
-# P17, P18 and P19 shuffle the words or pieces that an LSTM reads.
+# P18 and P19, after Wieting and Gimpel 2017, shuffle the words or pieces that an LSTM reads.
 _SHUFFLED: dict[str, Any] = {"scramble": 0.3}
 # The BLSTM of P19 concatenates 2 x 150 states.
 _NETWORK: dict[str, Any] = {**_SHUFFLED, "dimension": 300}
@@ -105,7 +105,7 @@ FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
     },
     "p19-tuned": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), {**_SHUFFLED, **_LARGE}),
     "p18": dict.fromkeys(("lstm", "blstm"), _SHUFFLED),
-    "p17": {"gran-lstm": {"epochs": 3, "negatives": "mix"}, "lstm": {**_SHUFFLED, "epochs": 3}},
+    "p17": {"gran-lstm": {"epochs": 3}},
     "fast": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), _LARGE),
 }
 

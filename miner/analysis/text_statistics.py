@@ -1,6 +1,6 @@
 """Statistics of a text and of its sentences: length, word rarity, entropy, repetition.
 
-Wieting, Mallinson & Gimpel 2017 (section 6) compare references with their back-translations by
+Wieting, Mallinson & Gimpel 2017 (section 5.6.1) compare references with their back-translations by
 these statistics, and correlate them with scores of pairs. Tokens come from `miner.text.words`, in
 lower case: words, punctuation marks and, in scripts without spaces, characters. The statistics of a
 whole text or of one sentence are:

@@ -1,6 +1,6 @@
 """Encoder: sentences to unit vectors.
 
-The vector is the mean of the embeddings of pieces (P19, section 3), words or trigrams, the output
+The vector is the mean of the embeddings of pieces (P19, section 2), words or trigrams, the output
 of a recurrent network over them, or a combination of several of these (P18).
 """
 

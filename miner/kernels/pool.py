@@ -1,4 +1,4 @@
-"""Averaging encoder: the normalised mean of the table rows of each sentence (P19, section 3).
+"""Averaging encoder: the normalised mean of the table rows of each sentence (P19, section 2).
 
 Sentences are a ragged array of token ids. Each sum runs in the order of the ids and reads no other
 sentence, so a vector does not depend on batch, chunk or thread.

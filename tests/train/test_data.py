@@ -383,7 +383,7 @@ def test_recipes_by_encoder():
     assert (blstm.scramble, blstm.embedding_dropout) == (0.3, 0.3)
     assert (blstm.states("blstm-sp"), blstm.size("blstm-sp")) == (150, 300)
     gran = recipe("p17", "gran-lstm")
-    assert (gran.epochs, gran.negatives) == (3, "mix")
+    assert (gran.epochs, gran.negatives) == (3, "max")
     assert recipe("s18", "sp").segmentation == "none" and recipe("s18", "sp").variational == 0
     assert recipe("s18", "word").segmentation == "morfessor"
     with pytest.raises(ValueError, match="^encoder = 'cnn' is not one of"):
