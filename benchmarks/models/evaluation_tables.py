@@ -7,8 +7,8 @@ from benchmarks.markdown import conjoined, table
 
 YEARS = ("2012", "2013", "2014", "2015", "2016")
 STSB, SICK, ALL = "stsb.en.test", "sick-r.test", "2012-2016"
-# Pearson x 100, from papers and model cards: by year, and of STS-B. Wieting and Gimpel print 79.9 on
-# STS-B; it was not checked for which of their mixtures.
+# Pearson x 100, from papers and model cards: by year, and of STS-B. Wieting and Gimpel print 79.9
+# there; it was not checked for which of their mixtures.
 PUBLISHED: dict[str, tuple[tuple[float, ...], float | None]] = {
     "word, trigram concatenated, 5M of the paraphrases (Wieting & Gimpel 2018)": (
         (67.8, 62.7, 77.4, 80.3, 78.1),
@@ -110,7 +110,7 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
     names = {**dict(zip(YEARS, YEARS, strict=True)), "over all sets": ALL, "STS-B test": STSB}
     columns = {head: ("sts", name, "pearson", 100) for head, name in names.items()}
     papers = [
-        [f"*{name}*", *(f"{value:.1f}" for value in years), NONE, NONE if benchmark is None else f"{benchmark:.1f}"]
+        [f"*{name}*", *(NONE if one is None else f"{one:.1f}" for one in (*years, None, benchmark))]
         for name, (years, benchmark) in PUBLISHED.items()
     ]
     missing = dict.fromkeys(
@@ -118,8 +118,8 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
     )
     return [
         "Pearson × 100 by year, and published results in italics. A star: some sets of the mean",
-        "are missing. The papers have all sets of each year, SMT of 2013 among them. On STS-B, Wieting",
-        "and Gimpel print 79.9; for which of their mixtures was not checked.",
+        "are missing. The papers have all sets of each year, SMT of 2013 among them. On STS-B,",
+        "Wieting and Gimpel print 79.9; for which of their mixtures was not checked.",
         "",
         *table(("", *columns), [*scored(rows, columns), *papers]),
         "",

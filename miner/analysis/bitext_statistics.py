@@ -114,7 +114,8 @@ def count(
 ) -> BitextStatistics:
     """Count all blocks, whose sides have these names.
 
-    idf: text in which the rarity of words is counted; default, all sides together. score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
+    idf: text in which the rarity of words is counted; default, all sides together.
+    score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
     that the blocks fill. keep: also compute the statistics of each sentence.
     Raises CorpusError for a score that is no number, and where there is no sentence.
     """

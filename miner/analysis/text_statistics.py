@@ -203,8 +203,8 @@ class TextCounter:
     def sentence_statistics(self, rarity: Rarity | None = None) -> np.ndarray:
         """Return the statistics of each sentence, ``(6, n) float32``; rows: `SENTENCE_STATISTICS`.
 
-        rarity: default, of this text alone. 0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
-        ValueError where they were not kept.
+        rarity: default, of this text alone. 0 where a sentence has no data: no trigram in a
+        sentence of two tokens, for example. Raises ValueError where they were not kept.
         """
         if self._file is None:
             raise ValueError("the statistics of sentences were not kept; pass keep=True")

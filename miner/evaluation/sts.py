@@ -1,10 +1,10 @@
 """Semantic textual similarity: correlation of cosines with human judgements.
 
-Pearson's and Spearman's correlation, by data set. Unweighted means: over the sets of a year, over the
-25 sets of 2012 to 2016 (P18, P19), and over the 22 sets of P17, which are the years to 2015, Twitter
-and SICK. A mean of fewer sets says so in its name. Beside the English sets: the tracks of 2017, the
-STS Benchmark in every language that is there, and SICK-R. Where the Benchmark is there in translation,
-its English first sentences are also compared with the translated second sentences.
+Pearson's and Spearman's correlation, by data set. Unweighted means: over the sets of a year, over
+the 25 sets of 2012 to 2016 (P18, P19), and over P17's 22 sets, which are those years up to 2015,
+Twitter and SICK. A mean of fewer sets says so in its name. Beside the English sets: the tracks of
+2017, the STS Benchmark in every language that is there, and SICK-R. Where the Benchmark is there in
+translation, its English first sentences are also compared with the translated second sentences.
 """
 
 import re
