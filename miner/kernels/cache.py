@@ -30,6 +30,8 @@ STALE_DAYS = 30
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a loop: ``numba.njit`` that keeps the compiled code in `folder`."""
+    # The threads of a loop would spin when it ends, at the cost of what comes next.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     import numba
     from numba.core.caching import CacheImpl
 

@@ -7,13 +7,19 @@ identified as. The sample depends on the text alone, not on threads or on how fi
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from miner.kernels import cache
 from miner.libraries import library
 from miner.ragged import offsets_of
+from miner.text.durable import replace_directory
 from miner.text.language_codes import alike, describe, primary
 
 # Sentences at the head of a corpus, and evenly spread ones, that are identified.
@@ -27,24 +33,17 @@ SURE = 500
 _CHARACTERS = 120  # from the start of a text, which is enough
 # The model's label for numbers, markup and code; short texts of names get it, too.
 _NO_LANGUAGE = "zxx"
+# Files of the unpacked model; all but the labels are arguments of `naive_bayes`.
+_NAMES = "labels", "move", "row", "out", "table", "prior"
 
 
 class Identifier:
     """Log-likelihoods of texts under every language of the model, ``labels``."""
 
     def __init__(self) -> None:
-        langid = library("py3langid.langid", "identifying languages")
-        model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
-        languages = [name != _NO_LANGUAGE for name in model.nb_classes]
-        self.labels = np.array(model.nb_classes)[languages]
+        self.labels, *arrays = _model().values()
         self.codes = [primary(label) for label in self.labels.tolist()]
-        self._arrays = (
-            np.asarray(model.tk_nextmove),
-            np.asarray(model.tk_row),
-            np.asarray(model.tk_output, dtype=np.int32),
-            np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
-            np.asarray(model.nb_pc, dtype=np.float32)[languages],
-        )
+        self._arrays = tuple(arrays)
 
     def columns(self, language: str) -> np.ndarray:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
@@ -63,6 +62,35 @@ class Identifier:
 def identifier() -> Identifier:
     """The identifier of this process. Raises DependencyError without py3langid."""
     return Identifier()
+
+
+def _model() -> dict[str, np.ndarray]:
+    """Return the labels of the model, and its arrays as the kernel takes them.
+
+    py3langid has them in an archive that takes half a second to unpack, so they are kept unpacked
+    beside the compiled loops, and mapped into memory.
+    """
+    langid = library("py3langid.langid", "identifying languages")
+    place = cache.folder() / f"py3langid-{version('py3langid')}"
+    with suppress(OSError, ValueError, EOFError):  # not there, or damaged
+        return {name: np.asarray(np.load(place / f"{name}.npy", "c")) for name in _NAMES}
+    model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
+    languages = [name != _NO_LANGUAGE for name in model.nb_classes]
+    arrays = (
+        np.array(model.nb_classes)[languages],
+        np.asarray(model.tk_nextmove),
+        np.asarray(model.tk_row),
+        np.asarray(model.tk_output, dtype=np.int32),
+        np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
+        np.asarray(model.nb_pc, dtype=np.float32)[languages],
+    )
+    found = dict(zip(_NAMES, arrays, strict=True))
+    # A full disk costs the next process half a second, no more.
+    with suppress(OSError), TemporaryDirectory(dir=place.parent, ignore_cleanup_errors=True) as new:
+        for name, array in found.items():
+            np.save(f"{new}/{name}.npy", array)
+        replace_directory(Path(new), place)
+    return found
 
 
 def _encoded(text: str) -> bytes:

@@ -1,12 +1,14 @@
 """Languages of corpora, identified from a sample."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny import sentences
 
-from miner.scoring.languages import HEAD, SPREAD, Identified, identify, sample
+from miner.scoring.languages import HEAD, SPREAD, Identified, Identifier, identify, sample
 from miner.text.language_codes import describe, is_language, primary
 
 
@@ -43,6 +45,21 @@ def test_text_without_letters_is_in_no_language(texts: list[str]) -> None:
     found = identify(texts)
     assert found.code is None and str(found) == "unknown" and not found.contradicted
     assert identify(texts, "de").code == "de"
+
+
+def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("miner.kernels.cache.folder", lambda: tmp_path)
+    found = []
+    for damage in (b"", b"garbage", None):  # and the first time there is nothing
+        found.append(Identifier().scores(["Guten Tag", "Bonjour à tous"]))
+        (kept,) = tmp_path.iterdir()
+        if damage is not None:
+            (kept / "table.npy").write_bytes(damage)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+    assert (kept / "table.npy").stat().st_size > 1 << 20
 
 
 @given(st.lists(st.text(), max_size=20))
