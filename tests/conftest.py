@@ -300,12 +300,7 @@ def indexes(encoder, german_file, english_file, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def corpus(
-    verifying_model: Path,
-    german: list[str],
-    english: list[str],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Corpus:
+def corpus(verifying_model, german, english, tmp_path_factory):
     """Texts of several files, with repeats, empty lines, and a file without lines."""
     place = tmp_path_factory.mktemp("corpus")
     parts = {

@@ -165,9 +165,7 @@ PLAN = (
 
 
 @pytest.mark.parametrize("size", [7, 60])
-def test_blocks_and_pieces_do_not_matter(
-    noisy: Path, knowing_model: Path, monkeypatch, size
-) -> None:
+def test_blocks_and_pieces_do_not_matter(noisy, knowing_model, monkeypatch, size):
     context = Context("de", "en", model=str(knowing_model))
     plan = plan_of(*PLAN, context=context)
     expected = cleaned(noisy, plan, lines=1000)

@@ -159,9 +159,7 @@ def test_what_is_refused(miner: Miner) -> None:
 
 
 @pytest.mark.parametrize("backend", ["serial", "processes"])
-def test_all_options_work_on_every_backend(
-    miner: Miner, german: list[str], english: list[str], monkeypatch: pytest.MonkeyPatch, backend
-) -> None:
+def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, backend):
     """A dry run, a page, standard input, and filters that take all pairs at once."""
     pytest.importorskip("bokeh")
     lines = rows(german, english)

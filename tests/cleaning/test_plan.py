@@ -156,9 +156,7 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
         (None, None, 1.0, None),
     ],
 )
-def test_the_bound_that_a_score_breaks(
-    low: float | None, high: float | None, value: float, bound: float | None
-) -> None:
+def test_the_bound_that_a_score_breaks(low, high, value, bound):
     assert Step("length", "length", {}, low, high).bound(value) == bound
 
 
@@ -240,9 +238,7 @@ def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypa
     assert scored_by(plan(tmp_path, text)) == before
 
 
-def test_the_fingerprint_follows_the_content_of_files(
-    tmp_path: Path, tiny_model: Path, other_model: Path
-) -> None:
+def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, other_model):
     """Files of equal size and time are told apart, models too; a missing file is no error here."""
     model, reference = tmp_path / "model", tmp_path / "good.txt"
     text = (

@@ -90,9 +90,7 @@ def test_every_format(miner, encoder, name, content, options):
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-def test_standard_input(
-    miner: Miner, encoder: Encoder, german: list[str], output: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input(miner, encoder, german, output, monkeypatch):
     text = "\n".join([*german, "", *german]) + "\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert encode(miner, "-", "-o", output, "--shard-lines", 7).code == 0
@@ -156,9 +154,7 @@ def test_text_that_cannot_be_read(miner: Miner, german_file: Path, output: str) 
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-def test_a_file_that_changes(
-    encoder: Encoder, german_file: Path, tmp_path: Path, output: str
-) -> None:
+def test_a_file_that_changes(encoder, german_file, tmp_path, output):
     corpus = tmp_path / "growing"
     corpus.write_bytes(german_file.read_bytes())
 

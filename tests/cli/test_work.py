@@ -67,9 +67,7 @@ def files(miner: Miner, german: list[str], english: list[str]) -> tuple[str, str
 # --- stopped commands ---------------------------------------------------------------------------
 
 
-def test_a_stopped_search_goes_on(
-    miner: Miner, sides: tuple[Path, Path], searches: Searches
-) -> None:
+def test_a_stopped_search_goes_on(miner, sides, searches):
     """Its results lie beside the output, and are gone when that is written."""
     assert miner("search", *sides, "--no-estimate", "-o", "scratch.tsv").code == 0
     assert miner.entries() == ["scratch.tsv"]
@@ -88,9 +86,7 @@ def test_a_stopped_search_goes_on(
     assert Path("pairs.tsv").read_bytes() == Path("scratch.tsv").read_bytes()
 
 
-def test_pairs_that_cannot_be_written_do_not_cost_the_search(
-    miner: Miner, files: tuple[str, str], searches: Searches
-) -> None:
+def test_pairs_that_cannot_be_written_do_not_cost_the_search(miner, files, searches):
     def full(*rest: Any, **settings: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left", "o.tsv")
 
@@ -102,10 +98,7 @@ def test_pairs_that_cannot_be_written_do_not_cost_the_search(
     assert miner.entries() == ["o.tsv", "texts"] and searches.since() == 0
 
 
-def test_standard_input(
-    miner: Miner, files: tuple[str, str], german: list[str], searches: Searches,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_standard_input(miner, files, german, searches, monkeypatch):
     """It is read anew by each command; what was searched of the same text stands."""
 
     def mined(*more: object, text: list[str] = german) -> Any:
@@ -164,9 +157,7 @@ def test_a_search_that_is_killed_goes_on(miner: Miner, sides: tuple[Path, Path])
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
-def test_nothing_is_kept_beside_a_device_or_a_pipe(
-    miner: Miner, sides: tuple[Path, Path], output: str
-) -> None:
+def test_nothing_is_kept_beside_a_device_or_a_pipe(miner, sides, output):
     reader = None
     if output == "fifo":
         os.mkfifo(output)
@@ -193,9 +184,7 @@ def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
 # --- work directories ---------------------------------------------------------------------------
 
 
-def test_a_work_directory_serves_every_later_search(
-    miner: Miner, sides: tuple[Path, Path], searches: Searches
-) -> None:
+def test_a_work_directory_serves_every_later_search(miner, sides, searches):
     line = ["search", *sides, "--work", "work", *PARTS]
     first = miner(*line, "--target-precision", "0.9")
     assert first.code == 0 and searches.since() == 16
@@ -234,9 +223,7 @@ def test_added_text_is_all_that_is_searched(
     assert len(done.out.splitlines()) > 50
 
 
-def test_mine_keeps_its_indexes_and_no_others(
-    miner: Miner, files: tuple[str, str], german: list[str], searches: Searches
-) -> None:
+def test_mine_keeps_its_indexes_and_no_others(miner, files, german, searches):
     line = "--work", "work", *FAST
     done = miner.mine(*files, *line, "-o", "work/pairs.tsv")
     assert done.code == 0 and Path("work/pairs.tsv").exists(), done.err

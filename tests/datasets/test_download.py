@@ -156,9 +156,7 @@ def test_a_length_that_is_not_sent(fetch, served, tmp_path, monkeypatch):
     assert not (tmp_path / "file.bin").exists()
 
 
-def test_redirects_stay_encrypted(
-    server: Server, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redirects_stay_encrypted(server, served, tmp_path, monkeypatch):
     # The test server does not encrypt: only the addresses say https.
     connection = http.client.HTTPConnection
     monkeypatch.setattr(

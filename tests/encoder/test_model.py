@@ -269,9 +269,7 @@ def test_int8_without_scales(copied: Path, weights: np.ndarray) -> None:
 
 @pytest.mark.parametrize("kind", [np.int8, np.float16])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_numbers_that_make_no_vectors(
-    copied: Path, weights: np.ndarray, kind: Any, value: float
-) -> None:
+def test_numbers_that_make_no_vectors(copied, weights, kind, value):
     own = weights.astype(kind)
     scales = np.ones(len(own), np.float32)
     (scales if kind == np.int8 else own[:, 0])[3] = value

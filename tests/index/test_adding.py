@@ -16,9 +16,7 @@ from miner.index.stored import FLAT
 
 
 @pytest.mark.parametrize("factory", [FLAT, "SQ8"])
-def test_add_is_to_build_from_both(
-    encoder: Encoder, german_file: Path, english_file: Path, tmp_path: Path, factory: str
-) -> None:
+def test_add_is_to_build_from_both(encoder, german_file, english_file, tmp_path, factory):
     more = text(tmp_path / "more", "Noch ein Satz.", "", "Der Hund bellt, wenn es donnert.")
     one = Index.build(encoder, german_file, tmp_path / "one", index=factory)
     before = everything(one)
@@ -38,9 +36,7 @@ def test_add_is_to_build_from_both(
     assert entries(tmp_path) == ["both", "more", "one"]
 
 
-def test_add_encodes_only_new_text(
-    tiny_model: Path, built: Index, english_file: Path, english: list[str]
-) -> None:
+def test_add_encodes_only_new_text(tiny_model, built, english_file, english):
     seen: list[str] = []
 
     class Watched(Encoder):
@@ -117,9 +113,7 @@ def test_an_interrupted_add_leaves_the_old_index(
     assert everything(Index.open(built.path)) == before
 
 
-def test_add_of_a_bad_file_leaves_the_old_index(
-    encoder: Encoder, built: Index, english_file: Path
-) -> None:
+def test_add_of_a_bad_file_leaves_the_old_index(encoder, built, english_file):
     with pytest.raises(CorpusError):
         built.add(encoder, [english_file, built.path.parent / "none"])
     assert len(Index.open(built.path)) == 60 and entries(built.path.parent) == ["index"]

@@ -22,18 +22,14 @@ from miner.index.stored import ANN, META
 from miner.mining.mine import search
 
 
-def test_a_build_replaces_an_older_index(
-    encoder: Encoder, built: Index, english_file: Path, english: list[str]
-) -> None:
+def test_a_build_replaces_an_older_index(encoder, built, english_file, english):
     index = Index.build(encoder, english_file, built.path)
     assert index.sentences(np.arange(60)) == english
     assert entries(built.path.parent) == ["index"]
 
 
 @pytest.mark.parametrize("kind", ["directory", "file", "model"])
-def test_only_an_index_is_replaced(
-    encoder: Encoder, german_file: Path, tiny_model: Path, tmp_path: Path, kind: str
-) -> None:
+def test_only_an_index_is_replaced(encoder, german_file, tiny_model, tmp_path, kind):
     place = tmp_path / "place"
     if kind == "model":
         shutil.copytree(tiny_model, place)
@@ -49,9 +45,7 @@ def test_only_an_index_is_replaced(
     assert entries(tmp_path) == ["place"]
 
 
-def test_an_empty_directory_may_be_used(
-    encoder: Encoder, german_file: Path, tmp_path: Path
-) -> None:
+def test_an_empty_directory_may_be_used(encoder, german_file, tmp_path):
     (tmp_path / "i").mkdir()
     assert len(Index.build(encoder, german_file, tmp_path / "i")) == 60
 
@@ -115,9 +109,7 @@ def test_an_index_without_checksums_does_not_open(built: Index, key: str) -> Non
 
 
 @pytest.mark.parametrize("kind", ["flipped", "zeroed"])
-def test_altered_bytes_are_found_before_a_search(
-    encoder: Encoder, german_file: Path, tmp_path: Path, kind: str
-) -> None:
+def test_altered_bytes_are_found_before_a_search(encoder, german_file, tmp_path, kind):
     """Wherever they are: a few places of every file, in a compressed index with ids."""
     corpus = text(tmp_path / "c", *(f"id{i}\t{line}" for i, line in enumerate(
         german_file.read_text(encoding="utf-8").splitlines()
@@ -143,9 +135,7 @@ def test_altered_bytes_are_found_before_a_search(
     assert len(search(Index.open(path), Index.open(path))) > 0
 
 
-def test_an_altered_index_is_not_extended(
-    encoder: Encoder, built: Index, english_file: Path
-) -> None:
+def test_an_altered_index_is_not_extended(encoder, built, english_file):
     data = bytearray((built.path / SENTENCES).read_bytes())
     data[7] ^= 1
     (built.path / SENTENCES).write_bytes(data)

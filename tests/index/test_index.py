@@ -26,9 +26,7 @@ from miner.index.stored import ANN, FLAT, META
 # --- building -----------------------------------------------------------------------------------
 
 
-def test_build_and_open(
-    encoder: Encoder, german_file: Path, german: list[str], tmp_path: Path
-) -> None:
+def test_build_and_open(encoder, german_file, german, tmp_path):
     built = Index.build(encoder, german_file, tmp_path / "de")
     opened = Index.open(tmp_path / "de")
     for index in (built, opened):
@@ -104,9 +102,7 @@ def test_ids_of_several_files_name_the_file(encoder: Encoder, tmp_path: Path) ->
     assert [source.records for source in index.sources] == [3, 2]
 
 
-def test_standard_input(
-    encoder: Encoder, german: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input(encoder, german, tmp_path, monkeypatch):
     stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO("\n".join(german).encode())))
     monkeypatch.setattr(sys, "stdin", stream)
     index = Index.build(encoder, "-", tmp_path / "i")
@@ -136,13 +132,7 @@ def test_a_compressed_index_of_no_sentences(encoder: Encoder, tmp_path: Path, fa
         assert index.ann().ntotal == 0
 
 
-def test_the_index_does_not_depend_on_blocks(
-    encoder: Encoder,
-    indexes: tuple[Index, Index],
-    german_file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_index_does_not_depend_on_blocks(encoder, indexes, german_file, tmp_path, monkeypatch):
     monkeypatch.setattr(store, "BLOCK", 7)
     again = Index.build(encoder, german_file, tmp_path / "i", block=11)
     assert everything(again) == everything(indexes[0])
@@ -163,9 +153,7 @@ def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -
     assert built.ids(np.array([0, 1])) == ["x1", f"{plain}:1"]
 
 
-def test_a_file_that_changes_while_it_is_read(
-    encoder: Encoder, tmp_path: Path, german_file: Path
-) -> None:
+def test_a_file_that_changes_while_it_is_read(encoder, tmp_path, german_file):
     corpus = tmp_path / "growing"
     shutil.copy(german_file, corpus)
 
@@ -179,9 +167,7 @@ def test_a_file_that_changes_while_it_is_read(
     assert not (tmp_path / "i").exists()
 
 
-def test_an_index_built_twice_has_the_same_bytes(
-    encoder: Encoder, german_file: Path, tmp_path: Path
-) -> None:
+def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path):
     """HDF5 would write the time of creation, so the second build comes a second later."""
     made = []
     for name in ("one", "two"):
@@ -195,9 +181,7 @@ def test_an_index_built_twice_has_the_same_bytes(
 
 
 @pytest.mark.parametrize("factory", ["IVF2,Flat", "SQ8", "HNSW8"])
-def test_a_compressed_index_holds_the_distinct_rows(
-    encoder: Encoder, german: list[str], tmp_path: Path, factory: str
-) -> None:
+def test_a_compressed_index_holds_the_distinct_rows(encoder, german, tmp_path, factory):
     corpus = text(tmp_path / "c", *german, german[0], "日本")
     index = Index.build(encoder, corpus, tmp_path / "i", index=factory)
     assert index.factory == Index.open(tmp_path / "i").factory == factory
@@ -205,9 +189,7 @@ def test_a_compressed_index_holds_the_distinct_rows(
 
 
 @pytest.mark.parametrize("factory", ["nonsense", "IVF", "", "PQ5"])
-def test_a_factory_that_faiss_does_not_know(
-    encoder: Encoder, german_file: Path, tmp_path: Path, factory: str
-) -> None:
+def test_a_factory_that_faiss_does_not_know(encoder, german_file, tmp_path, factory):
     with pytest.raises((ArtifactError, ResourceError), match="--index") as caught:
         Index.build(encoder, german_file, tmp_path / "i", index=factory)
     assert "\n" not in str(caught.value)
@@ -236,9 +218,7 @@ def test_a_damaged_faiss_index(encoder: Encoder, german_file: Path, tmp_path: Pa
         index.ann()
 
 
-def test_no_space_for_the_faiss_index(
-    encoder: Encoder, german_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_space_for_the_faiss_index(encoder, german_file, tmp_path, monkeypatch):
     library = faiss.faiss()
 
     def full(*_: object) -> None:

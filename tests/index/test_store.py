@@ -61,9 +61,7 @@ def refused(directory: Path) -> str:
 
 @QUICK
 @given(st.lists(TEXT, max_size=12), st.integers(1, 5))
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, sentences: list[str], block: int
-) -> None:
+def test_round_trip(tmp_path_factory, sentences, block):
     opened = write(tmp_path_factory.mktemp("store"), sentences, block=block)
     plain = [s.translate(str.maketrans("\t\r\n", "   ")) for s in sentences]
     assert len(opened) == len(opened.texts) == len(plain)
@@ -128,9 +126,7 @@ def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
 @pytest.mark.parametrize("hashes", [1, 3, 2**64])
-def test_the_first_row_of_each_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, hashes: int
-) -> None:
+def test_the_first_row_of_each_text(tmp_path, monkeypatch, block, hashes):
     """Holds for every block size, and with hash collisions."""
     blake2b = hashlib.blake2b
 
@@ -246,9 +242,7 @@ def test_texts_of_no_bytes(tmp_path: Path) -> None:
     assert len(Texts(tmp_path / "t", np.zeros(1, np.int64))) == 0
 
 
-def test_more_rows_than_positions_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_rows_than_positions_are_refused(tmp_path, monkeypatch):
     """A search has positions as int32, which would wrap around."""
     assert store.MOST == 2**31 - 1
     opened = write(tmp_path / "five", list("abcde"))

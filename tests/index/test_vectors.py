@@ -168,18 +168,14 @@ def npy_header(path: Path, shape: tuple[int, ...], dtype: str = "<f4") -> Path:
     [(1 << 40, 1 << 10), (1 << 50, 1), (1, 1 << 50), (1 << 32, 1 << 32), (1 << 62, 4), (0, 1 << 40)]
     + [(5, 0), (-4, 6), (1 << 70, 2)],
 )
-def test_npy_headers_that_claim_too_much(
-    tmp_path: Path, shape: tuple[int, ...], recwarn: pytest.WarningsRecorder
-) -> None:
+def test_npy_headers_that_claim_too_much(tmp_path, shape, recwarn):
     refused(npy_header(tmp_path / "v.npy", shape))
     assert not recwarn.list, "a warning would be more than one line"
 
 
 @pytest.mark.parametrize("shape", [(1 << 40, 1 << 10), (1 << 32, 1 << 32), (0, 1 << 40), (5, 0)])
 @pytest.mark.parametrize("how", [{}, {"chunks": (1, 64)}, {"chunks": (1, 64), "compression": 1}])
-def test_hdf5_datasets_that_claim_too_much(
-    tmp_path: Path, shape: tuple[int, int], how: dict[str, Any]
-) -> None:
+def test_hdf5_datasets_that_claim_too_much(tmp_path, shape, how):
     """Up to 2^64 values, with less than a megabyte on disk."""
     with h5py.File(tmp_path / "v.h5", "w") as file:
         dataset = file.create_dataset("v", shape, "f4", **how if min(shape) else {})
@@ -190,9 +186,7 @@ def test_hdf5_datasets_that_claim_too_much(
     refused(tmp_path / "v.h5")
 
 
-def test_a_compressed_dataset_larger_than_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_compressed_dataset_larger_than_memory(tmp_path, monkeypatch):
     with h5py.File(tmp_path / "v.h5", "w") as file:
         file.create_dataset("v", data=np.zeros((5000, 100), np.float32), compression="gzip")
     assert open_vectors(tmp_path / "v.h5").shape == (5000, 100)

@@ -109,9 +109,7 @@ def test_stale_folders_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("fault", ["a file", "no home", "others may write", "of another user"])
-def test_a_cache_that_is_not_the_users_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
+def test_a_cache_that_is_not_the_users_is_not_read(tmp_path, monkeypatch, fault):
     asked = {"NUMBA_CACHE_DIR": tmp_path}
     place = folder(monkeypatch, **asked)
     if fault == "a file":

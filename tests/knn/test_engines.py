@@ -67,9 +67,7 @@ def nearly_equal(generator: np.random.Generator, d: int) -> tuple[np.ndarray, np
     st.sampled_from([5, 16, 256]),
     st.sampled_from([0.0, 1.0]),
 )
-def test_faiss_rounding_and_ties_do_not_show(
-    monkeypatch: pytest.MonkeyPatch, seed: int, ties: bool, k: int, block: int, noise: float
-) -> None:
+def test_faiss_rounding_and_ties_do_not_show(monkeypatch, seed, ties, k, block, noise):
     generator = np.random.default_rng(seed)
     d = 6
     source, target = nearly_equal(generator, d)
@@ -101,9 +99,7 @@ def test_float32_rounding_does_not_show(block: int, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("kind", EXACT)
-def test_rows_are_searched_again_only_where_rounding_matters(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_searched_again_only_where_rounding_matters(kind, monkeypatch):
     """The candidates settle ordinary vectors; only lists full of ties need an exact scan."""
     searched: list[int] = []
     original = settle.scan
@@ -150,9 +146,7 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("kind", ["int8", "float32", "faiss"])
-def test_less_memory_means_smaller_blocks_and_the_same_lists(
-    kind: str, blocks: list[tuple[int, int]]
-) -> None:
+def test_less_memory_means_smaller_blocks_and_the_same_lists(kind, blocks):
     generator = np.random.default_rng(12)
     source, target = (side(part) for part in realistic(generator, 700, 900, 32))
     roomy = nearest(kind, source, target, 4)
@@ -242,9 +236,7 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("kind", ["float32", "faiss"])
-def test_lists_are_as_they_were_when_memory_runs_out(
-    kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_are_as_they_were_when_memory_runs_out(kind, monkeypatch):
     """Products of another shape may round in another way: no pair may be merged twice."""
     generator = np.random.default_rng(15)
     source, target = (units(generator, n, 16).astype(np.float32) for n in (50, 60))

@@ -58,9 +58,7 @@ def test_rescore_is_its_reference(seed: int, ties: bool, n: int, d: int) -> None
     st.integers(1, 25),
     st.integers(1, 20),
 )
-def test_scan_in_blocks_is_its_reference(
-    seed: int, ties: bool, n: int, m: int, k: int, block: int
-) -> None:
+def test_scan_in_blocks_is_its_reference(seed, ties, n, m, k, block):
     """k above m leaves places empty; a tie goes to the lower row, across blocks too."""
     generator = np.random.default_rng(seed)
     make = coarse if ties else units
@@ -106,17 +104,7 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
     st.sampled_from([1, 3, 8, 256, 16_384]),
     st.integers(1, 3),
 )
-def test_lists_are_those_of_brute_force(
-    monkeypatch: pytest.MonkeyPatch,
-    kind: str,
-    seed: int,
-    n: int,
-    m: int,
-    d: int,
-    k: int,
-    block: int,
-    threads: int,
-) -> None:
+def test_lists_are_those_of_brute_force(monkeypatch, kind, seed, n, m, d, k, block, threads):
     """Ties, duplicates, zero rows, rows left out, k above n, empty sides, every block size."""
     monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(seed)
@@ -128,9 +116,7 @@ def test_lists_are_those_of_brute_force(
 @pytest.mark.parametrize("kind", EXACT)
 @pytest.mark.parametrize("block", [60, 256, 16_384])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_lists_of_random_vectors(
-    kind: str, block: int, threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lists_of_random_vectors(kind, block, threads, monkeypatch):
     monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(3)
     source, target = units(generator, 300, 48), units(generator, 410, 48)
@@ -246,9 +232,7 @@ def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[Vect
 
 @pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])
 @pytest.mark.parametrize("d", [300, 512, 1024])
-def test_int8_finds_neighbours_in_clusters_of_near_duplicates(
-    d: int, noise: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_int8_finds_neighbours_in_clusters_of_near_duplicates(d, noise, monkeypatch):
     """The probe samples too few rows of a large corpus to meet its clusters."""
     monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
     source, target = clusters(np.random.default_rng(d), d, noise)
@@ -264,9 +248,7 @@ def test_int8_finds_neighbours_in_clusters_of_near_duplicates(
      {"memory": 3 << 20}, {"block": 60, "threads": 3}],
     ids=str,
 )  # fmt: skip
-def test_int8_lists_do_not_depend_on_the_machine(
-    settings: dict[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     """Some rows are in doubt and searched again, some are not."""
     monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
     again: list[int] = []

@@ -47,15 +47,7 @@ def lexicon_of(table: dict[int, dict[int, float]]) -> Lexicon:
     st.integers(1, 25),
     st.integers(1, 3),
 )
-def test_retrieval_is_its_definition(
-    queries: list[list[int]],
-    base: list[list[int]],
-    table: dict[int, dict[int, float]],
-    budget: int,
-    common: float,
-    width: int,
-    threads: int,
-) -> None:
+def test_retrieval_is_its_definition(queries, base, table, budget, common, width, threads):
     """Ties, repeated tokens, sentences without tokens, rows that are left out, short lists."""
     side, asked = ragged(base), ragged(queries)
     rows = np.arange(len(base))[:: 1 + len(base) % 2]
@@ -79,9 +71,7 @@ def test_retrieval_is_its_definition(
 
 @settings(max_examples=40, deadline=None)
 @given(LISTS, LISTS, st.sampled_from([1, 5, 1000]), st.integers(1, 8), st.integers(1, 9))
-def test_the_best_of_all_parts_are_the_best_of_the_whole(
-    queries: list[list[int]], base: list[list[int]], budget: int, width: int, size: int
-) -> None:
+def test_the_best_of_all_parts_are_the_best_of_the_whole(queries, base, budget, width, size):
     """Parts of any size, by the frequencies of the whole: the same positions, scores and ties."""
     side, asked = ragged(base), ragged(queries)
     lexicon = lexicon_of({x: {(x + 1) % SIZE: 0.5} for x in range(SIZE)})

@@ -159,9 +159,7 @@ def test_a_compressed_index_is_searched_on_a_gpu_if_it_agrees(
         assert copy.searched == checked
 
 
-def test_an_index_that_has_no_kind_on_gpus(
-    gpu: Gpu, sides: Sides, compressed: VectorSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_has_no_kind_on_gpus(gpu, sides, compressed, monkeypatch):
     """HNSW, for one: the CPU searches, and there is nothing to warn of."""
     library = faiss.faiss()
     monkeypatch.setattr(library, "index_cpu_to_gpu", fails, raising=False)

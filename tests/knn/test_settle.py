@@ -13,9 +13,7 @@ from miner.knn.vector_set import VectorSet
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.integers(1, 60), st.integers(1, 400))
-def test_candidates_are_ranked_by_exact_similarities(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, count: int, size: int, pages: int
-) -> None:
+def test_candidates_are_ranked_by_exact_similarities(tmp_path_factory, seed, count, size, pages):
     """Ties, empty places, rows that are left out; parts of a mapped file from one row on."""
     generator = np.random.default_rng(seed)
     path: Path = tmp_path_factory.mktemp("vectors") / "all.npy"

@@ -37,9 +37,7 @@ def costs(planner: Planner, rates: Rates, lines: int, part: int = MILLION) -> di
 
 
 @pytest.mark.parametrize("hybrid", [False, True])
-def test_a_plan_of_the_sample_is_the_sample(
-    planners: dict[bool, Planner], rates: dict[bool, Rates], hybrid: bool
-) -> None:
+def test_a_plan_of_the_sample_is_the_sample(planners, rates, hybrid):
     found = costs(planners[hybrid], rates[hybrid], 400, 200)
     assert found.keys() == rates[hybrid].seconds.keys()
     for kind, cost in found.items():
@@ -59,9 +57,7 @@ def test_parts(planners: dict[bool, Planner], rates: dict[bool, Rates]) -> None:
     assert found["verify"].memory < fewer["verify"].memory
 
 
-def test_the_hybrid_engine_grows_less(
-    planners: dict[bool, Planner], rates: dict[bool, Rates]
-) -> None:
+def test_the_hybrid_engine_grows_less(planners, rates):
     few, many = (costs(planners[True], rates[True], n) for n in (MILLION, 64 * MILLION))
     for kind, most in (("assign", 8), ("retrieve", 16), ("hybrid", 32), ("recall", 1)):
         grown = many[kind].core_seconds / few[kind].core_seconds

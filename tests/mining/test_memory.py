@@ -1,7 +1,6 @@
 """Memory of a search with verification and the estimate: bounded, or refused."""
 
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,13 +24,7 @@ def mixed(sentences: list[str], number: int, seed: int) -> list[str]:
     return list(map(" ".join, picked.tolist()))
 
 
-def test_memory_is_bounded(
-    knowing_model: Path,
-    german: list[str],
-    english: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_memory_is_bounded(knowing_model, german, english, tmp_path, monkeypatch):
     """A search of 53,000 sentences allocates at most 1.25 times its bound."""
     monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=1 << 30: size)
     encoder, keep = Encoder.load(knowing_model, 2), Keep(decoys=mixed(english, 2000, 1))
@@ -58,9 +51,7 @@ def test_memory_is_bounded(
     assert peak() < 1.25 * MEMORY
 
 
-def test_too_little_memory_is_refused_at_once(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_memory_is_refused_at_once(verifying, monkeypatch):
     """Too little memory to match the pairs is refused before any work, in one line."""
     monkeypatch.setattr("miner.mining.pipeline.MATCHED", 1 << 20)
     with pytest.raises(

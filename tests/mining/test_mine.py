@@ -1,7 +1,6 @@
 """miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from miner.mining.keep import KeepError
 from miner.mining.mine import CAUTIOUS
 
 
-def test_indexes_and_texts_give_the_same(
-    verifying: tuple[Index, Index], german_file: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_indexes_and_texts_give_the_same(verifying, german_file, english_file, tmp_path):
     model = verifying[0].model_name
     by_index = miner.mine(*verifying, keep=Keep(target_precision=0.9))
     by_text = miner.mine(
@@ -32,10 +29,7 @@ def test_indexes_and_texts_give_the_same(
     assert (tmp_path / "source").is_dir() and (tmp_path / "target").is_dir()
 
 
-def test_pairs_outlive_the_temporary_directory(
-    verifying: tuple[Index, Index], german: list[str], english: list[str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+def test_pairs_outlive_the_temporary_directory(verifying, german, english, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for name, lines in (("de", german), ("en", english)):
         ids = "".join(f"x{i}\t{line}\n" for i, line in enumerate(lines))
@@ -71,9 +65,7 @@ def test_how_much_is_kept(verifying: tuple[Index, Index]) -> None:
     assert not len(nothing.pairs) and "nothing was mined" in nothing.warnings[-1]
 
 
-def test_the_default_threshold_of_a_model_is_for_its_own_settings(
-    verifying: tuple[Index, Index],
-) -> None:
+def test_the_default_threshold_of_a_model_is_for_its_own_settings(verifying):
     encoder = Encoder.load(verifying[0].model_name)
     for settings, applied in (
         (SearchSettings(rank="margin"), encoder.model.threshold),

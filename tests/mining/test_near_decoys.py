@@ -47,9 +47,7 @@ def test_the_english_side_is_changed_wherever_it_is(demo: Search) -> None:
 
 
 @pytest.mark.parametrize("languages", [("de", "fr"), (None, None)])
-def test_without_english_there_are_none(
-    demo: Search, languages: tuple[str | None, str | None]
-) -> None:
+def test_without_english_there_are_none(demo, languages):
     assert near_decoys(demo.pairs, np.arange(60), quality_of(demo, languages), by_quality) is None
 
 

@@ -5,9 +5,7 @@ import gzip
 import importlib
 import json
 import lzma
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -70,9 +68,7 @@ def test_json_lines(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
 @pytest.mark.parametrize(
     ("suffix", "opened"), [(".gz", gzip.open), (".bz2", bz2.open), (".xz", lzma.open)]
 )
-def test_compressed_text(
-    pairs: Pairs, tmp_path: Path, suffix: str, opened: Callable[..., Any]
-) -> None:
+def test_compressed_text(pairs, tmp_path, suffix, opened):
     pairs.write(tmp_path / "out.tsv")
     pairs.write(tmp_path / f"out.tsv{suffix}")
     with opened(tmp_path / f"out.tsv{suffix}", "rb") as file:
@@ -116,9 +112,7 @@ def test_parquet_of_no_pairs(pairs: Pairs, tmp_path: Path) -> None:
     assert table.num_rows == 0 and table.num_columns == 9
 
 
-def test_output_appears_whole_or_not_at_all(
-    pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_output_appears_whole_or_not_at_all(pairs, tmp_path, monkeypatch):
     (tmp_path / "out.tsv").write_text("older")
     original = Index.sentences
     calls = iter(range(100))

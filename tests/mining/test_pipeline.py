@@ -51,9 +51,7 @@ def finished(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("lines", [1000, 25, 17])
 @pytest.mark.parametrize("kept", [True, False])
-def test_parts_of_any_size(
-    corpus: Corpus, expected: Mined, tmp_path: Path, lines: int, kept: bool
-) -> None:
+def test_parts_of_any_size(corpus, expected, tmp_path, lines, kept):
     found = corpus.mine(tmp_path / "work" if kept else None, lines)
     assert same(found, expected, tmp_path / "compared")
     assert found.estimate is not None and expected.estimate is not None
@@ -73,9 +71,7 @@ def test_parts_of_any_size(
     ],
     ids=str,
 )
-def test_settings(
-    corpus: Corpus, tmp_path: Path, settings: SearchSettings, keep: Keep, more: dict[str, Any]
-) -> None:
+def test_settings(corpus, tmp_path, settings, keep, more):
     def attempt(way: Any, **given: Any) -> Mined | str:
         try:
             found: Mined = way(settings=settings, keep=keep, **given)
@@ -132,9 +128,7 @@ def test_a_stopped_run_goes_on(corpus: Corpus, expected: Mined, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["search", "hybrid"])
-def test_processes_of_which_one_is_killed(
-    corpus: Corpus, tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     monkeypatch.setattr(search, "HYBRID", 0)
     said: list[str] = []
     killed: list[int] = []
@@ -172,9 +166,7 @@ def test_processes_of_which_one_is_killed(
     ],
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )  # fmt: skip
-def test_a_changed_setting_searches_no_block_again(
-    corpus: Corpus, finished: Path, tmp_path: Path, change: dict[str, Any], redone: set[str]
-) -> None:
+def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, change, redone):
     """Each redoes these kinds of task; k alone searches again."""
     work = tmp_path / "work"
     shutil.copytree(finished, work)
@@ -202,9 +194,7 @@ def test_a_changed_margin_searches_no_block_again(corpus: Corpus, tmp_path: Path
 
 
 @pytest.mark.parametrize("first", [(35, 25), (60, 40)])
-def test_only_new_text_is_compared(
-    corpus: Corpus, german: list[str], english: list[str], tmp_path: Path, first: tuple[int, int]
-) -> None:
+def test_only_new_text_is_compared(corpus, german, english, tmp_path, first):
     """Text that is added to an index is a part of its own: blocks of old parts stand."""
 
     def lines(name: str, lines: list[str]) -> Path:
@@ -322,9 +312,7 @@ def test_hybrid_parts(few: None, corpus: Corpus, tmp_path: Path, rank: str, line
     assert kinds.get("retrieve", 0) == (kinds["assign"] if rank == "probability" else 0)
 
 
-def test_hybrid_of_all_clusters_is_exhaustive(
-    always: None, corpus: Corpus, expected: Mined, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hybrid_of_all_clusters_is_exhaustive(always, corpus, expected, tmp_path, monkeypatch):
     monkeypatch.setattr(hybrid, "PROBES", 1000)
     found = corpus.mine(None, 25, settings=HYBRID)
     assert found.search.recall is not None and found.search.recall.forward == 1
@@ -345,10 +333,7 @@ def test_tokens_find_what_clusters_miss(few: None, corpus: Corpus) -> None:
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (40, 3)])
-def test_hybrid_of_small_sides(
-    always: None, corpus: Corpus, german: list[str], english: list[str], tmp_path: Path,
-    sizes: tuple[int, int],
-) -> None:  # fmt: skip
+def test_hybrid_of_small_sides(always, corpus, german, english, tmp_path, sizes):
     """Fewer sentences than clusters, than neighbours, or than either."""
     for name, text, size in zip("ab", (german, english), sizes, strict=True):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in text[:size]), "utf-8")

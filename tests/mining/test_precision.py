@@ -103,9 +103,7 @@ def test_merged_lists_are_those_of_the_union(seed: int) -> None:
     assert (merged.row == whole.row).all() and (merged.similarity == whole.similarity).all()
 
 
-def test_decoys_of_another_language_go(
-    verifying_model: Path, english: list[str], german: list[str]
-) -> None:
+def test_decoys_of_another_language_go(verifying_model, english, german):
     verifier = Verifier(Encoder.load(verifying_model))
     targets, rows = verifier.prepare(english[:40]), np.arange(40)
     pool = verifier.prepare(english[40:] + german[40:])
@@ -159,17 +157,13 @@ def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
     assert guess.intervals([100]) != [None]
 
 
-def test_scores_do_not_depend_on_threads(
-    demo: Search, calibrated_demo: tuple[Search, Estimate]
-) -> None:
+def test_scores_do_not_depend_on_threads(demo, calibrated_demo):
     """Neither the number of threads nor a repetition changes a score."""
     one, _ = calibrate(replace(demo, settings=replace(demo.settings, threads=1)))
     assert (one.pairs.score == calibrated_demo[0].pairs.score).all()
 
 
-def test_only_decoys_like_the_targets_are_used(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_decoys_like_the_targets_are_used(verifying, monkeypatch):
     """Decoys of the model that do not resemble the targets are dropped; given ones are kept."""
     found = competing(verifying)
     assert found.verifier is not None
@@ -184,9 +178,7 @@ def test_only_decoys_like_the_targets_are_used(
     assert guessed(verifying).decoys == 510 and guessed(verifying, pool).decoys > 510
 
 
-def test_translations_among_the_decoys_are_dropped(
-    verifying: tuple[Index, Index], english: list[str]
-) -> None:
+def test_translations_among_the_decoys_are_dropped(verifying, english):
     """Near-copies of targets are as good as these; the estimate must not collapse over them."""
     found = competing(verifying)
     assert found.verifier is not None
@@ -211,18 +203,14 @@ def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str
 
 
 @pytest.mark.parametrize(("factor", "doubted"), [(0.2, True), (1.0, False), (5.0, True)])
-def test_unlike_decoys_are_doubted(
-    verifying: tuple[Index, Index], factor: float, doubted: bool
-) -> None:
+def test_unlike_decoys_are_doubted(verifying, factor, doubted):
     found = competing(verifying)
     doubts = precision.doubts_of(found, factor)
     assert any("poor matches" in doubt for doubt in doubts) == doubted
 
 
 @pytest.mark.parametrize(("lead", "doubted"), [(0.5, True), (4.0, False)])
-def test_near_copies_are_doubted(
-    verifying: tuple[Index, Index], lead: float, doubted: bool
-) -> None:
+def test_near_copies_are_doubted(verifying, lead, doubted):
     found = competing(verifying)
     features = found.pairs.features
     assert features is not None
@@ -251,9 +239,7 @@ def test_counting_decoys() -> None:
     np.testing.assert_allclose(q_value, [0.5, 0.5, 0.5, 0.875, 0.9])
 
 
-def test_no_more_decoys_are_used_than_the_limit(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_more_decoys_are_used_than_the_limit(verifying, monkeypatch):
     monkeypatch.setattr(decoys, "DECOYS", 520)
     assert guessed(verifying).decoys == 520
 
@@ -289,9 +275,7 @@ def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: li
     assert (one.ids == other.ids).all() and (one.numbers == other.numbers).all()
 
 
-def test_too_few_targets_are_not_estimated(
-    verifying: tuple[Index, Index], english: list[str], tmp_path: Path
-) -> None:
+def test_too_few_targets_are_not_estimated(verifying, english, tmp_path):
     """Three lines say nothing of precision, however many decoys there are."""
     (tmp_path / "few").write_text("\n".join(english[:3]) + "\n", encoding="utf-8")
     encoder = Encoder.load(verifying[0].model_name)

@@ -1,7 +1,6 @@
 """miner.mining.search: pairs found; the same whatever the machine."""
 
 import unicodedata
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,12 +97,7 @@ def test_unknown_names(indexes: tuple[Index, Index], setting: str) -> None:
     [{"threads": 1}, {"threads": 3}, {"memory": 64 << 20}, {"memory": 1 << 40}, {"block": 5}],
     ids=str,
 )  # fmt: skip
-def test_pairs_do_not_depend_on_the_machine(
-    pairs: Pairs,
-    indexes: tuple[Index, Index],
-    settings: dict[str, int],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_pairs_do_not_depend_on_the_machine(pairs, indexes, settings, monkeypatch):
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(mine(*indexes, **settings), pairs)
 
@@ -132,9 +126,7 @@ def test_compressed_indexes(build: Build, german: list[str], english: list[str])
     assert len(set(rows(flat)) & set(rows(mixed))) > 40
 
 
-def test_two_models(
-    indexes: tuple[Index, Index], other_model: Path, english_file: Path, tmp_path: Path
-) -> None:
+def test_two_models(indexes, other_model, english_file, tmp_path):
     other = Index.build(Encoder.load(other_model), english_file, tmp_path / "other")
     with pytest.raises(MismatchError) as caught:
         mine(indexes[0], other)
@@ -147,9 +139,7 @@ def test_two_models(
 # --- duplicates and odd corpora -----------------------------------------------------------------
 
 
-def test_duplicates_are_reported_once_or_each(
-    build: Build, german: list[str], english: list[str]
-) -> None:
+def test_duplicates_are_reported_once_or_each(build, german, english):
     source = build("a", [german[0], german[1], german[0], german[0], german[2]])
     target = build("b", [english[2], english[0], english[1], english[0]])
     first = mine(source, target)
@@ -164,9 +154,7 @@ def test_duplicates_are_reported_once_or_each(
     assert len(each.at_least(threshold)) == np.count_nonzero(each.score >= threshold)
 
 
-def test_duplicates_do_not_change_the_neighbourhood(
-    build: Build, pairs: Pairs, german: list[str], english: list[str]
-) -> None:
+def test_duplicates_do_not_change_the_neighbourhood(build, pairs, german, english):
     repeated = mine(build("a", german + german[:30] * 3), build("b", english + english[20:] * 2))
     same(repeated, pairs)
 
@@ -201,9 +189,7 @@ def test_one_sentence_each(build: Build, german: list[str], english: list[str]) 
 
 @pytest.mark.parametrize("nothing", [[], ["", " ", ""], ["日本", "日本語"]], ids=str)
 @pytest.mark.parametrize("duplicates", ["first", "each"])
-def test_nothing_to_find(
-    build: Build, german: list[str], nothing: list[str], duplicates: str, tmp_path: Path
-) -> None:
+def test_nothing_to_find(build, german, nothing, duplicates, tmp_path):
     empty, full = build("a", nothing), build("b", german)
     for source, target in ((empty, full), (full, empty), (empty, empty)):
         for retrieval in RETRIEVALS:
@@ -214,9 +200,7 @@ def test_nothing_to_find(
     assert (tmp_path / "out.tsv").read_bytes() == b""
 
 
-def test_sentences_without_vector_are_never_paired(
-    build: Build, german: list[str], english: list[str]
-) -> None:
+def test_sentences_without_vector_are_never_paired(build, german, english):
     found = mine(build("a", ["日本", german[0]]), build("b", [english[0], "日本"]))
     assert rows(found) == [(1, 0)]
 
@@ -249,9 +233,7 @@ def variants(sentence: str) -> list[str]:
     ]
 
 
-def test_near_identical_duplicates_are_no_rivals(
-    verifying: tuple[Index, Index], german: list[str], english: list[str], tmp_path: Path
-) -> None:
+def test_near_identical_duplicates_are_no_rivals(verifying, german, english, tmp_path):
     """A sentence in several forms takes part once, in every rank, and is reported as asked."""
     encoder = Encoder.load(verifying[0].model_name)
 

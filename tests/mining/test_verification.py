@@ -33,9 +33,7 @@ def test_more_targets_and_decoys_than_rows_count_are_refused() -> None:
         verification.candidate_logits(blocks, None, 1 << 30)  # type: ignore[arg-type]
 
 
-def test_probability_ranks_where_there_is_a_verifier(
-    verifying: tuple[Index, Index], indexes: tuple[Index, Index]
-) -> None:
+def test_probability_ranks_where_there_is_a_verifier(verifying, indexes):
     pairs = search(*verifying)
     assert pairs.features is not None and pairs.features.shape == (len(pairs), len(FEATURES))
     assert ((pairs.score >= 0) & (pairs.score <= 1)).all()
@@ -65,9 +63,7 @@ def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
     assert (sigmoid(again) == pairs.score).all()
 
 
-def test_a_verifier_that_is_not_there(
-    indexes: tuple[Index, Index], verifying: tuple[Index, Index], other_model: Path, tmp_path: Path
-) -> None:
+def test_a_verifier_that_is_not_there(indexes, verifying, other_model, tmp_path):
     with pytest.raises(ArtifactError, match="carries no verifier"):
         search(*indexes, SearchSettings(rank="probability"))
     with pytest.raises(MismatchError, match="verify with the model that built it"):
@@ -110,9 +106,7 @@ def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_no_space_for_prepared_text(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_space_for_prepared_text(verifying, monkeypatch):
     tokenizer = Encoder.load(verifying[0].model_name).tokenizer
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)
     place = re.escape(tempfile.gettempdir())
@@ -121,18 +115,14 @@ def test_no_space_for_prepared_text(
         prepare_texts(verifying[0].store.texts, tokenizer, 2, 0)
 
 
-def test_blocks_of_candidates_do_not_matter(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_of_candidates_do_not_matter(verifying, monkeypatch):
     whole = search(*verifying)
     monkeypatch.setattr(verification, "BLOCK", 50)
     for name in ("score", "source_row", "target_row", "cosine", "features"):
         np.testing.assert_array_equal(getattr(search(*verifying), name), getattr(whole, name))
 
 
-def test_a_search_tokenises_a_sentence_once(
-    verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_tokenises_a_sentence_once(verifying, monkeypatch):
     prepared: list[str] = []
 
     def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:

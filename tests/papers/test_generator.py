@@ -150,9 +150,7 @@ def test_batches_hold_all_pairs_and_few_pieces(generator: Generator) -> None:
         assert len(rows) == 1 or longest * len(rows) <= TINY.batch
 
 
-def test_a_stopped_training_ends_alike(
-    generator: Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stopped_training_ends_alike(generator, tmp_path, monkeypatch):
     steps: list[int] = []
     take = learn_generator.Trainer._take
     monkeypatch.setattr(loop, "CHECKPOINT_EVERY", 0.0)

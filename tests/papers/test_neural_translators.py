@@ -143,9 +143,7 @@ def test_build_by_a_neural_system(place: str, tmp_path: Path, miner: Run) -> Non
         ("deu_Latn", ("deu_Latn", None), "--source-lang needs --target-lang"),
     ],
 )
-def test_language_tokens(
-    tokens: str, languages: tuple[str | None, str | None], expected: object
-) -> None:
+def test_language_tokens(tokens, languages, expected):
     known = set(tokens.split()).__contains__
     if isinstance(expected, str):
         with pytest.raises(ArtifactError, match=expected):

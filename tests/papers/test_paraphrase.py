@@ -74,9 +74,7 @@ def test_libretranslate(server: tuple[str, list[dict[str, Any]]]) -> None:
         LibreTranslate("http://127.0.0.1:9", "de", "en").translate(["a"], 1)
 
 
-def test_build_by_a_server(
-    server: tuple[str, list[dict[str, Any]]], tmp_path: Path, miner: Run
-) -> None:
+def test_build_by_a_server(server, tmp_path, miner):
     bitext = write(tmp_path / "a.tsv", [["eb ro", "be or"], ["ton", "so"], ["emas", "same"]])
     out = tmp_path / "out.tsv"
     arguments = ["paraphrase", "build", bitext, "--translator", server[0], "-o", out]

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,9 +59,7 @@ def test_adjusted_pmi_equals_its_definition(seed: int, least: int) -> None:
     assert by_word == sorted(by_word)
 
 
-def test_words_of_one_sentence_are_no_paraphrases(
-    miner: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_words_of_one_sentence_are_no_paraphrases(miner, tmp_path, monkeypatch):
     monkeypatch.setattr("miner.papers.paraphrase_lexicon.BLOCK", 3)
     rows = [f"hong kong {n} is big\thong kong {n} is large\n" for n in "abcd"]
     rows += [f"the {n} is quick\tthe {n} is fast\n" for n in "efgh"]

@@ -196,9 +196,7 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "[[filter]]\nname = 'length'\nlabel = 'l'\nmaximum = 8\n"])
-def test_the_curve_equals_runs_with_other_thresholds(
-    tmp_path: Path, tiny_model: Path, more: str
-) -> None:
+def test_the_curve_equals_runs_with_other_thresholds(tmp_path, tiny_model, more):
     done = run(tmp_path, COSINE + COPIES + more, tiny_model, all_scores=True)
     found = done.whole()
     curve = curve_of(found, done.unbounded())
@@ -271,9 +269,7 @@ def test_text_is_escaped(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
 @pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
-def test_pages_without_pairs(
-    tmp_path: Path, tiny_model: Path, text: str, lines: list[tuple[str, str]]
-) -> None:
+def test_pages_without_pairs(tmp_path, tiny_model, text, lines):
     done = run(tmp_path, text, tiny_model, files=(bitext(tmp_path, lines),))
     said = written(tmp_path, done)
     assert "What each filter removed" in said

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.mined_corpus import Corpus, same
+from support.mined_corpus import same
 from support.stages import pipeline
 
 from miner.errors import ResourceError
@@ -15,9 +15,7 @@ from miner.tasks.workers import MEMORY, Workers
 MARGIN = SearchSettings(rank="margin")
 
 
-def test_ray_of_which_a_node_is_killed_and_another_joins(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ray_of_which_a_node_is_killed_and_another_joins(corpus, tmp_path, monkeypatch):
     pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 

@@ -104,9 +104,7 @@ def test_equal_and_resumed(corpus: Corpus, tmp_path: Path) -> None:
     assert records(url) == before
 
 
-def test_each_task_on_a_machine_of_its_own(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_task_on_a_machine_of_its_own(corpus, tmp_path, monkeypatch):
     def execute(*given: Any) -> dict[str, Any]:
         with monkeypatch.context() as patch:
             patch.setattr(tempfile, "tempdir", tempfile.mkdtemp(dir=tmp_path))

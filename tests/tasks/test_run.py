@@ -70,9 +70,7 @@ def add_up(work: Path | None, numbers: Numbers = USUAL, **more: Any) -> int:
     ids=str,
 )
 @pytest.mark.parametrize("workers", [SERIAL, TWO], ids=["serial", "processes"])
-def test_a_changed_argument_redoes_what_depends_on_it(
-    tmp_path: Path, workers: Workers, change: dict[str, Any], result: int, redone: dict[str, int]
-) -> None:
+def test_a_changed_argument_redoes_what_depends_on_it(tmp_path, workers, change, result, redone):
     work = tmp_path / "work"
     done = Tasks(work)
     assert add_up(work, workers=workers) == 36 and done.kinds() == EVERYTHING
@@ -115,9 +113,7 @@ def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
     assert (place / ARRAYS).exists()
 
 
-def test_results_that_no_power_cut_outlives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_no_power_cut_outlives(tmp_path, monkeypatch):
     """Beside an output nothing is synced: after a restart of the machine nothing there counts."""
 
     def stopped(**where: Path | None) -> dict[str, int]:

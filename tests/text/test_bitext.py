@@ -222,9 +222,7 @@ def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:
         read_bitext(parquet, put(tmp_path / "d.txt", "x\ny\n"))
 
 
-def test_a_file_that_changes_between_count_and_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_between_count_and_read(tmp_path, monkeypatch):
     paths = two(tmp_path, "a\nb\n", "x\ny\n")
     real, opened = open, []
 

@@ -40,9 +40,7 @@ from miner.text.formats import FORMATS
     ending=st.sampled_from(["\n", "\r\n"]),
     suffix=st.sampled_from(list(COMPRESS)),
 )
-def test_any_sentence_survives(
-    tmp_path: Path, sentences: list[str], ending: str, suffix: str
-) -> None:
+def test_any_sentence_survives(tmp_path, sentences, ending, suffix):
     # A mark before the text keeps a U+FEFF of the text; a \r before a bare \n is the one dropped.
     data = "\ufeff" + "".join(sentence + ending for sentence in sentences)
     path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](data.encode()))

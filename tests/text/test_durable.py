@@ -115,9 +115,7 @@ def test_directories_without_a_swap(tmp_path: Path, no_swap: None) -> None:
         assert os.listdir(tmp_path) == ["model"]
 
 
-def test_an_interrupt_between_two_renames(
-    tmp_path: Path, no_swap: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_between_two_renames(tmp_path, no_swap, monkeypatch):
     with atomic_directory(tmp_path / "model", "marker") as directory:
         fill(directory, "old")
     rename, done = os.rename, []
@@ -187,9 +185,7 @@ def test_a_file_that_ends_in_old_is_the_users(tmp_path: Path, dead: int) -> None
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows opens no directory")
-def test_a_directory_that_cannot_be_listed_is_not_synced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_cannot_be_listed_is_not_synced(tmp_path, monkeypatch):
     real = os.open
 
     def refuse(path: Any, flags: int, *more: Any, **others: Any) -> int:
@@ -203,9 +199,7 @@ def test_a_directory_that_cannot_be_listed_is_not_synced(
     assert (tmp_path / "out").read_text() == "whole"
 
 
-def test_directories_of_the_user_are_no_scratch(
-    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_directories_of_the_user_are_no_scratch(tmp_path, dead, monkeypatch):
     """Neither those with similar names nor one of the whole name without the marker."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {f"miner-{dead}-news", f"bitext-miner-scratch-{dead}-news2024"}
@@ -226,9 +220,7 @@ with scratch_directory() as place:
 """
 
 
-def test_scratch_directories_of_killed_processes_are_removed(
-    tmp_path: Path, dead: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scratch_directories_of_killed_processes_are_removed(tmp_path, dead, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     with subprocess.Popen(

@@ -118,9 +118,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         read(tmp_path / "a")
 
 
-def test_a_failing_disk_is_not_called_a_bad_download(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_disk_is_not_called_a_bad_download(tmp_path, monkeypatch):
     def fail(self: Any, size: int = -1) -> bytes:
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -135,9 +133,7 @@ def test_a_failing_disk_is_not_called_a_bad_download(
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_a_line_without_end_takes_little_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_a_line_without_end_takes_little_memory(tmp_path, monkeypatch, suffix):
     monkeypatch.setattr("miner.text.lines.MOST", 1 << 20)
     path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](b"first\n" + bytes(50 << 20)))
     list(read_lines(str(put(tmp_path / f"b.txt{suffix}", COMPRESS[suffix](b"a\n")))))  # imports

@@ -67,9 +67,7 @@ def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_file_that_its_holder_removes_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_its_holder_removes_meanwhile(tmp_path, monkeypatch):
     """A lock of a file that is gone would exclude nobody."""
     place = tmp_path / "checkpoint"
     real, asked = fcntl.flock, []

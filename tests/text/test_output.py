@@ -57,9 +57,7 @@ def test_output_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suff
 @pytest.mark.parametrize("suffix", COMPRESS)
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 @pytest.mark.parametrize("old", [None, b"old content"])
-def test_a_failure_changes_no_file(
-    tmp_path: Path, suffix: str, failure: type[BaseException], old: bytes | None
-) -> None:
+def test_a_failure_changes_no_file(tmp_path, suffix, failure, old):
     path = tmp_path / f"out{suffix}"
     if old is not None:
         put(path, old)
@@ -71,9 +69,7 @@ def test_a_failure_changes_no_file(
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_disk_full_while_writing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_disk_full_while_writing(tmp_path, monkeypatch, suffix):
     class Full(io.RawIOBase):
         def writable(self) -> bool:
             return True
@@ -102,9 +98,7 @@ def test_disk_full_while_writing(
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_disk_full_at_the_last_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+def test_disk_full_at_the_last_step(tmp_path, monkeypatch, step):
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -114,9 +108,7 @@ def test_disk_full_at_the_last_step(
     assert os.listdir(tmp_path) == []
 
 
-def test_all_bytes_are_written_before_the_sync(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_bytes_are_written_before_the_sync(tmp_path, monkeypatch):
     seen: list[int] = []
     sync = os.fsync
 

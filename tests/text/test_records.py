@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -77,9 +76,7 @@ def test_tsv_columns_by_name(tmp_path: Path) -> None:
         ({"format": "bucc", "header": True}, ["bucc", "tsv"]),
     ],
 )
-def test_columns_that_are_not_there(
-    tmp_path: Path, arguments: dict[str, Any], expected: list[str]
-) -> None:
+def test_columns_that_are_not_there(tmp_path, arguments, expected):
     path = put(tmp_path / "a.tsv", "key\ttext\nk\tein\n")
     with pytest.raises(CorpusError) as caught:
         read(path, **arguments)
