@@ -131,9 +131,6 @@ def test_output_that_differs_is_found() -> None:
     assert content == page.replace("b 1", "a 1") and len(differences) == 1
 
 
-# --- what is taken from the code ----------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def reference() -> ModuleType:
     """The module docs/reference.py."""
@@ -158,9 +155,6 @@ def test_every_command_and_option_is_in_the_reference(reference: ModuleType) -> 
 def test_what_is_taken_from_the_code_is_that_of_today(reference: ModuleType) -> None:
     written = reference.PAGE.read_text(encoding="utf-8")
     assert written == reference.page(), "run 'make docs', which writes docs/cli.md"
-
-
-# --- links and tables -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))

@@ -141,9 +141,6 @@ def place(module: str) -> int:
     return ORDER.index(folder) if folder in ORDER else ORDER.index("base")
 
 
-# --- imports ------------------------------------------------------------------------------------
-
-
 def test_there_is_something_to_check() -> None:
     assert {"miner.cli.mine", "miner.kernels.exact", "miner.knn.knn_search"} <= set(MINER)
     assert "miner_train.loop" in TRAIN
@@ -268,9 +265,6 @@ def test_only_commands_import_the_papers() -> None:
             assert not any(other.startswith(PAPERS) for other in imported(path)), name
 
 
-# --- files --------------------------------------------------------------------------------------
-
-
 def statements(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield a tree and all statements in it, without their expressions."""
     yield tree
@@ -305,9 +299,6 @@ def sources(*folders: str) -> list[Path]:
     """Every Python file of these folders, of the whole project by default."""
     every = folders or ("miner", "train", "benchmarks", "tests")
     return [path for folder in every for path in sorted((ROOT / folder).rglob("*.py"))]
-
-
-# --- help ---------------------------------------------------------------------------------------
 
 
 def commands(command: click.Command, path: str = "miner") -> Iterator[tuple[str, click.Command]]:

@@ -92,8 +92,6 @@ def test_closed_early_it_stops(threads: int) -> None:
     assert len(started) <= 1 + threads * AHEAD + 1
 
 
-# --- processes ----------------------------------------------------------------------------------
-
 _base = 0
 
 

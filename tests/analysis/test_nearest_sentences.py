@@ -98,9 +98,6 @@ def test_k_is_checked() -> None:
         nearest(np.zeros((1, 2), np.float16), [], 0)
 
 
-# --- the command --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     path = tmp_path / "text.en"

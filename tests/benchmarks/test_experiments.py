@@ -103,9 +103,6 @@ def last(section: Any, bench: Any) -> dict[str, Any]:
     return results
 
 
-# --- text ---------------------------------------------------------------------------------------
-
-
 def test_sources_are_short_and_distinct(data: Path) -> None:
     long = " ".join(["mot"] * (LONGEST + 1))
     put(data, "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), (long, "words"), ("un", "a")])
@@ -144,9 +141,6 @@ def test_text_is_written_once(tmp_path: Path) -> None:
         training_text.written("a name", [], tmp_path)
 
 
-# --- choosing -----------------------------------------------------------------------------------
-
-
 def test_choices_by_score() -> None:
     pairs = made(7)
     score = np.array([0.1, 0.9, 0.5, 0.9, 0.0, 0.3, 0.2])
@@ -183,9 +177,6 @@ def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
     )
     monkeypatch.setattr(choose, "MOST", 30)
     assert len(choose.pool("half noisy", place).pairs) == 30
-
-
-# --- sections -----------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -342,9 +333,6 @@ def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.Mon
     lines = experiment_tables.section("generated-paraphrases", results)
     assert lines[-3].startswith("The 39 generated paraphrases, means: 1-gram overlap 0.50,")
     assert lines[-1] == "Time: 9 trainings 0.3 CPU minutes, the generator 1.5."
-
-
-# --- the whole ----------------------------------------------------------------------------------
 
 
 def test_old_rows_stay_until_they_are_repeated() -> None:

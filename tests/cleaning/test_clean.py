@@ -31,9 +31,6 @@ def filters():
         yield
 
 
-# --- every row, whole ---------------------------------------------------------------------------
-
-
 def merged(found, kept: list, rejected: list) -> list:
     """Merge both again by the decision on each row; none may be left over."""
     queues = iter(kept), iter(rejected)
@@ -143,9 +140,6 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     assert "1 rows were repaired" in funnel.table(vars(found)["summary"])
 
 
-# --- all together, with a model -----------------------------------------------------------------
-
-
 @pytest.fixture
 def noisy(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     """Pairs, mismatched pairs, duplicates, untranslated copies, and half pairs."""
@@ -235,9 +229,6 @@ def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
     assert found.precision is None
 
 
-# --- outputs ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("step", ["fsync", "replace"])
 def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step: str) -> None:
     done = Result(str(tmp_path / "work"), "write/all", "")
@@ -261,9 +252,6 @@ def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step
     monkeypatch.undo()
     deliver([done], [outputs])
     assert [Path(path).read_text() for path in outputs.values()] == [*outputs]
-
-
-# --- samples ------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 12), st.integers(0, 9), st.integers(0, 15), st.booleans())

@@ -25,9 +25,6 @@ def plan(place: Path, text: str, context: Context = KNOWN) -> Plan:
     return read_plan(path, context)
 
 
-# --- what is refused ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -100,9 +97,6 @@ def test_languages_are_wanted_where_they_are_needed(tmp_path: Path) -> None:
     given = plan(tmp_path, f"source_lang = 'fr'\ntarget_lang = 'cs'\n{text}", Context("de"))
     assert given.context.languages == ("de", "cs")  # the command line goes first
     assert any(step.filter.languages for step in default_plan(KNOWN).steps)
-
-
-# --- what is accepted ---------------------------------------------------------------------------
 
 
 def test_bounds_and_settings(tmp_path: Path) -> None:
@@ -211,9 +205,6 @@ def test_the_defaults(tmp_path: Path) -> None:
     assert all((step.minimum, step.maximum) == (None, None) for step in scores.steps)
 
 
-# --- what scores depend on ----------------------------------------------------------------------
-
-
 def scored_by(plan: Plan) -> str:
     """Return the fingerprint of the scores of a plan, by filters of all stages."""
     return fingerprint(Scoring, {"scoring": Scoring.of(plan.located(), (LOCAL, MODEL, GLOBAL))})
@@ -258,9 +249,6 @@ def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, othe
             os.utime(file, (1, 1))
         found.append(scored_by(plan(tmp_path, text)))
     assert len(set(found)) == 4
-
-
-# --- the table ----------------------------------------------------------------------------------
 
 
 def test_the_list_explains_every_filter() -> None:

@@ -14,8 +14,6 @@ from support.indexes import with_checksums
 
 from miner.encoder import model as models
 
-# --- text ---------------------------------------------------------------------------------------
-
 
 def truncated(path: str) -> None:
     generator = random.Random(0)
@@ -60,9 +58,6 @@ def test_a_second_bad_file_of_several(miner: Miner, german_file: Path) -> None:
     assert miner.entries() == []
 
 
-# --- models -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("command", ["index", "mine"])
 @pytest.mark.parametrize("bad", ["missing", "empty", "file", "index", "cut", "default"])
 def test_a_model_that_is_none(ready, german_file, command, bad, monkeypatch):
@@ -92,9 +87,6 @@ def test_indexes_of_two_models(ready: Miner, other_model: Path, english_file: Pa
     only(ready.search("de", "other", "-o", "out.tsv"), "de", "other", "tiny", "index both")
     only(ready.index(english_file, "de", "--add"), "tiny", "other")
     assert "out.tsv" not in ready.entries()
-
-
-# --- indexes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bad", ["missing", "model", "embeddings.h5", "sentences.txt", "meta.json"])
@@ -156,9 +148,6 @@ def test_a_compressed_index_that_cannot_be(miner: Miner, german_file: Path, fact
     assert set(miner.entries()) <= {"out.work"}
 
 
-# --- usage: exit code 2 -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -198,9 +187,6 @@ def test_wrong_usage(ready: Miner, arguments: str) -> None:
     assert done.code == 2 and done.out == ""
     assert "Traceback" not in done.err and "Usage: miner" in done.err
     assert ready.entries() == before
-
-
-# --- what looks bad and is not: exit code 0 -----------------------------------------------------
 
 
 def test_k_above_the_corpus(ready: Miner) -> None:

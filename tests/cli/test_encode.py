@@ -126,9 +126,6 @@ def test_vectors_do_not_depend_on_threads_or_chunks(miner, holes, threads, chunk
     assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
 
 
-# --- what fails ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("output", ["-", "v", "v.txt", "v.npy.gz", "v.raw"])
 def test_other_suffixes(miner: Miner, german_file: Path, output: str) -> None:
     done = encode(miner, german_file, "-o", output)
@@ -228,9 +225,6 @@ def test_interrupted(miner: Miner, output: str) -> None:
     assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
     assert Path(output).read_text() == "older"
     assert miner.entries() == ["corpus", output, f"{output}.work"]
-
-
-# --- memory -------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow

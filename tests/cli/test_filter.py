@@ -17,8 +17,6 @@ from support.raw_lines import lines_of, put
 
 from miner.text.rows import Rows
 
-# --- results ------------------------------------------------------------------------------------
-
 
 def test_every_row_is_kept_or_rejected(clean, noisy: Path, place: Path) -> None:
     out, err = clean(noisy, *COLUMNS, "-o", "kept.tsv", "--rejected", "bad.tsv",
@@ -118,9 +116,6 @@ def test_bytes_that_are_not_utf_8(miner, on_error: str) -> None:
     assert ("1 rows had bytes that are not UTF-8 replaced" in err) == (on_error == "replace")
 
 
-# --- trying -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("size", ["0", "1", "40", "1k"])
 def test_a_dry_run_writes_nothing(clean, noisy: Path, size: str) -> None:
     before = noisy.read_bytes()
@@ -154,9 +149,6 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
     assert code == 0 and "languages" not in err
     more = [line.split()[0] for line in err.splitlines()[1:]]
     assert set(few) < set(more) and {"quality", "duplicates"} < set(few)
-
-
-# --- what is refused ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,6 @@ def typed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
-# --- stopped by a signal ------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 @pytest.mark.parametrize(
@@ -159,9 +156,6 @@ def test_no_directory_beside_a_device_or_a_pipe(miner, german, english) -> None:
     assert sorted(os.listdir()) == ["a.tsv", "pipe", "rules.toml"]
 
 
-# --- inputs and models that change --------------------------------------------------------------
-
-
 @pytest.mark.parametrize("how", ["replaced", "rewritten"])
 def test_an_input_that_changes_is_an_error(miner, german, english, monkeypatch, how) -> None:
     put(Path("a.tsv"), pairs(german, english, 50))
@@ -196,9 +190,6 @@ def test_the_model_of_the_command_line_goes_first(miner, knowing_model, place) -
     )
     assert by_file == by_name != default
     assert default == miner("score", "a.tsv", "--score", "cosine", "--score-only")[1]
-
-
-# --- every line is accounted for ----------------------------------------------------------------
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -133,9 +133,6 @@ def test_suffixes_of_another_text_format(miner, arguments, said, tmp_path, monke
     assert not list(Path().glob("[xy]*"))
 
 
-# --- commands -----------------------------------------------------------------------------------
-
-
 def snapshot(place: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(place)): path.read_bytes()

@@ -49,9 +49,6 @@ def get(miner: Miner, server: Server, into: Path, *more: object, name: str = "m.
     return miner("model", "get", f"{server.address}/{name}", "-o", into, *more)
 
 
-# --- get ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("folder", ["", "large/", "./large/"])
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.tar.xz", "m.zip"])
 def test_a_model_is_downloaded(miner, server, tmp_path, tiny_model, files, name, folder):
@@ -180,9 +177,6 @@ def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path
     code, _, err = get(miner, server, tmp_path / "large")
     assert code == 1 and "answers 404" in err
     assert not list(tmp_path.iterdir())
-
-
-# --- list and info ------------------------------------------------------------------------------
 
 
 def test_list(miner: Miner, tmp_path: Path, files: dict[str, bytes]) -> None:

@@ -116,9 +116,6 @@ def test_it_does_without_torch() -> None:
     assert done.returncode == 0
 
 
-# --- the command --------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def bitext(tmp_path: Path) -> Path:
     path = tmp_path / "bitext.tsv"

@@ -200,9 +200,6 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     assert err == (unreadable if on_error == "skip" else "rows with bytes replaced: 1\n")
 
 
-# --- what is refused ----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -67,9 +67,6 @@ def fingerprint(path):
     return models.load(path).fingerprint
 
 
-# --- models -------------------------------------------------------------------------------------
-
-
 def test_model_encodes(plain, pairs):
     source, target = (Encoder.load(plain).encode(side) for side in pairs)
     assert source.shape == (700, 16) and source.dtype == np.float32
@@ -209,9 +206,6 @@ def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
     assert code == 2 and "no file has such a name" in said
 
 
-# --- what is at fault ---------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "arguments, said",
     [
@@ -317,8 +311,6 @@ def test_without_torch(monkeypatch, tmp_path, capsys):
     assert said.startswith("miner: error: ") and said.count("\n") == 1
     assert 'pip install "bitext-miner[train]"' in said
 
-
-# --- interrupted --------------------------------------------------------------------------------
 
 # The real command, with steps slow enough to be interrupted between the first and the last.
 SLOWLY = """

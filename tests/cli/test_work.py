@@ -64,9 +64,6 @@ def files(miner: Miner, german: list[str], english: list[str]) -> tuple[str, str
     return "texts/*.de", "texts/all.en"
 
 
-# --- stopped commands ---------------------------------------------------------------------------
-
-
 def test_a_stopped_search_goes_on(miner, sides, searches):
     """Its results lie beside the output, and are gone when that is written."""
     assert miner("search", *sides, "--no-estimate", "-o", "scratch.tsv").code == 0
@@ -181,9 +178,6 @@ def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
     assert done.stdout == "begun\n" and len(Path("out.tsv").read_bytes().splitlines()) > 20
 
 
-# --- work directories ---------------------------------------------------------------------------
-
-
 def test_a_work_directory_serves_every_later_search(miner, sides, searches):
     line = ["search", *sides, "--work", "work", *PARTS]
     first = miner(*line, "--target-precision", "0.9")
@@ -287,9 +281,6 @@ def test_plan(miner: Miner, files: tuple[str, str]) -> None:
     assert "most time: search" in shown.out and miner.entries() == before
 
 
-# --- indexes and vectors ------------------------------------------------------------------------
-
-
 @pytest.fixture
 def corpus(miner: Miner, german: list[str]) -> str:
     Path("texts").mkdir()
@@ -338,9 +329,6 @@ def test_a_header_is_no_record(miner: Miner, german: list[str]) -> None:
     done = miner("encode", "1.tsv", *more, "-o", "b.npy", "--work", "w", "--shard-lines", 4)
     assert done.code == 0, done.err
     assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
-
-
-# --- engines ------------------------------------------------------------------------------------
 
 
 def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> None:

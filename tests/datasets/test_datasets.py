@@ -18,8 +18,6 @@ from miner.cli import main
 from miner.datasets import CATALOG, archive
 from miner.errors import ArtifactError, CorpusError, DownloadError, MinerError
 
-# --- whole sets ---------------------------------------------------------------------------------
-
 
 WRITTEN = {
     "bucc2018/de-en/de-en.training.gold": "de-000000001\ten-000000002\n",
@@ -103,9 +101,6 @@ def test_every_set_is_got_and_converted(get, server, tmp_path):
 
 def test_every_set_has_a_converter() -> None:
     assert datasets.convert.CONVERTERS.keys() == CATALOG.keys()
-
-
-# --- what is in an archive ----------------------------------------------------------------------
 
 
 def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) -> str:
@@ -250,9 +245,6 @@ def test_a_line_without_an_end(tmp_path, monkeypatch, suffix):
     message = f"set.{suffix}, .*, line 2: has no end within 100 bytes"
     with pytest.raises(CorpusError, match=message):
         read("x\n" + "x" + longest)
-
-
-# --- the catalogue and the command ----------------------------------------------------------------
 
 
 def test_the_catalogue_holds_together() -> None:

@@ -34,9 +34,6 @@ def raw(vocabulary: bytes) -> sentencepiece.SentencePieceProcessor:
     return processor
 
 
-# --- the kernel ---------------------------------------------------------------------------------
-
-
 def random_table(
     generator: np.random.Generator, size: int, d: int, dtype: type
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -133,9 +130,6 @@ def test_rows_that_cancel_out_give_the_zero_row() -> None:
     assert not out.any()
 
 
-# --- pieces -------------------------------------------------------------------------------------
-
-
 def test_ids_agree_with_sentencepiece(vocabulary, german, english):
     tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
     sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c\0d"]
@@ -160,9 +154,6 @@ def test_no_sentences(vocabulary: bytes, encoder: Encoder) -> None:
     ids, offsets = PieceTokenizer(vocabulary)([])
     assert len(ids) == 0 and offsets.tolist() == [0]
     assert encoder.encode([]).shape == (0, encoder.dimension)
-
-
-# --- vectors ------------------------------------------------------------------------------------
 
 
 def test_vectors_are_of_unit_length_or_zero(encoder, german, english):
@@ -208,9 +199,6 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
     assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-6)
     np.testing.assert_array_equal(vectors[1], encoder.encode([german[0]])[0])
     np.testing.assert_allclose(vectors[0], reference(encoder, [line])[0], atol=1e-3)
-
-
-# --- streams ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -107,9 +107,6 @@ def test_tables_that_contradict_themselves_are_refused() -> None:
         Lexicons({})
 
 
-# --- the file -----------------------------------------------------------------------------------
-
-
 @settings(max_examples=30)
 @given(SEEDS, st.integers(1, 600))
 def test_lexicons_survive_their_file(seed: int, size: int) -> None:

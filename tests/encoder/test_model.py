@@ -69,9 +69,6 @@ def leftovers(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
 
 
-# --- round trips --------------------------------------------------------------------------------
-
-
 def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
     saved = Model.of_pieces(vocabulary, weights, threshold=1.25, training={"seed": 3}).save(
         tmp_path / "m"
@@ -132,9 +129,6 @@ def test_quantisation_is_off_by_half_a_step_at_most(table: np.ndarray) -> None:
     np.testing.assert_array_equal(np.abs(small).max(axis=1, initial=0)[scales > 0], 127)
 
 
-# --- the fingerprint ----------------------------------------------------------------------------
-
-
 def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_path):
     original = load(tiny_model).fingerprint
     again = Model.of_pieces(vocabulary, weights, threshold=9, training={"seed": 8}).save(
@@ -147,9 +141,6 @@ def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_pa
     assert (
         Model.of_pieces(vocabulary, *quantise(changed)).save(tmp_path / "c").fingerprint != original
     )
-
-
-# --- what is refused ----------------------------------------------------------------------------
 
 
 def test_a_missing_directory(tmp_path: Path) -> None:
@@ -312,9 +303,6 @@ def test_nothing_is_unpickled(copied, tmp_path, kind, monkeypatch):
     rehash(copied)
     assert WEIGHTS in refused(copied)
     assert not (tmp_path / "unpickled").exists()
-
-
-# --- saving -------------------------------------------------------------------------------------
 
 
 def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, copied: Path) -> None:

@@ -182,9 +182,6 @@ def test_a_gru_starts_by_xavier_gate_by_gate() -> None:
             assert 0.95 * bound < abs(values).max() <= bound, name
 
 
-# --- in a model ---------------------------------------------------------------------------------
-
-
 def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str) -> Model:
     """Make a model of pieces with an untrained network."""
     size = weights.shape[1]

@@ -58,8 +58,6 @@ def test_letters_agree_with_unicode_categories() -> None:
         assert (kinds[code] == 2) == (category[0] in "LN" or code == ord("_"))
 
 
-# --- morphs ---------------------------------------------------------------------------------------
-
 SEGMENTATION = b"3 un + believ + able\n2 believ + e\n2 able\n1 un + do\n1 do + able\n1 do + ing\n"
 
 

@@ -47,9 +47,6 @@ def verifying_model(verifying_model: Path) -> MinerModel:
     return MinerModel(str(verifying_model), threads=2)
 
 
-# --- where sets lie -------------------------------------------------------------------------------
-
-
 def empty_sets(data: Path, *paths: str) -> Path:
     for path in paths:
         write(data / path, [("a", "b")])
@@ -116,9 +113,6 @@ def test_an_empty_corpus(tmp_path: Path, tiny_model: Path, english: list[str]) -
         bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
     with pytest.raises(CorpusError, match="de-en.training.de: is empty"):
         bucc.evaluate(Recording(), tmp_path)
-
-
-# --- the protocol ---------------------------------------------------------------------------------
 
 
 def test_the_threshold_is_tuned_on_training_and_applied_to_test(data, verifying_model):
@@ -256,9 +250,6 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
         assert one.value == pytest.approx(
             other.value, abs=0.02
         )  # an index keeps vectors in float16
-
-
-# --- mteb's variant -------------------------------------------------------------------------------
 
 
 def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:

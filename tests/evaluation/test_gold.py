@@ -7,8 +7,6 @@ from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
 
 GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
 
-# --- diagnosis ----------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize(
     ("pairs", "expected"),
@@ -43,9 +41,6 @@ def test_swapped_row_numbers_are_noticed_by_their_pairs():
     assert explain_mismatch([(0.5, t, s) for s, t in gold], gold) is not None
     assert explain_mismatch([(0.5, 0, 0)], gold) is None
     assert explain_mismatch([(0.5, 0, 0)], []) is None
-
-
-# --- files -----------------------------------------------------------------------------------
 
 
 def test_pairs_are_read_in_order(tmp_path):

@@ -147,8 +147,6 @@ def test_the_result_prints_and_serialises():
     }
 
 
-# --- metrics of weighted items ------------------------------------------------------------------
-
 # Computes a statistic of the items of one resample from their positions (m,).
 Plain = Callable[[np.ndarray], float]
 

@@ -44,9 +44,6 @@ def graded(name: str, n: int, grades: tuple[float, ...]) -> list[tuple[float, st
     return [(grades[i % len(grades)], f"{name} a{i}", f"{name} b{i}") for i in range(n)]
 
 
-# --- labels ---------------------------------------------------------------------------------------
-
-
 def test_labels() -> None:
     kept, good = paraphrase.labels(np.array([1.0, 0, 1]))
     assert kept.tolist() == [True] * 3 and good.tolist() == [True, False, True]
@@ -79,9 +76,6 @@ def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
         write(tmp_path / "paraphrase" / f"x.{part}.tsv", graded(part, n, (1, 0)))
     with pytest.raises(CorpusError, match="x.train.tsv: .* 6 other pairs; 10 of each"):
         paraphrase.evaluate(Recording(), tmp_path)
-
-
-# --- the threshold --------------------------------------------------------------------------------
 
 
 def cut_reference(score: np.ndarray, good: np.ndarray) -> np.ndarray:
@@ -122,9 +116,6 @@ def test_neighbouring_scores_are_told_apart() -> None:
         assert paraphrase.predict_by_threshold(learned, learned).tolist() == [True, False]
 
 
-# --- the classifier -------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def learned() -> LabelledVectors:
     pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
@@ -161,9 +152,6 @@ def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = separable(30, 1)
     with pytest.raises(DependencyError, match="pip install"):
         paraphrase.predict_by_classifier(pairs, pairs, paraphrase.differences_and_products, 0)
-
-
-# --- all of it ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,6 @@ def filters():
         yield
 
 
-# --- keys ---------------------------------------------------------------------------------------
-
-
 def alike(one: str, other: str, exact: bool = False) -> bool:
     first, second = keys(Batch([one, other], ["x", "x"]), exact)[:, 1]
     return bool(first == second)
@@ -59,8 +56,6 @@ def test_keys_are_equal_where_texts_are(pairs) -> None:
             expected = [one == other, one[0] == other[0], one[1] == other[1]]
             assert (found[row] == found[other_row]).tolist() == expected
 
-
-# --- which duplicate stays ----------------------------------------------------------------------
 
 # Few texts and few scores, so that there are duplicates and ties.
 small = st.lists(

@@ -40,9 +40,6 @@ def score(scorer: Scorer, sentences: list[str]) -> list[float]:
     return scorer(Batch([""] * len(sentences), sentences)).tolist()
 
 
-# --- scores -------------------------------------------------------------------------------------
-
-
 def test_scores_are_the_models(references: Path, tmp_path: Path) -> None:
     sentences = ["the CAT sat.", "Le chat."]
     model = Trigrams.train([tokens(text) for text in GOOD], "it")
@@ -94,9 +91,6 @@ def test_other_processes_score_the_same(references: Path) -> None:
     assert done.stdout == f"{here}\n", done.stderr
 
 
-# --- the sample ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 99, 100, 40_000])
 def test_a_sample_is_spread_evenly(tmp_path: Path, most: int) -> None:
     path = tmp_path / "numbers"
@@ -113,9 +107,6 @@ def test_the_setting_says_how_many(references: Path) -> None:
     model = Trigrams.train([tokens(GOOD[-1])], "it")
     expected = model.perplexity([["the", "cat"]]).tolist()
     assert score(scorer(references.parent, **given), ["the cat"]) == expected
-
-
-# --- bad input ----------------------------------------------------------------------------------
 
 
 def refused(directory: Path, **settings: Any) -> str:
@@ -143,9 +134,6 @@ def test_bad_references(tmp_path: Path) -> None:
 def test_standard_input_is_no_reference() -> None:
     with pytest.raises(CorpusError, match="must be a file"):
         scorer(Path(), references="-")
-
-
-# --- real text ----------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not REAL.is_file(), reason=f"no training text in {REAL} (set MINER_DATA)")

@@ -188,8 +188,6 @@ def test_very_long_lines(name: str, text: str) -> None:
     assert np.isfinite(scores(name, [(text * 100_000, "b"), ("b", text * 100_000)], "zh")).all()
 
 
-# --- scripts --------------------------------------------------------------------------------------
-
 NAMES = {
     "Latn": "LATIN", "Cyrl": "CYRILLIC", "Grek": "GREEK", "Armn": "ARMENIAN", "Hebr": "HEBREW",
     "Arab": "ARABIC", "Thaa": "THAANA", "Deva": "DEVANAGARI", "Beng": "BENGALI",

@@ -23,8 +23,6 @@ from miner.index.index import Index
 from miner.index.store import EMBEDDINGS, SENTENCES
 from miner.index.stored import ANN, FLAT, META
 
-# --- building -----------------------------------------------------------------------------------
-
 
 def test_build_and_open(encoder, german_file, german, tmp_path):
     built = Index.build(encoder, german_file, tmp_path / "de")
@@ -175,9 +173,6 @@ def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path)
         made.append({file.name: file.read_bytes() for file in path.iterdir()})
         time.sleep(1.1 if name == "one" else 0)
     assert made[0] == made[1]
-
-
-# --- compressed ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("factory", ["IVF2,Flat", "SQ8", "HNSW8"])

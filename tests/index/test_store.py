@@ -180,9 +180,6 @@ def test_a_store_appended_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert new.line.tolist() == [1, 2, 3, 4, 5, 1]
 
 
-# --- what does not open -------------------------------------------------------------------------
-
-
 def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:
     writer = TextWriter(tmp_path)
     writer.append(["a", "b"], ["1", "2"], np.array([1, 2]), 0)

@@ -59,9 +59,6 @@ def unpacked(made: Pack, up: int) -> np.ndarray:
     return whole.reshape(len(made.scale), 4 * made.tiles.shape[1]) - up
 
 
-# --- rounding to int8 ---------------------------------------------------------------------------
-
-
 @SOME
 @given(SEEDS, st.integers(0, 40), st.integers(1, 70), st.sampled_from(KINDS), st.booleans())
 def test_int8_values_are_near_the_vectors_and_small_enough(seed, n, d, kind, columns):
@@ -104,9 +101,6 @@ def test_packing_in_parts_is_packing_at_once() -> None:
         fused.quantise(made, parts.tiles, UP, parts.scale, parts.correction, first, last)
     for one, other in ((whole.tiles, parts.tiles), (whole.scale, parts.scale)):
         np.testing.assert_array_equal(one, other)
-
-
-# --- one tile -----------------------------------------------------------------------------------
 
 
 def compiled(tile: Any) -> Any:
@@ -181,9 +175,6 @@ def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
     steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
     bound = steps[0] * np.abs(others).sum(axis=1) + np.abs(some).sum(axis=1)[:, None] * steps[1]
     assert (np.abs(found - some @ others.T) <= bound + d * steps[0] * steps[1]).all()
-
-
-# --- lists --------------------------------------------------------------------------------------
 
 
 def with_reference() -> Any:

@@ -32,8 +32,6 @@ from miner.knn.knn_search import LEAST_BLOCK, nearest_both
 from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 
-# --- rounding --------------------------------------------------------
-
 
 def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
     """Return a flat_search with errors up to ``noise`` and ties in random order."""
@@ -117,9 +115,6 @@ def test_rows_are_searched_again_only_where_rounding_matters(kind, monkeypatch):
     source[0] = target[0]
     check(kind, side(source), side(target), 4)
     assert 0 < sum(searched) < 200
-
-
-# --- memory -------------------------------------------------------------------------------------
 
 
 def test_too_little_memory() -> None:

@@ -32,8 +32,6 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.mining.mine import search
 
-# --- kernels ------------------------------------------------------------------------------------
-
 
 @QUICK
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(0, 8), st.integers(1, 40))
@@ -88,9 +86,6 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
     row = np.full((50, 50), -1)
     scan(left, right, 0, similarity, row)
     np.testing.assert_array_equal(np.take_along_axis(one, row, axis=1), similarity)
-
-
-# --- exact search -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", EXACT)
@@ -172,9 +167,6 @@ def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nearest(kind, source, target, 2, report=lambda stage, *progress: seen.append(progress))
     assert seen[-1] == (51, 51)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-
-# --- the int8 engine ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [4, 8])
@@ -292,9 +284,6 @@ def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(engines.choose_engine("fused", "cpu", False, 2), engines.Float32Engine)
     generator = np.random.default_rng(23)
     check("int8", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
-
-
-# --- compressed indexes -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("factory", ["IVF4,Flat", "PQ4x4", "IVF8,PQ4x4", "SQ8", "HNSW8"])

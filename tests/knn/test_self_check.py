@@ -115,9 +115,6 @@ def test_memory_of_a_gpu_may_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
         faiss.flat_search(vectors, vectors, 2, "cuda")
 
 
-# --- compressed indexes -------------------------------------------------------------------------
-
-
 class Copy:
     """An index on a stand-in of a GPU."""
 
@@ -168,9 +165,6 @@ def test_an_index_that_has_no_kind_on_gpus(gpu, sides, compressed, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(nearest_both(sides[0], compressed, searching(4, device="cuda")), wanted)
-
-
-# --- a real GPU ---------------------------------------------------------------------------------
 
 
 def faiss_gpus() -> int:

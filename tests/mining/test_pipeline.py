@@ -46,9 +46,6 @@ def finished(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-# --- parts --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("lines", [1000, 25, 17])
 @pytest.mark.parametrize("kept", [True, False])
 def test_parts_of_any_size(corpus, expected, tmp_path, lines, kept):
@@ -105,9 +102,6 @@ def test_vectors_from_elsewhere(corpus: Corpus, tmp_path: Path) -> None:
         assert same(found, wanted, tmp_path / "compared")
 
 
-# --- stops --------------------------------------------------------------------------------------
-
-
 def test_a_stopped_run_goes_on(corpus: Corpus, expected: Mined, tmp_path: Path) -> None:
     steps = iter(range(1 << 20))
 
@@ -147,9 +141,6 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     )  # fmt: skip
     assert killed and any("its worker died; trying again" in line for line in said)
     assert same(found, corpus.whole(settings=settings, keep=FAST), tmp_path)
-
-
-# --- what is done again -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,9 +219,6 @@ def test_only_new_text_is_compared(corpus, german, english, tmp_path, first):
         )
 
 
-# --- what a work directory refuses --------------------------------------------------------------
-
-
 def test_input_that_changes(corpus: Corpus, tmp_path: Path) -> None:
     path = tmp_path / "more.de"
     path.write_text("Der Hund bellt.\n", encoding="utf-8")
@@ -271,9 +259,6 @@ def test_an_index_that_this_mining_has_not_made(corpus: Corpus, tmp_path: Path) 
         corpus.mine(tmp_path)
     assert len(Index.open(tmp_path / "source")) == 62
     assert [path.name for path in tmp_path.iterdir()] == ["source"]
-
-
-# --- the hybrid search --------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -26,9 +26,6 @@ def same(one: Pairs, other: Pairs) -> None:
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-# --- what is found ------------------------------------------------------------------------------
-
-
 def test_translations_are_found(pairs: Pairs) -> None:
     assert np.mean(pairs.source_row == pairs.target_row) > 0.9
     assert len(pairs) > 50
@@ -136,9 +133,6 @@ def test_two_models(indexes, other_model, english_file, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-# --- duplicates and odd corpora -----------------------------------------------------------------
-
-
 def test_duplicates_are_reported_once_or_each(build, german, english):
     source = build("a", [german[0], german[1], german[0], german[0], german[2]])
     target = build("b", [english[2], english[0], english[1], english[0]])
@@ -203,9 +197,6 @@ def test_nothing_to_find(build, german, nothing, duplicates, tmp_path):
 def test_sentences_without_vector_are_never_paired(build, german, english):
     found = mine(build("a", ["日本", german[0]]), build("b", [english[0], "日本"]))
     assert rows(found) == [(1, 0)]
-
-
-# --- order and forms ----------------------------------------------------------------------------
 
 
 def test_duplicates_are_paired_in_order_and_ties_go_by_row() -> None:

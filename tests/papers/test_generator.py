@@ -48,9 +48,6 @@ def generator(tmp_path_factory: pytest.TempPathFactory) -> Generator:
     return learn_generator.train_generator(READ, WRITTEN, TINY, place, threads=1)
 
 
-# --- network and decoding ------------------------------------------------------------------------
-
-
 def random_network(pieces: int = 5) -> networks.Network:
     torch.manual_seed(3)
     return networks.Network(pieces, 8, 2, 1).eval()
@@ -121,9 +118,6 @@ def test_draws_follow_the_distribution() -> None:
         assert np.count_nonzero(shares) == kept
 
 
-# --- training ------------------------------------------------------------------------------------
-
-
 def test_pairs_and_held_out_references() -> None:
     pairs = learn_generator.pairs_of(
         ["A b.", "a b .", "c d", "c d"], ["x y", "x y", "C d!", "e"], TINY
@@ -187,9 +181,6 @@ def test_it_learns_to_rewrite(tmp_path: Path) -> None:
     assert found[0][0].text == "A dog sleeps today." and found[1] == []
 
 
-# --- directories ---------------------------------------------------------------------------------
-
-
 def test_save_and_load(generator: Generator, tmp_path: Path) -> None:
     place = tmp_path / "g"
     generator.save(place)
@@ -209,9 +200,6 @@ def test_save_and_load(generator: Generator, tmp_path: Path) -> None:
     (place / "config.json").write_text('{"format": "another"}')
     with pytest.raises(ArtifactError, match="no generator of this version"):
         Generator.load(place)
-
-
-# --- ranking -------------------------------------------------------------------------------------
 
 
 class Letters:
@@ -243,9 +231,6 @@ def test_ranking_by_hand() -> None:
 def test_mean_overlap_of_short_sentences() -> None:
     assert mean_overlap(["a"], ["a", "b"]) == 1 and mean_overlap([], ["a"]) == 0
     assert mean_overlap(list("ab"), list("ba")) == 0.5  # words, and no pair
-
-
-# --- commands ------------------------------------------------------------------------------------
 
 
 def test_the_commands(tmp_path: Path, tiny_model: Path, miner: Run) -> None:

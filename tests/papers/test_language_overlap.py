@@ -46,9 +46,6 @@ class Letters:
         return list(sentence), self([sentence])[0]
 
 
-# --- overlap ------------------------------------------------------------------------------------
-
-
 def overlap_reference(tokenizer, source: Sequence[str], target: Sequence[str]) -> float:
     """Compute the share of common pieces as the paper defines it, by sets."""
     one, other = (set(tokenizer(side)[0].tolist()) for side in (source, target))
@@ -76,9 +73,6 @@ def test_overlap() -> None:
     assert overlap(MarkedTokenizer(Letters(), 1), ["abba", "c"], ["cd"]) == found
 
 
-# --- correlations -------------------------------------------------------------------------------
-
-
 def test_correlate() -> None:
     columns = {
         "falls": {"de": 1.0, "es": 2.0, "fr": 3.0, "ru": 4.0, "it": 0.0},
@@ -104,9 +98,6 @@ def test_correlate_agrees_with_scipy(rows: list[tuple[int, int]]) -> None:
         assert value is None
     else:
         assert value == pytest.approx(stats.spearmanr(*zip(*rows, strict=True))[0])
-
-
-# --- files --------------------------------------------------------------------------------------
 
 
 def test_tables_are_read(tmp_path: Path) -> None:
@@ -161,9 +152,6 @@ def test_distances_in_the_repository() -> None:
     genetic = columns["genetic"]
     assert min(genetic, key=lambda language: genetic[language]) == "de"
     assert genetic["fr"] == genetic["es"] < genetic["fi"] == genetic["zh"] == 1
-
-
-# --- the command --------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -127,9 +127,6 @@ def test_build_by_a_neural_system(place: str, tmp_path: Path, miner: Run) -> Non
     assert code == 1 and "no token for the language en" in err
 
 
-# --- without the libraries -----------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("tokens", "languages", "expected"),
     [

@@ -24,9 +24,6 @@ def write(path: Path, rows: list[list[str]]) -> Path:
     return path
 
 
-# --- a server ------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """A server with LibreTranslate's interface, which turns text round; what it was asked."""
@@ -86,9 +83,6 @@ def test_build_by_a_server(server, tmp_path, miner):
     assert code == 2 and "needs --source-lang and --target-lang" in err
 
 
-# --- columns and the built-in translator ---------------------------------------------------------
-
-
 def test_build_from_columns(tmp_path: Path, miner: Run) -> None:
     rows = [["x", "a b c", "a b d", "0.5", "b c a"], ["y", "e f", "e f", "0.1", ""]]
     bitext = write(tmp_path / "a.tsv", rows)
@@ -131,9 +125,6 @@ def test_build_by_phrases(tmp_path: Path, miner: Run) -> None:
     code, _, err = miner("paraphrase", "build", bitext, "--learn", bitext, "-o", out)
     # From its own text it repeats the references.
     assert code == 1 and "learning phrases from 12 pairs" in err and "no paraphrase is left" in err
-
-
-# --- stopped runs --------------------------------------------------------------------------------
 
 
 class Counting:
@@ -193,9 +184,6 @@ def test_halves_learn_from_each_other() -> None:
         make()
         assert not set(rows.tolist()) & set(learned[-1])
     assert sorted(sum(learned, [])) == [0, 1, 2, 3, 4]
-
-
-# --- pivots --------------------------------------------------------------------------------------
 
 
 def test_pivots_by_hand() -> None:

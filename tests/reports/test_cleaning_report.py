@@ -113,9 +113,6 @@ def page(place: Path, done: Filtered) -> Path:
     return place / "page.html"
 
 
-# --- what is picked -----------------------------------------------------------------------------
-
-
 @given(
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, np.inf]), max_size=60),
     st.integers(1, 7),
@@ -232,9 +229,6 @@ def test_texts_are_fetched_and_cut(done: Filtered) -> None:
     assert set(texts) == {0, 3, 92}
 
 
-# --- what is said -------------------------------------------------------------------------------
-
-
 def test_parts_of_the_page(page: Path, found: Cleaned) -> None:
     text = page.read_text(encoding="utf-8")
     for part in (
@@ -327,9 +321,6 @@ def test_infinite_scores(tmp_path: Path) -> None:
     assert "above" in written(tmp_path, done)
 
 
-# --- the command --------------------------------------------------------------------------------
-
-
 def test_the_command_writes_a_page_or_json(tmp_path, miner):
     bitext(tmp_path, pairs())
     (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
@@ -358,9 +349,6 @@ def test_without_bokeh_the_command_ends_at_once(tmp_path, miner, monkeypatch):
         "filter", tmp_path / "bitext.tsv", "-o", tmp_path / "o", "--report", tmp_path / "r.html"
     )
     assert code == 1 and "pip install" in said and not (tmp_path / "o").exists()
-
-
-# --- in a browser -------------------------------------------------------------------------------
 
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")

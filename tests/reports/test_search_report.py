@@ -79,9 +79,6 @@ def test_text_is_escaped(verifying: tuple[Index, Index], tmp_path: Path) -> None
     assert "<script>alert" not in text and "script" in text
 
 
-# --- in a browser -------------------------------------------------------------------------------
-
-
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 

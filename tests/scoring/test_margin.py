@@ -26,7 +26,6 @@ from miner.scoring.margin import (
     retrieve,
 )
 
-# --- the reference ---------------------------------------------------------------------------
 
 # A pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
 Row = tuple[float, int, int, float, float, int, int]
@@ -101,9 +100,6 @@ def reference_retrieve(rows: dict, retrieval: str) -> list[Row]:
     return kept
 
 
-# --- material --------------------------------------------------------------------------------
-
-
 def as_rows(pairs: Candidates) -> list[Row]:
     return list(zip(*(getattr(pairs, field.name).tolist() for field in fields(pairs)), strict=True))
 
@@ -134,9 +130,6 @@ def searches(draw, exact: bool = False) -> tuple[Neighbors, Neighbors]:
     masks = st.lists(st.integers(0, 3), min_size=n * m, max_size=n * m)
     seen = np.array(draw(masks), dtype=int).reshape(n, m)
     return nearest(similarity, k, seen & 1), nearest(similarity.T, k, seen.T & 2)
-
-
-# --- against the reference -------------------------------------------------------------------
 
 
 @given(searches(), st.sampled_from(MARGINS))
@@ -222,9 +215,6 @@ def test_greedy_matching_follows_the_definition(rows):
         if all(s != other[1] and t != other[2] for other in expected):
             expected.append((a, s, t))
     assert [rows[i] for i in kept.tolist()] == expected
-
-
-# --- single cases ----------------------------------------------------------------------------
 
 
 def test_a_worked_example_of_the_paper_s_equation():

@@ -80,9 +80,6 @@ class Definition:
         return p
 
 
-# --- values -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("discount", [0.1, 0.75])
 def test_values_are_those_of_nltk(discount: float) -> None:
     """Which shares nothing among all words, so that ours is given next to nothing to share."""
@@ -124,9 +121,6 @@ def test_probabilities_sum_to_one(text, before, discounts) -> None:
     assert math.isinf(model.words[0][START])
 
 
-# --- texts that are too small, and unknown words -------------------------------------------------
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -162,9 +156,6 @@ def test_marks_in_the_text_are_words_like_others() -> None:
     model = Trigrams.train([["a", "</s>", "<s>", "b"]], "it")
     assert sorted(model.numbers) == ["</s>", "<s>", "a", "b"]
     assert min(model.numbers.values()) > max(UNKNOWN, END, START)
-
-
-# --- the kernel, batches, runs ------------------------------------------------------------------
 
 
 @given(SENTENCES.filter(any), st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=9)))

@@ -28,7 +28,6 @@ from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.verifier import Verifier
 
 
-# --- the lexicon of a language pair ------------------------------------------------------------
 def test_the_languages_choose_the_lexicon(verifying_model: Path) -> None:
     encoder = Encoder.load(verifying_model)
     generator = np.random.default_rng(8)
@@ -56,9 +55,6 @@ def test_a_lexicon_that_contradicts_itself_is_refused() -> None:
     ):
         with pytest.raises(ValueError, match="contradict"):
             dataclasses.replace(lexicon, **change)
-
-
-# --- features -----------------------------------------------------------------------------------
 
 
 def lists(similarity: list[list[float]], row: list[list[int]]) -> Neighbors:
@@ -115,9 +111,6 @@ def test_taking_and_joining_texts(verifying_model: Path, german: list[str]) -> N
     assert whole.take(np.array([3, 3])).characters.tolist() == [len(german[3])] * 2
 
 
-# --- the functions ------------------------------------------------------------------------------
-
-
 def test_logistic_is_what_it_says() -> None:
     function = Logistic(("a", "b"), 0.5, np.array([2.0, -1.0]), np.array([1.0, 0.0]))
     features = np.array([[1, 0], [2, 3]], dtype=np.float32)
@@ -131,9 +124,6 @@ def test_logistic_is_what_it_says() -> None:
     with pytest.raises(ValueError, match="not finite"):
         Logistic.from_dict(broken, ("a", "b"))
     assert sigmoid(np.array([-800.0, 0.0, 800.0])).tolist() == [0.0, 0.5, 1.0]
-
-
-# --- the model's files --------------------------------------------------------------------------
 
 
 def test_a_model_carries_its_verifier(verifying_model: Path, tiny_model: Path) -> None:

@@ -17,8 +17,6 @@ from miner.kernels.order import COLUMNS as ORDER_COLUMNS
 from miner.kernels.order import FEWEST, NEAR
 from miner.kernels.tokens import COLUMNS, EMPTY, LONGEST, MATCHED
 
-# --- search -------------------------------------------------------------------------------------
-
 
 def similarity_reference(rows: Pack, columns: Pack) -> np.ndarray:
     """The whole similarity matrix of :func:`miner.kernels.fused.merge`, ``(n, m) float32``."""
@@ -92,9 +90,6 @@ def retrieve_reference(
     return result
 
 
-# --- encoding and training ----------------------------------------------------------------------
-
-
 def mean_pool_reference(
     table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray
 ) -> np.ndarray:
@@ -156,16 +151,11 @@ def model1_reference(
     return table
 
 
-# --- tokens -------------------------------------------------------------------------------------
-
-
 def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
     """Trigram ids of one sentence by :func:`miner.kernels.units.trigrams`."""
     padded = f" {sentence} "
     return [vocabulary.get(padded[i : i + 3], -1) for i in range(len(sentence))]
 
-
-# --- numerals, languages, language models -------------------------------------------------------
 
 # Separators of thousands: space, no-break space, narrow no-break space, apostrophes.
 _GROUP = "[ \u00a0\u202f'\u2019]"
@@ -226,9 +216,6 @@ def surprise_reference(sentences, words, pairs, triples):
 
     padded = ([START, START, *sentence, END] for sentence in sentences)
     return [[log(*line[i - 2 : i + 1]) for i in range(2, len(line))] for line in padded]
-
-
-# --- pair features ------------------------------------------------------------------------------
 
 
 def compared(a, b):
@@ -307,9 +294,6 @@ def _order_of_part(a, b, codes, scale, weight):
         if len(found) >= FEWEST and found.std() > 0:
             row[2 + side] = np.corrcoef(rank, found)[0, 1]
     return row
-
-
-# --- the comparer -------------------------------------------------------------------------------
 
 
 def aligned_reference(

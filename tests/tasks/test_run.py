@@ -53,9 +53,6 @@ def add_up(work: Path | None, numbers: Numbers = USUAL, **more: Any) -> int:
         return pipeline(run, numbers)
 
 
-# --- what is done again -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("change", "result", "redone"),
     [
@@ -153,9 +150,6 @@ def test_status(tmp_path: Path) -> None:
         status(tmp_path / "read")
 
 
-# --- faults and deaths --------------------------------------------------------------------------
-
-
 def test_a_fault_of_a_task(tmp_path: Path) -> None:
     """It is raised with its words when the running tasks have ended; it is noted until mended."""
     with opened(tmp_path, TWO) as run, pytest.raises(CorpusError, match="^no such thing$"):
@@ -212,9 +206,6 @@ def test_a_worker_of_another_version(tmp_path: Path) -> None:
     task = Task("read/0", read, {"value": Named(1, "")})
     found = execute(Order(str(tmp_path), task, 1, 1, durably=True, version="0.0.1"))
     assert "the task was given by 0.0.1; install one version" in found["error"]
-
-
-# --- directories --------------------------------------------------------------------------------
 
 
 def test_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,8 +29,6 @@ from miner.errors import CorpusError
 from miner.text.corpus import Corpus, Reader, read
 from miner.text.formats import FORMATS
 
-# --- plain text: lines ----------------------------------------------------------------------
-
 
 @QUICK
 @example(sentences=ODD, ending="\n", suffix="")
@@ -127,8 +125,6 @@ def test_invalid_arguments(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
         Reader(put(tmp_path / "a", "a"), **arguments)
 
-
-# --- bytes that are not UTF-8 ---------------------------------------------------------------
 
 BAD = "ü\n".encode() + b"ab\xe9c\n\nzuletzt \xed\xa0\x80\n"
 

@@ -28,8 +28,6 @@ from miner.text.corpus import Reader, read
 from miner.text.lines import read_lines
 from miner.text.output import open_output
 
-# --- compression ----------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("suffix", PACKED)
 def test_format_is_told_under_the_compression(tmp_path: Path, suffix: str) -> None:
@@ -127,9 +125,6 @@ def test_a_failing_disk_is_not_called_a_bad_download(tmp_path, monkeypatch):
     with pytest.raises(CorpusError) as caught:
         read(path)
     assert os.strerror(errno.EIO) in message(caught) and "download" not in message(caught)
-
-
-# --- lines without end --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -24,8 +24,6 @@ from support.texts import (
 from miner.errors import CorpusError, DependencyError
 from miner.text.corpus import Reader, read
 
-# --- bucc, tsv ------------------------------------------------------------------------------
-
 
 def test_bucc(tmp_path: Path) -> None:
     path = put(tmp_path / "a", "de-1\tein\tTab\nde-2\t \nde-1\tvier\n\tx\n")
@@ -89,9 +87,6 @@ def test_short_row_further_down(tmp_path: Path) -> None:
         read(path, column=2)
 
 
-# --- jsonl ----------------------------------------------------------------------------------
-
-
 @QUICK
 @given(sentences=st.lists(TEXT | st.just("a\nb"), max_size=8), ascii=st.booleans())
 def test_jsonl_holds_any_sentence(tmp_path: Path, sentences: list[str], ascii: bool) -> None:
@@ -143,9 +138,6 @@ def test_an_id_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
     path = put(tmp_path / "a.jsonl", '{"text": "a"}\n')
     with pytest.raises(CorpusError, match="'id' is missing"):
         read(path, id_column="id")
-
-
-# --- parquet --------------------------------------------------------------------------------
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

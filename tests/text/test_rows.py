@@ -44,9 +44,6 @@ def test_pieces(tmp_path: Path) -> None:
     assert rows.cut(6, place) == 1 and not list(place.iterdir())
 
 
-# --- reading ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("suffix", ["", ".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tsv.zst"])
 def test_raw_lines_are_unchanged(tmp_path: Path, suffix: str) -> None:
     data = "a\tb\r\n\nä\u2028ö\tb\x85\x0bc\td\n \t\nlast\tline".encode()
@@ -112,9 +109,6 @@ def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     assert header.head == b"source\ttarget" and header.counted() == 0
     both = Rows(path, path)
     assert both.count == 0 and raws(both) == []
-
-
-# --- unreadable ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

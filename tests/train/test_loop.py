@@ -56,9 +56,6 @@ def precision_at_1(table, data):
     return (data.target_text[nearest] == data.target_text).mean()
 
 
-# --- learning -----------------------------------------------------------------------------------
-
-
 @BOTH
 def test_training_learns(config):
     it = trainer(config)
@@ -142,9 +139,6 @@ def test_a_pool_without_negatives_is_passed_over():
     assert (kept_table(it) == before).all()
 
 
-# --- schedules ----------------------------------------------------------------------------------
-
-
 def test_megabatch_grows_over_epochs(monkeypatch):
     """The pools that negatives are chosen from, by P19's schedule, counted in mini-batches."""
     config = dataclasses.replace(
@@ -192,9 +186,6 @@ def test_rate_falls_to_its_final_share(monkeypatch):
     assert rates == [0.5] * 8
 
 
-# --- the seed -----------------------------------------------------------------------------------
-
-
 @BOTH
 def test_the_seed_decides_everything(config):
     threads = numba.get_num_threads()
@@ -209,9 +200,6 @@ def test_the_seed_decides_everything(config):
         other[name] != first[name]
         for name in ("now/sp/weights", "best/sp/weights", "now/sp/first", "now/sp/second")
     )
-
-
-# --- the best epoch -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -275,9 +263,6 @@ def test_held_out_mining_hides_most_partners(monkeypatch):
     hidden = [(s, t) for s, t in mined if s == t and int(s) % 6]
     assert not hidden
     assert mining_f1(vectors, generator.permutation(vectors)).f1 < 0.5
-
-
-# --- going on -----------------------------------------------------------------------------------
 
 
 def stopping(after, events=None):

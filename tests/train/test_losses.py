@@ -186,9 +186,6 @@ def test_margin_is_its_definition(margin):
         np.testing.assert_allclose(tensor.grad.numpy(), gradient, atol=1e-6)
 
 
-# --- candidates of one's own choice -------------------------------------------------------------
-
-
 def pairs(*rows):
     return torch.tensor(rows, dtype=torch.int64).reshape(-1, 2)
 
@@ -240,8 +237,6 @@ def test_softmax_either_is_its_definition(same):
         assert softmax_either(*tensors(arrays), None, 6.0, 0.2).item() == loss.item()
 
 
-# --- labels -------------------------------------------------------------------------------------
-
 LABELS = [True, False, False, True, False]
 
 
@@ -252,8 +247,6 @@ def test_contrastive_is_its_definition(margin):
     loss = contrastive_loss(*tensors(arrays), torch.tensor(LABELS), margin)
     assert loss.item() == pytest.approx(contrastive_reference(*arrays, LABELS, margin), rel=1e-9)
 
-
-# --- all of them --------------------------------------------------------------------------------
 
 # Of means (n, d) each, as many as said.
 ALL = {

@@ -106,9 +106,6 @@ def examples(function):
     return given(problems())(function)
 
 
-# --- the nearest --------------------------------------------------------------------------------
-
-
 @EITHER
 @examples
 def test_max_is_brute_force(either, problem):
@@ -148,9 +145,6 @@ def test_looking_at_all_goes_in_parts(most, monkeypatch):
     assert chosen(problem, "max", True) == expected
 
 
-# --- by chance ----------------------------------------------------------------------------------
-
-
 @EITHER
 @pytest.mark.parametrize("draws", [1, 8])
 @examples
@@ -183,9 +177,6 @@ def test_rand_is_uniform(either, draws, monkeypatch):
         squares = ((count[options] - expected) ** 2 / expected).sum()
         freedom = len(options) - 1
         assert squares < freedom + 5 * np.sqrt(2 * freedom) + 5
-
-
-# --- both ---------------------------------------------------------------------------------------
 
 
 @EITHER
@@ -224,9 +215,6 @@ def test_the_generator_decides(mode, either):
     )
     assert (first == again).all()
     assert (first == other).all() == (mode == "max")
-
-
-# --- what is related ----------------------------------------------------------------------------
 
 
 @st.composite

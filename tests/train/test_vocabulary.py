@@ -29,9 +29,6 @@ def by_count(counts: Counter[str]) -> list[str]:
     return [text for text, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
-# --- words --------------------------------------------------------------------------------------
-
-
 def test_words_of_both_columns_by_frequency() -> None:
     sides = [["b a, B", "Ünï a"], ["b, c", ""]]
     assert train_words(sides, WORDS) == ("b\n,\na\nc\nünï\n".encode(), None)
@@ -57,8 +54,6 @@ def test_no_text(sides: list[list[str]]) -> None:
     with pytest.raises(CorpusError, match="no text to learn a vocabulary from"):
         train_trigrams(sides, TRIGRAMS)
 
-
-# --- morphs -------------------------------------------------------------------------------------
 
 STEMS = ["walk", "talk", "jump", "look", "play", "open", "turn", "work", "call", "push"]
 TALK = [f"{stem}{end}" for stem in STEMS for end in ("", "ing", "ed", "s", "er", "ers")]
@@ -103,9 +98,6 @@ def test_morphs_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "morfessor", None)
     with pytest.raises(DependencyError, match=r"pip install .*\[morfessor\]"):
         train_words([["a b"]], MORPHS)
-
-
-# --- trigrams -----------------------------------------------------------------------------------
 
 
 def test_trigrams_of_both_columns_by_frequency() -> None:

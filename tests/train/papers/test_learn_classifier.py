@@ -57,9 +57,6 @@ def topical(tmp_path_factory: pytest.TempPathFactory) -> Model:
     return fit(topics(), tmp_path_factory.mktemp("topics"))
 
 
-# --- what it learns -----------------------------------------------------------------------------
-
-
 def test_an_average_tells_topics(topical: Model) -> None:
     assert topical.training["held-out accuracy"] == 1
     assert topical.training["held-out majority"] == 0.5
@@ -97,9 +94,6 @@ def test_what_was_saved_is_what_was_judged(tmp_path: Path) -> None:
         held = _split(own, number, [good, bad], SMALL)[1]
         right += ((classifier.probability(held) > 0.5) == (number == 0)).sum() / 60
     assert 0.6 < right < 1 and model.training["held-out accuracy"] == pytest.approx(right, abs=0.02)
-
-
-# --- one step, by hand --------------------------------------------------------------------------
 
 
 def test_the_softmax_against_numpy() -> None:
@@ -158,9 +152,6 @@ def test_the_loss_falls_along_the_gradient(encoder: str) -> None:
     assert (np.sign(before - table[row]) == np.sign(slopes)).all()
 
 
-# --- the same every time ------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("encoder", ["average", "lstm"])
 def test_the_same_bytes_for_the_same_seed(tmp_path: Path, encoder: str) -> None:
     config = dataclasses.replace(SMALL, encoder=encoder, epochs=2, dropout=0.1, batch=150)
@@ -171,9 +162,6 @@ def test_the_same_bytes_for_the_same_seed(tmp_path: Path, encoder: str) -> None:
     assert a == b and CLASSIFIER in a
     other = fit(texts, tmp_path / "c", dataclasses.replace(config, seed=4), threads=1)
     assert other.fingerprint != first.fingerprint
-
-
-# --- text as it comes ---------------------------------------------------------------------------
 
 
 def test_copies_and_contradictions_are_left_out(tmp_path: Path) -> None:
@@ -214,9 +202,6 @@ def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
     # At most a quarter of a class.
     most = fit(topics(), tmp_path / "b", dataclasses.replace(config, test=0.9)).training
     assert (most["held-out sentences"], most["test sentences"]) == (60, 74)
-
-
-# --- matched pairs ------------------------------------------------------------------------------
 
 
 def matched(count: int = 120) -> list[list[str]]:
@@ -340,9 +325,6 @@ def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: E
     monkeypatch.setattr(Trainer, "run", run)
     with pytest.raises(ResourceError, match="batch of 20 sentences; give a smaller --batch"):
         fit(topics(), tmp_path)
-
-
-# --- the directory ------------------------------------------------------------------------------
 
 
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
