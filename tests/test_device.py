@@ -4,6 +4,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+import torch
 
 from miner import device
 from miner.device import resolve_device
@@ -34,7 +35,6 @@ def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.mark.parametrize("usable", [False, True])
 def test_torch_decides_if_there_is_a_driver(usable, monkeypatch, tmp_path):
-    torch = pytest.importorskip("torch")
     monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: usable)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)

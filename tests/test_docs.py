@@ -23,8 +23,6 @@ from miner.evaluation.gold import read_gold
 from miner.filters.registry import FILTERS
 from miner.text.output import open_output
 
-pytest.importorskip("torch", reason="the documentation trains models")
-
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEMO = Path(miner.__file__).parent / "demo"

@@ -125,7 +125,6 @@ def test_parameters() -> None:
 
 
 def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="the benchmark trains")
     from benchmarks.models.trained_models import Clock, noted
 
     note = tmp_path / "seconds"
@@ -165,7 +164,6 @@ def data(tmp_path: Path) -> Path:
 
 
 def test_encoders_are_compared_and_a_killed_run_goes_on(data, monkeypatch, capsys):
-    pytest.importorskip("torch", reason="the benchmark trains")
     from benchmarks.models import encoders as command
 
     rows = {row.name: row for row in encoder_plan.GROUPS["bilingual"].rows}

@@ -11,12 +11,6 @@ import pytest
 
 import miner
 from benchmarks import pages
-from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
-from miner import MinerError
-from miner.text.output import open_output
-
-pytest.importorskip("torch", reason="the experiments train")
-
 from benchmarks.models import (
     back_translation_experiments,
     bench,
@@ -32,6 +26,9 @@ from benchmarks.models import (
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.experiment_metrics import ExperimentBench
+from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
+from miner import MinerError
+from miner.text.output import open_output
 
 DEMO = Path(miner.__file__).parent / "demo"
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]

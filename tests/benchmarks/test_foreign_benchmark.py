@@ -2,11 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from benchmarks.models import foreign
 from miner.evaluation.mining_sets import MiningSet
 from miner.text.corpus import read

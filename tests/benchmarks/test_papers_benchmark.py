@@ -3,12 +3,7 @@
 import json
 import sys
 
-import pytest
-
 from benchmarks import pages
-
-pytest.importorskip("sklearn", reason="SentEval and the t-test take scikit-learn")
-
 from benchmarks.models import paper_figures
 
 

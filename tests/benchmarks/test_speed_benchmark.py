@@ -14,8 +14,6 @@ from benchmarks import report
 from benchmarks.speed import mine_speed, process, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
-torch = pytest.importorskip("torch", reason="benchmarks/speed compares with torch")
-
 ROOT = Path(__file__).parents[2]
 DEMO = Path(miner.__file__).parent / "demo"
 

@@ -128,7 +128,6 @@ def test_a_very_long_line_and_no_last_newline(tmp_path: Path) -> None:
 
 
 def test_what_is_repaired_is_written(tmp_path: Path) -> None:
-    pytest.importorskip("ftfy")
     lines = ["1\tschÃ¶n\tnice\t schÃ¶n \r", "2\tgut\tgood\tÃ¶", ""]
     path = put(tmp_path / "a.tsv", "\n".join([*lines, ""]).encode())
     reading = BitextFormat(source_column=2, target_column=3)

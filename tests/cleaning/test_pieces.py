@@ -77,7 +77,6 @@ def config(*tables: dict[str, object], **top: object) -> tuple[str, str]:
 
 
 def test_filters_that_compare(miner: Miner, german: list[str], english: list[str]) -> None:
-    pytest.importorskip("rensa")
     given = config(
         {**COST, "maximum": 2.5}, {"name": "duplicates"},
         {"name": "duplicates", "label": "sources", "of": "source", "exact": True},
@@ -161,7 +160,6 @@ def test_what_is_refused(miner: Miner) -> None:
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, backend):
     """A dry run, a page, standard input, and filters that take all pairs at once."""
-    pytest.importorskip("bokeh")
     lines = rows(german, english)
     write("a.tsv", *lines)
     margin = {"name": "margin", "pairs": 0, "minimum": 0.5}

@@ -30,7 +30,6 @@ def metrics_of(record: dict[str, Any], task: str, model: int = 0) -> dict[tuple[
 
 
 def test_all(miner: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("sklearn", reason="paraphrases need scikit-learn")
     monkeypatch.setattr("miner.precision.decoys.DRAWS", 10)  # enough for 60 sentences
     code, out, err = miner("evaluate", "all", "--data", data, "--json", tmp_path / "all.json")
     assert code == 0, err

@@ -250,7 +250,6 @@ def test_a_directory_is_no_output(miner, noisy: Path) -> None:
 
 
 def test_a_language_that_nobody_knows(miner, noisy: Path) -> None:
-    pytest.importorskip("py3langid")
     options = (*COLUMNS, "--source-lang", "qaa", "--target-lang", "en", "--dry-run", "9")
     code, _, err = miner("filter", noisy, *options)
     assert (

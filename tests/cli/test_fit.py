@@ -3,10 +3,6 @@
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from support.foreign import fake_directory, fake_library
 from support.invented import synthetic
 

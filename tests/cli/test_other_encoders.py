@@ -6,9 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 from support.invented import synthetic
 
 import miner_train.learn_verifier

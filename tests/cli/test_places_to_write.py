@@ -31,7 +31,6 @@ def test_an_index_below_a_file(miner: Miner, german_file: Path) -> None:
 def test_a_full_device(ready: Miner, suffix: str) -> None:
     name = "/dev/full"
     if suffix:
-        pytest.importorskip("pyarrow")
         name = f"full{suffix}"
         Path(name).symlink_to("/dev/full")
     fault(ready.search("de", "en", "-o", name), name, "no space left")
@@ -70,7 +69,6 @@ def test_a_closed_stream(miner: Miner, stream: str) -> None:
 
 
 def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Path) -> None:
-    pytest.importorskip("torch")
     settings = ["--pieces", 60, "--dimension", 1024, "--epochs", 1]
     done = miner("train", "--source", german_file, "--target", german_file, *settings,
                  "-o", small_disk / "model")  # fmt: skip

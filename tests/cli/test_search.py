@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from miner.index.index import Index
 from miner.precision.estimate import Estimate
@@ -112,7 +113,6 @@ def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Pat
 
 
 def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     code, _, err = miner("search", *sides, "-o", tmp_path / "pairs.parquet")
     assert code == 0, err
     table = parquet.read_table(tmp_path / "pairs.parquet").to_pydict()
@@ -122,7 +122,6 @@ def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_p
 
 
 def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    pytest.importorskip("bokeh")
     page = tmp_path / "report.html"
     code, _, err = miner("search", *sides, "--target-precision", "0.9", "--report", page)
     assert code == 0 and f"report written to {page}" in err

@@ -42,7 +42,6 @@ def files(pairs, tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain(files, tmp_path_factory):
     """The model directory of a training on two plain files, and what was said meanwhile."""
-    pytest.importorskip("torch")
     output = tmp_path_factory.mktemp("plain") / "deep" / "model"
     source, target = files
     assert main(["train", "--source", source, "--target", target, "-o", str(output), *FAST]) == 0
@@ -52,7 +51,6 @@ def plain(files, tmp_path_factory):
 @pytest.fixture
 def run(tmp_path, capsys):
     """Train into ``tmp_path / "model"``; gives the exit code and what was said."""
-    pytest.importorskip("torch")
 
     def call(*arguments, output="model"):
         code = main(["train", *map(str, arguments), "-o", str(tmp_path / output)])
@@ -325,7 +323,6 @@ sys.exit(main())
 
 @pytest.mark.slow
 def test_interrupted_and_repeated(files, tmp_path, capfd):
-    pytest.importorskip("torch")
     output = tmp_path / "a model"
     text = ["--source", files[0], "--target", files[1], *FAST, "--epochs", "6"]
     arguments = ["train", *text, "-o", str(output)]

@@ -5,12 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.classified import topics, whole, write
 
-torch = pytest.importorskip("torch")
-
-from support.classified import topics, whole, write  # noqa: E402
-
-from miner.scoring.classifier import Classifier  # noqa: E402
+from miner.scoring.classifier import Classifier
 
 
 @pytest.fixture

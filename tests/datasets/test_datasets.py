@@ -18,7 +18,6 @@ from miner.cli import main
 from miner.datasets import CATALOG, archive
 from miner.errors import ArtifactError, CorpusError, DownloadError, MinerError
 
-
 WRITTEN = {
     "bucc2018/de-en/de-en.training.gold": "de-000000001\ten-000000002\n",
     "bucc2018/de-en/de-en.test.de": "de-000000001\tEin Satz.\nde-000000002\tNoch einer.\n",

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from support.foreign import Plain, fake_directory, fake_library
 
 from miner.encoder.encoder import Encoder
@@ -149,7 +150,6 @@ def test_names(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_transformer_counts_the_sentences_that_it_cuts(tmp_path: Path) -> None:
     library = pytest.importorskip("sentence_transformers")
     transformers = pytest.importorskip("transformers")
-    torch = pytest.importorskip("torch")
     (tmp_path / "vocab.txt").write_text(
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]), encoding="utf-8"
     )

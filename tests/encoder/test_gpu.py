@@ -24,7 +24,6 @@ def on_torch(
 @pytest.mark.parametrize("d", [1, 2, 7, 64, 100])
 @pytest.mark.parametrize("n", [0, 1, 50])
 def test_torch_pools_as_the_kernel_does(d: int, n: int) -> None:
-    pytest.importorskip("torch")
     generator = np.random.default_rng(d + n)
     table = generator.normal(size=(30, d)).astype(np.float32)
     table[3] = 0
@@ -47,7 +46,6 @@ def test_torch_pools_as_the_kernel_does(d: int, n: int) -> None:
 
 
 def test_an_encoder_on_a_gpu(monkeypatch, tiny_model, german):
-    pytest.importorskip("torch")
     monkeypatch.setattr(device, "torch_gpus", lambda: 1)
     pool = gpu.pool
     monkeypatch.setattr(gpu, "pool", lambda table, device: pool(table, "cpu"))

@@ -5,16 +5,15 @@ import resource
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from miner.encoder import recurrent  # noqa: E402
-from miner.encoder.architecture import ENCODERS, Architecture  # noqa: E402
-from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.encoder.model import Model, Part, load  # noqa: E402
-from miner.encoder.recurrent import Network  # noqa: E402
-from miner.errors import ArtifactError  # noqa: E402
-from miner.ragged import offsets_of  # noqa: E402
+from miner.encoder import recurrent
+from miner.encoder.architecture import ENCODERS, Architecture
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, Part, load
+from miner.encoder.recurrent import Network
+from miner.errors import ArtifactError
+from miner.ragged import offsets_of
 
 RECURRENT = [name for name, kind in ENCODERS.items() if kind.network]
 DIMENSION, STATES = 12, {"lstm": 10, "gran-lstm": 12, "gran-gru": 12}

@@ -62,7 +62,6 @@ SEGMENTATION = b"3 un + believ + able\n2 believ + e\n2 able\n1 un + do\n1 do + a
 
 
 def test_morphs() -> None:
-    pytest.importorskip("morfessor", reason="needs Morfessor")
     types = ["un", "able", "do", "believ", "!", "xy"]
     tokenizer = WordTokenizer(lines(types), True, SEGMENTATION)
     found = lists(tokenizer(["Undoable!", "unbelievable doing", "xy", ""]))
@@ -79,7 +78,6 @@ def test_morphs() -> None:
     "segmentation", [b"", b"x a + b\n", b"0 a\n", b"1\n", b"1 a +  + b\n", b"1 a\n1 a\n", b"1 \xff"]
 )
 def test_malformed_segmentations_are_refused(segmentation: bytes) -> None:
-    pytest.importorskip("morfessor", reason="needs Morfessor")
     with pytest.raises(ArtifactError, match=r"morphs\.txt"):
         WordTokenizer(lines(["a"]), True, segmentation)
 

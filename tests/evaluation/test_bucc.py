@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import f1_score
 from support.evaluated_models import Fixed, Recording, of_all, write, write_hidden
 from support.sides import QUICK
 
@@ -269,7 +270,6 @@ def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: 
 @settings(QUICK, max_examples=15)
 def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
     """Sources may have several targets, and targets several sources."""
-    metrics = pytest.importorskip("sklearn.metrics")
     generator = np.random.default_rng(seed)
     # Few kinds of vectors, so that sources share their nearest; the first is the zero vector.
     kinds = np.vstack([np.zeros(6), np.eye(6)])
@@ -291,7 +291,7 @@ def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
 
     def weighted(items: np.ndarray) -> float:
         chosen = np.array(label)[items], np.array(found)[items]
-        return metrics.f1_score(*chosen, average="weighted", zero_division=0)
+        return f1_score(*chosen, average="weighted", zero_division=0)
 
     assert f1.value == pytest.approx(weighted(np.arange(len(label))))
     assert accuracy.value == pytest.approx(np.mean(np.equal(label, found)))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from sklearn.metrics import average_precision_score, roc_auc_score
 from support.evaluated_models import Fixed, Recording, of_all, write
 
 from miner.encoder.encoder import Encoder
@@ -32,7 +33,6 @@ def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
 
 
 def test_metrics_agree_with_scikit_learn(data, knowing_model, german, english):
-    metrics = pytest.importorskip("sklearn.metrics")
     result = noisy.evaluate(MinerModel(str(knowing_model), threads=2), data)
     source, target, label = (list(column) for column in zip(*rows_of(german, english), strict=True))
     encoder = Encoder.load(knowing_model, 2)
@@ -45,10 +45,10 @@ def test_metrics_agree_with_scikit_learn(data, knowing_model, german, english):
     value = {one.name: one.value for one in result.metrics}
     assert len(value) == 6 and result.missing == ()
     for by, score in scores.items():
-        area = metrics.roc_auc_score(label, score)
+        area = roc_auc_score(label, score)
         assert area > 0.8
         assert value[f"auc by {by}"] == pytest.approx(area, abs=1e-3)
-        expected = metrics.average_precision_score(label, score)
+        expected = average_precision_score(label, score)
         assert value[f"average precision by {by}"] == pytest.approx(expected, abs=5e-3)
     assert {one.dataset for one in result.metrics} == {"de-en.web"}
     assert [one.name for one in result.headline] == [f"auc by {by}" for by in scores]

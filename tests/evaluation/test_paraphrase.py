@@ -118,7 +118,6 @@ def test_neighbouring_scores_are_told_apart() -> None:
 
 @pytest.fixture(scope="module")
 def learned() -> LabelledVectors:
-    pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
     return separable(1200, 1)
 
 
@@ -178,7 +177,6 @@ def test_sets(data: Path, tmp_path: Path) -> None:
 
 
 def test_metrics_of_both_sets(data: Path) -> None:
-    pytest.importorskip("sklearn", reason="the classifier is scikit-learn's")
     model = Recording()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # users should see no warning of a library

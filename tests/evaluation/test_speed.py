@@ -45,7 +45,6 @@ def test_metrics(data: Path, tiny_model: Path) -> None:
 
 
 def test_a_recurrent_model_has_no_speed_from_token_ids(data, vocabulary, weights, tmp_path):
-    pytest.importorskip("torch", reason="recurrent encoders need torch")
     from miner.encoder.recurrent import Network
 
     net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")

@@ -3,8 +3,10 @@
 import re
 import sys
 
+import ftfy
 import numpy as np
 import pytest
+from ftfy import badness
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +14,6 @@ from miner.errors import DependencyError
 from miner.filters import encoding
 from miner.filters.encoding import _SUSPICIOUS, broken, repair, repairer
 from miner.filters.filter_types import Batch, Context
-
-ftfy = pytest.importorskip("ftfy")
-badness = pytest.importorskip("ftfy.badness")
 
 WHOLE = [
     "Schöne Grüße aus Österreich – „alles gut“",

@@ -54,7 +54,6 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
 
 
 def test_normal_forms_have_one_signature() -> None:
-    pytest.importorskip("rensa")
     sides = [[unicodedata.normalize(form, "Größe é, Ångström")] for form in ("NFC", "NFD")]
     one, other = (signatures(Batch(side, side)) for side in sides)
     np.testing.assert_array_equal(one, other)
@@ -65,7 +64,6 @@ def shingles(text: str) -> set[str]:
 
 
 def test_signatures_estimate_what_is_shared(german: list[str], english: list[str]) -> None:
-    pytest.importorskip("rensa")
     cut = [text[: len(text) * 3 // 4] for text in english]
     one, other = signatures(Batch(german, english)), signatures(Batch(german, cut))
     estimated = (one == other).mean(axis=1)
@@ -86,7 +84,6 @@ def test_signatures_estimate_what_is_shared(german: list[str], english: list[str
 
 
 def test_near_duplicates_of_a_text(tmp_path: Path, german: list[str], english: list[str]) -> None:
-    pytest.importorskip("rensa")
     lines = [f"{s}\t{t}" for s, t in zip(german, english, strict=True)]
     near = [f"{line} Ja." for line in lines]
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines + near).encode())

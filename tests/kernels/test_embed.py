@@ -3,6 +3,7 @@
 import numba
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from support.kernel_references import (
@@ -21,6 +22,7 @@ from miner.kernels.embed import (
     sparse_adam,
     spread_dropped,
 )
+from miner_train import losses
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
@@ -142,7 +144,6 @@ def test_group_by_id_against_a_dict(size, sentences, every):
 
 
 def test_sparse_adam_is_torchs():
-    torch = pytest.importorskip("torch")
     generator = np.random.default_rng(5)
     size, dimension, rate = 25, 6, 0.01
     tables = fresh(generator, size, dimension)
@@ -175,7 +176,6 @@ def test_sparse_adam_is_torchs():
 @pytest.mark.parametrize("pull", [0.0, 0.01, 3.0])
 def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
     """The reference is dense Adam on a loss with the squared distance from the start."""
-    torch = pytest.importorskip("torch")
     generator = np.random.default_rng(8)
     size, dimension, rate = 25, 6, 0.01
     tables = fresh(generator, size, dimension)
@@ -228,8 +228,6 @@ def test_threads_do_not_show(numba_threads, pull):
     st.integers(0, 2**32 - 1), st.integers(1, 9), st.integers(1, 40), st.sampled_from([0, 0.4, 2])
 )
 def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
-    torch = pytest.importorskip("torch")
-    losses = pytest.importorskip("miner_train.losses")
     generator = np.random.default_rng(seed)
     means = generator.normal(size=(4 * n, d)).astype(np.float32)
     if generator.random() < 0.3:

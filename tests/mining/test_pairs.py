@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (fixtures)
 
 from miner.index.index import Index
@@ -92,7 +93,6 @@ def test_a_cell_is_one_cell(build: Build, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [7, 16_384])
 def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     monkeypatch.setattr(writing, "BLOCK", size)
     pairs.write(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
@@ -106,7 +106,6 @@ def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.Mo
 
 
 def test_parquet_of_no_pairs(pairs: Pairs, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
     pairs.top(0).write(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet")
     assert table.num_rows == 0 and table.num_columns == 9

@@ -8,21 +8,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from sentencepiece import SentencePieceProcessor
 
 from miner.errors import ArtifactError, CorpusError
+from miner.papers import generator_network as networks
 from miner.papers.generation import Decoding, RankWeights
 from miner.papers.generator import Generator, Rewriter
 from miner.papers.rerank import mean_overlap, rank
 from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
-
-torch = pytest.importorskip("torch")
-
-from miner.papers import generator_network as networks  # noqa: E402
-from miner_train import loop  # noqa: E402
-from miner_train.papers import learn_generator  # noqa: E402
-from miner_train.papers.generator_config import GeneratorConfig  # noqa: E402
+from miner_train import loop
+from miner_train.papers import learn_generator
+from miner_train.papers.generator_config import GeneratorConfig
 
 Run = Callable[..., tuple[int, str, str]]
 NOUNS, VERBS = ("dog", "cat", "bird", "fish", "horse", "mouse"), ("sleeps", "eats", "runs", "sings")

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from miner.cli.evaluate import languages
 from miner.encoder.encoder import Encoder
@@ -91,7 +92,6 @@ def test_correlate() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=12))
 def test_correlate_agrees_with_scipy(rows: list[tuple[int, int]]) -> None:
-    stats = pytest.importorskip("scipy.stats")
     scores, column = ({str(n): float(row[side]) for n, row in enumerate(rows)} for side in (0, 1))
     value = correlate(scores, {"x": column})["x"].value
     if len(set(scores.values())) == 1 or len(set(column.values())) == 1:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
+import torch
 from support.tiny import sentences
 
 from miner.errors import ArtifactError, CorpusError, DependencyError
@@ -27,7 +28,7 @@ LANGUAGES = ("deu_Latn", "eng_Latn")
 @pytest.fixture(scope="module")
 def marian(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A Marian model of one layer as OPUS-MT saves them, with tokens of two languages besides."""
-    transformers, torch = pytest.importorskip("transformers"), pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
     place, proto = tmp_path_factory.mktemp("marian"), io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences("de") + sentences("en")),

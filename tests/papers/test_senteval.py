@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from support.evaluated_models import write
 
-pytest.importorskip("sklearn")
-
 from miner.errors import CorpusError, NoTestSetError
 from miner.papers import senteval
 from miner.papers.senteval_sets import LAYOUTS, find

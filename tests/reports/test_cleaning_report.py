@@ -30,8 +30,6 @@ from miner.reports.cleaning_charts import curve_of
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
-pytest.importorskip("bokeh")
-
 LENGTH = '[[filter]]\nname = "length"\nminimum = 2\nmaximum = 7\n'
 RATIO = '[[filter]]\nname = "length_ratio"\nmaximum = 1.5\n'
 COPIES = '[[filter]]\nname = "duplicates"\n'

@@ -13,8 +13,6 @@ from miner.precision.estimate import Estimate, calibrate
 from miner.precision.search_result import Search
 from miner.reports.search_report import write
 
-pytest.importorskip("bokeh")
-
 
 @pytest.fixture(scope="module")
 def calibrated(verifying: tuple[Index, Index]) -> tuple[Search, Estimate]:

@@ -55,8 +55,6 @@ def refused(model: Model) -> str:
 
 @pytest.fixture(scope="module", params=["word", "lstm"])
 def classifier(request: pytest.FixtureRequest) -> Classifier:
-    if request.param == "lstm":
-        pytest.importorskip("torch")
     return Classifier(made(request.param), threads=2)
 
 

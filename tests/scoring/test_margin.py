@@ -26,7 +26,6 @@ from miner.scoring.margin import (
     retrieve,
 )
 
-
 # A pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
 Row = tuple[float, int, int, float, float, int, int]
 

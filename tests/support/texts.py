@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from miner.text.corpus import Reader
 
 if sys.version_info >= (3, 14):
     import compression.zstd as zstd
 else:
-    zstd = pytest.importorskip("backports.zstd")
+    from backports import zstd
 
 COMPRESS: dict[str, Any] = {
     "": bytes,
@@ -81,7 +83,5 @@ def feed(monkeypatch: pytest.MonkeyPatch, data: bytes, kind: type[io.BytesIO] = 
 
 
 def table(path: Path, **columns: Any) -> Path:
-    pa = pytest.importorskip("pyarrow")
-    pa.parquet = pytest.importorskip("pyarrow.parquet")
-    pa.parquet.write_table(pa.table(columns), path, row_group_size=3)
+    parquet.write_table(pa.table(columns), path, row_group_size=3)
     return path

@@ -2,14 +2,10 @@
 
 import dataclasses
 
-import pytest
-
-torch = pytest.importorskip("torch")
-
-from miner_train.config import TrainConfig  # noqa: E402
-from miner_train.data import prepare, split  # noqa: E402
-from miner_train.loop import Trainer  # noqa: E402
-from support.invented import sentences, synthetic  # noqa: E402
+from miner_train.config import TrainConfig
+from miner_train.data import prepare, split
+from miner_train.loop import Trainer
+from support.invented import sentences, synthetic
 
 SOFTMAX = TrainConfig(dimension=24, batch=64, epochs=4, rate=0.02, heldout=70)
 MARGIN = dataclasses.replace(

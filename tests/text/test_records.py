@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -156,7 +157,6 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parquet_text_types(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
     words = ["a", None, "b"]
     for kind in (pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())):
         path = table(tmp_path / "a.parquet", text=pa.array(words).cast(kind))

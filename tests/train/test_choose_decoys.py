@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from support.tiny import sentences
 
-pytest.importorskip("torch")
-
 from miner.encoder.known_languages import KnownLanguage
 from miner_train import choose_decoys as choosing
 from miner_train.choose_decoys import LONGEST, SHORTEST, choose_decoys

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.foreign import fake_directory, fake_library

@@ -7,20 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.invented import synthetic
 
-torch = pytest.importorskip("torch")
-
-from support.invented import synthetic  # noqa: E402
-
-import miner_train.loop  # noqa: E402
-from miner.encoder.architecture import ENCODERS  # noqa: E402
-from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.encoder.model import Model, Part  # noqa: E402
-from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from miner_train.config import TrainConfig  # noqa: E402
-from miner_train.pipeline import train_model  # noqa: E402
-from miner_train.read import TextPair  # noqa: E402
-from miner_train.recipes import RECIPES  # noqa: E402
+import miner_train.loop
+from miner.encoder.architecture import ENCODERS
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, Part
+from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
+from miner_train.recipes import RECIPES
 
 SMALL = TrainConfig(
     pieces=120, dimension=32, initial=0.1, batch=25, epochs=20, rate=0.02, heldout=0, dropout=0.0

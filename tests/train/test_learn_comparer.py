@@ -5,9 +5,6 @@ import random
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
 import torch
 from support.tiny import sentences
 

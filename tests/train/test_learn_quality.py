@@ -4,10 +4,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder

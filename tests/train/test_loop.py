@@ -8,21 +8,19 @@ import threading
 import numba
 import numpy as np
 import pytest
+import torch
+from support.invented import sentences
+from support.trainings import MARGIN, SOFTMAX, Stop, material, trainer
 
-torch = pytest.importorskip("torch")
-
-from support.invented import sentences  # noqa: E402
-from support.trainings import MARGIN, SOFTMAX, Stop, material, trainer  # noqa: E402
-
-import miner_train.data  # noqa: E402
-import miner_train.encoders.embedding_table  # noqa: E402
-import miner_train.loop  # noqa: E402
-import miner_train.objectives  # noqa: E402
-from miner.errors import ResourceError  # noqa: E402
-from miner.evaluation.metrics import Evaluation  # noqa: E402
-from miner.machine import thread_count  # noqa: E402
-from miner_train.heldout import mining_f1  # noqa: E402
-from miner_train.loop import EpochEnd, Progress, Trainer  # noqa: E402
+import miner_train.data
+import miner_train.encoders.embedding_table
+import miner_train.loop
+import miner_train.objectives
+from miner.errors import ResourceError
+from miner.evaluation.metrics import Evaluation
+from miner.machine import thread_count
+from miner_train.heldout import mining_f1
+from miner_train.loop import EpochEnd, Progress, Trainer
 
 BOTH = pytest.mark.parametrize("config", [SOFTMAX, MARGIN], ids=["softmax", "margin"])
 

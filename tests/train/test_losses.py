@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
-torch = pytest.importorskip("torch")
-
-from miner_train import losses  # noqa: E402
-from miner_train.losses import (  # noqa: E402
+from miner_train import losses
+from miner_train.losses import (
     contrastive_loss,
     margin_loss,
     softmax_either,

@@ -3,19 +3,16 @@
 import dataclasses
 
 import pytest
+from support.invented import synthetic
+from support.trainings import Stop
 
-torch = pytest.importorskip("torch")
-
-from support.invented import synthetic  # noqa: E402
-from support.trainings import Stop  # noqa: E402
-
-import miner_train.loop  # noqa: E402
-import miner_train.pipeline  # noqa: E402
-from miner.encoder.encoder import Encoder  # noqa: E402
-from miner.errors import ArtifactError, CorpusError  # noqa: E402
-from miner_train.config import TrainConfig  # noqa: E402
-from miner_train.pipeline import train_model  # noqa: E402
-from miner_train.read import TextPair  # noqa: E402
+import miner_train.loop
+import miner_train.pipeline
+from miner.encoder.encoder import Encoder
+from miner.errors import ArtifactError, CorpusError
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
 
 FROM_TEXT = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70)
 

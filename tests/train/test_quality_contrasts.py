@@ -2,10 +2,6 @@
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from support.tiny import sentences
 
 from miner_train.learn_quality import fit_contrasts

@@ -4,10 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("sklearn")
-
 from support.invented import synthetic
 
 from miner.encoder.encoder import Encoder

@@ -4,14 +4,11 @@ import os
 
 import numpy as np
 import pytest
+from support.trainings import material
 
-torch = pytest.importorskip("torch")
-
-from support.trainings import material  # noqa: E402
-
-import miner_train.training_checkpoint  # noqa: E402
-from miner.errors import ArtifactError, ResourceError  # noqa: E402
-from miner_train.training_checkpoint import Checkpoint  # noqa: E402
+import miner_train.training_checkpoint
+from miner.errors import ArtifactError, ResourceError
+from miner_train.training_checkpoint import Checkpoint
 
 
 def test_checkpoint_of_another_key_is_refused(checkpoint, tmp_path):

@@ -60,7 +60,6 @@ TALK = [f"{stem}{end}" for stem in STEMS for end in ("", "ing", "ed", "s", "er",
 
 
 def test_morphs_recur_in_many_words(capfd: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("morfessor", reason="needs Morfessor")
     sides = [[" ".join(TALK)] * 3, ["walking , jumpers x" + "y" * 500]]
     before = random.getstate()
     vocabulary, segmentation = train_words(sides, MORPHS)
@@ -83,7 +82,6 @@ def test_morphs_recur_in_many_words(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_morphs_follow_from_words_and_seed() -> None:
-    pytest.importorskip("morfessor", reason="needs Morfessor")
     first = train_morphs(TALK, 1)
     random.seed(99)
     assert train_morphs(TALK, 1) == first

@@ -8,26 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.classified import Texts, topics, whole, write
 
-torch = pytest.importorskip("torch")
-
-from support.classified import Texts, topics, whole, write  # noqa: E402
-
-from miner.encoder.model import CLASSIFIER, Model  # noqa: E402
-from miner.errors import ArtifactError, CorpusError, ResourceError  # noqa: E402
-from miner.scoring.classifier import Classifier  # noqa: E402
-from miner.text.corpus import Reader  # noqa: E402
-from miner_train.data import Sentences  # noqa: E402
-from miner_train.papers.classified import (  # noqa: E402
+from miner.encoder.model import CLASSIFIER, Model
+from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.scoring.classifier import Classifier
+from miner.text.corpus import Reader
+from miner_train.data import Sentences
+from miner_train.papers.classified import (
     Labelled,
     MatchedColumns,
     split_matched,
     tokenized,
 )
-from miner_train.papers.classifier_config import ClassifierConfig  # noqa: E402
-from miner_train.papers.classifier_loop import Softmax, Trainer  # noqa: E402
-from miner_train.papers.learn_classifier import _split, matched_pairs, two_classes  # noqa: E402
-from miner_train.papers.learn_classifier import train_classifier as learn  # noqa: E402
+from miner_train.papers.classifier_config import ClassifierConfig
+from miner_train.papers.classifier_loop import Softmax, Trainer
+from miner_train.papers.learn_classifier import _split, matched_pairs, two_classes
+from miner_train.papers.learn_classifier import train_classifier as learn
 
 SMALL = ClassifierConfig(
     units="word", dimension=16, epochs=8, batch=20, rate=0.02, heldout=0.2, test=0, seed=3

@@ -6,15 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.invented import synthetic
 
-torch = pytest.importorskip("torch")
-
-from support.invented import synthetic  # noqa: E402
-
-from miner.errors import CorpusError  # noqa: E402
-from miner_train.config import TrainConfig  # noqa: E402
-from miner_train.development import GradedPairs  # noqa: E402
-from miner_train.papers.tune_bounds import tune  # noqa: E402
+from miner.errors import CorpusError
+from miner_train.config import TrainConfig
+from miner_train.development import GradedPairs
+from miner_train.papers.tune_bounds import tune
 
 CONFIG = TrainConfig(
     encoder="word", dimension=16, batch=20, epochs=6, rate=0.03, heldout=0, negatives_from="either"
