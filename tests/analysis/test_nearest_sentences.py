@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.analysis.nearest_sentences import Block, Neighbor, nearest
-from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 
@@ -157,16 +156,6 @@ def test_an_index_gives_what_its_text_gives(miner, tiny_model, indexes, german, 
     expected = miner("neighbors", tiny_model, german_file, *queries)
     assert expected[0] == 0
     assert miner("neighbors", tiny_model, indexes[0].path, *queries) == expected
-
-
-def test_blocks_and_threads_do_not_matter(miner, corpus: Path, monkeypatch) -> None:
-    expected = miner("neighbors", "default", corpus, "Cats sleep.", "Der Zug")
-    for size, threads in ((1, 1), (3, 4)):
-        monkeypatch.setattr(encoders, "CHUNK", size)
-        found = miner(
-            "neighbors", "default", corpus, "Cats sleep.", "Der Zug", "--threads", threads
-        )
-        assert found == expected
 
 
 def test_ids_and_line_breaks_of_records(miner, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import h5py
-import numpy as np
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
 from support.indexes import with_checksums
@@ -129,25 +128,6 @@ def test_the_working_directory(ready, german_file, monkeypatch):
     assert ready.search("de", "en").code == 0
 
 
-def test_vectors_that_do_not_fit(miner: Miner, german_file: Path) -> None:
-    def index(vectors: str, *more: object) -> Done:
-        return miner("index", german_file, "-o", "out", "--embeddings", vectors, *more)
-
-    np.save("v.npy", np.ones((59, 4), np.float32))
-    only(index("v.npy"), "59 vectors", "60 lines")
-    only(index("v.npy", "--dim", 5), "v.npy", "--dim")
-    Path("v.raw").write_bytes(b"\0" * 60)
-    only(index("v.raw"), "v.raw", "--dim")
-    assert miner.entries() == ["v.npy", "v.raw"]
-
-
-@pytest.mark.parametrize("factory", ["nonsense", "IVF100,Flat"])
-def test_a_compressed_index_that_cannot_be(miner: Miner, german_file: Path, factory: str) -> None:
-    fault(miner.index(german_file, "out", "--index", factory), f"--index {factory}")
-    # What was encoded stays for another kind of index; a misspelt kind is refused at once.
-    assert set(miner.entries()) <= {"out.work"}
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -239,14 +219,6 @@ def test_the_models_threshold_is_of_its_settings(miner: Miner, german_file: Path
     assert "the model's default" in miner.mine(german_file, german_file).err
 
 
-def test_output_over_the_input(miner: Miner, german_file: Path) -> None:
-    text = german_file.read_text(encoding="utf-8")
-    Path("corpus").write_text(text, encoding="utf-8")
-    done = miner.mine("corpus", german_file, "-o", "corpus")
-    assert done.code == 2 and "would replace" in done.err
-    assert Path("corpus").read_text(encoding="utf-8") == text
-
-
 def test_the_table_keeps_what_it_says(ready: Miner) -> None:
     table = [line.split() for line in ready.search("de", "en", "-o", "all").err.splitlines()]
     rows = [row for row in table if len(row) == 2 and row[1].isdecimal()]
@@ -254,16 +226,6 @@ def test_the_table_keeps_what_it_says(ready: Miner) -> None:
     for threshold, count in rows:
         kept = ready.search("de", "en", "--threshold", threshold).out
         assert len(kept.splitlines()) == int(count)
-
-
-def test_all_is_well(miner: Miner, german_file: Path, english_file: Path) -> None:
-    """The paths above end here when nothing is wrong."""
-    done = miner.mine(german_file, english_file, "--work", "work")
-    assert done.code == 0
-    written = [line.split("\t") for line in done.out.splitlines()]
-    assert len(written) > 40 and all(float(score) >= 1.05 for score, _, _ in written)
-    again = miner.search("work/source", "work/target", "--threshold", 1.05)
-    assert again.out == done.out
 
 
 @pytest.mark.parametrize("command", ["index", "mine"])

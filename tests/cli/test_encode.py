@@ -1,10 +1,7 @@
 """``miner encode``: one row for every line, complete output or none, bounded memory."""
 
-import io
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +9,8 @@ import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
 
 from miner import device
-from miner.encoder.encoder import CHUNK, Encoder
+from miner.encoder.encoder import CHUNK
 from miner.errors import CorpusError
-from miner.index import stages
 from miner.index.build import encode_files
 from miner.index.index import Index
 from miner.index.vectors import open_vectors
@@ -90,40 +86,11 @@ def test_every_format(miner, encoder, name, content, options):
 
 
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-def test_standard_input(miner, encoder, german, output, monkeypatch):
-    text = "\n".join([*german, "", *german]) + "\n"
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-    assert encode(miner, "-", "-o", output, "--shard-lines", 7).code == 0
-    expected = encoder.encode([*german, "", *german]).astype(np.float16)
-    np.testing.assert_array_equal(open_vectors(output), expected)
-    assert miner.entries() == [output]
-
-
-@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_a_corpus_without_lines(miner: Miner, output: str) -> None:
     Path("empty").touch()
     assert encode(miner, "empty", "-o", output).code == 0
     assert open_vectors(output).shape == (0, 32)
     assert miner("index", "empty", "--embeddings", output, "-o", "i").code == 0
-
-
-def test_progress_has_a_total(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        told.append((stage, done, total))
-
-    encode_files(encoder, [german_file], tmp_path / "v.npy", report=report)
-    assert ("encoding", 60, 60) in told and told[0][0] == f"reading {german_file}"
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("chunk", [1, 11])
-def test_vectors_do_not_depend_on_threads_or_chunks(miner, holes, threads, chunk, monkeypatch):
-    assert encode(miner, holes, "-o", "a.npy").code == 0
-    monkeypatch.setattr(stages, "CHUNK", chunk)
-    assert encode(miner, holes, "-o", "b.npy", "--threads", threads).code == 0
-    assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
 
 
 @pytest.mark.parametrize("output", ["-", "v", "v.txt", "v.npy.gz", "v.raw"])
@@ -197,34 +164,6 @@ def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
     arguments = ["encode", corpus, "--model", miner.model, "-o", output]
     only(miner.elsewhere(*arguments, largest=limit), output, "File too large")
     assert miner.entries() == ["corpus", f"{output}.work"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-def test_interrupted(miner: Miner, output: str) -> None:
-    """Ctrl-C in the middle of a large file leaves an older output unchanged."""
-    corpus = miner.place / "corpus"
-    corpus.write_bytes(many(corpus, 2000).read_bytes() * 500)
-    Path(output).write_text("older")
-    arguments = ["encode", str(corpus), "--model", str(miner.model), "-o", output]
-    running = subprocess.Popen(
-        [*MINER, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        deadline = time.monotonic() + 60
-        partial = Path(f".{output}.{running.pid}.partial")
-        while not partial.exists() or partial.stat().st_size < 1_000_000:
-            assert running.poll() is None and time.monotonic() < deadline
-            time.sleep(0.005)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    finally:
-        running.kill()
-    assert running.returncode == 130, err
-    assert out == ""
-    assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
-    assert Path(output).read_text() == "older"
-    assert miner.entries() == ["corpus", output, f"{output}.work"]
 
 
 @pytest.mark.slow

@@ -18,7 +18,6 @@ from support.cleaning import given_scores, toml
 from support.commands import MINER
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning.pipeline import text_run
 from miner.cleaning.scorers import Scorers
 
 RULES = ({"name": "length", "maximum": 12}, {"name": "cosine", "minimum": 0.3})
@@ -114,32 +113,6 @@ def test_standard_input_resumes(miner, german, english, knowing_model, monkeypat
     typed(monkeypatch, data + b"a\tb\n")
     code, _, err = miner(*arguments)
     assert code == 0 and Path("out").read_bytes() != expected or b"a\tb\n" not in expected
-
-
-def test_two_runs_at_once(miner, knowing_model) -> None:
-    """The second one says who is at work, and leaves the first one alone."""
-    put(Path("a.tsv"), b"a\tb\n")
-    pytest.importorskip("fcntl")
-    with text_run("filtering", [["a.tsv"]], beside="out"):
-        before = sorted(os.listdir("out.work"))
-        code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out",
-                               "--model", knowing_model)  # fmt: skip
-        assert (code, out, err.count("\n")) == (1, "", 1)
-        assert re.match(rf"miner: error: .*out\.work: held by process {os.getpid()} on \S+ ", err)
-        assert sorted(os.listdir("out.work")) == before and not Path("out").exists()
-
-
-@pytest.mark.parametrize("held", [False, True])
-def test_an_error_of_the_text_removes_only_its_own_directory(miner, held) -> None:
-    """The directory of the run goes, since a corrected text has other scores."""
-    put(Path("a.tsv"), b"a\tb\n" * 5000 + b"\xff\tb\n")
-    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
-    if held:
-        os.mkdir("out.work")
-        put(Path("out.work/mine.txt"), b"mine")
-    code, _, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out")
-    assert code == 1 and ("is no work directory" if held else "line 5001") in err
-    assert sorted(os.listdir()) == ["a.tsv", *["out.work"] * held, "rules.toml"]
 
 
 def test_no_directory_beside_a_device_or_a_pipe(miner, german, english) -> None:

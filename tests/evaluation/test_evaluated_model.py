@@ -1,11 +1,6 @@
 """miner.evaluation.evaluated_model: our models, precomputed vectors, and their sentences."""
 
 import gzip
-import os
-import signal
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import h5py
@@ -22,7 +17,6 @@ from miner.evaluation.evaluated_model import (
     open_model,
     write_sentences,
 )
-from miner.text.durable import scratch_directory
 
 TEXTS = ["Eins.", "zwei drei", '"vier"', "fünf\u2028sechs"]
 
@@ -158,44 +152,3 @@ def test_build_index(tmp_path: Path, tiny_model: Path, german: list[str]) -> Non
     empty = write(tmp_path / "empty.de", [])
     with pytest.raises(CorpusError, match="empty.de: is empty"):
         build_index(PrecomputedVectors(place), empty, "de", tmp_path / "index")
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from types import SimpleNamespace
-
-import numpy as np
-
-from miner.evaluation import bucc, evaluated_model
-
-def kill(*_, **__):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-path = Path(sys.argv[2])
-if sys.argv[1] == "index":
-    model = SimpleNamespace(encode=lambda texts, language: np.eye(len(texts), dtype="f4"))
-    evaluated_model.Index.build_from_vectors = kill
-    evaluated_model.build_index(model, path, "de", path.with_name("index"))
-else:
-    bucc.build_index = kill
-    mining_set = SimpleNamespace(splits=["test"], languages=["de"], need=str)
-    bucc.mine_set(None, mining_set, ["margin"])
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
-@pytest.mark.parametrize("part", ["index", "bucc"])
-def test_temporary_files_of_a_killed_process_are_removed(tmp_path: Path, monkeypatch, part) -> None:
-    """The next run that needs a temporary directory removes them."""
-    text = tmp_path / "text"
-    text.write_text("de-1\tEins.\n", encoding="utf-8")
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    command = [sys.executable, "-c", KILLED, part, text]
-    killed = subprocess.run(command, env={**os.environ, "TMPDIR": str(temporary)}, check=False)
-    assert killed.returncode == -signal.SIGKILL and os.listdir(temporary)
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with scratch_directory():
-        pass
-    assert os.listdir(temporary) == []

@@ -261,9 +261,3 @@ def test_auc_and_average_precision_agree_with_scikit_learn(example):
     for found, reference in ((metrics.auc, area), (metrics.average_precision, precision)):
         expected = resampled(reference, weights)
         np.testing.assert_allclose(found(score, good)(weights), expected, atol=1e-10)
-
-
-def test_value_of_the_set_itself() -> None:
-    x, y = np.array([0.1, 0.9, 0.5]), np.array([1.0, 3.0, 2.5])
-    assert metrics.value_of(metrics.mean(x), 3) == pytest.approx(0.5)
-    assert metrics.value_of(metrics.spearman(x, y), 3) == pytest.approx(1)

@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 from support.indexes import entries, everything, text
 
 from miner.encoder.encoder import Encoder
-from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.errors import ArtifactError, ResourceError
 from miner.index import faiss, store
 from miner.index.index import Index
 from miner.index.store import EMBEDDINGS, SENTENCES
@@ -149,20 +148,6 @@ def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -
     plain.write_text("die katze\n", encoding="utf-8")
     built = Index.build(encoder, [bucc, plain], tmp_path / "i")
     assert built.ids(np.array([0, 1])) == ["x1", f"{plain}:1"]
-
-
-def test_a_file_that_changes_while_it_is_read(encoder, tmp_path, german_file):
-    corpus = tmp_path / "growing"
-    shutil.copy(german_file, corpus)
-
-    def grow(stage: str, done: int, total: int | None) -> None:
-        if stage.startswith("reading"):
-            with open(corpus, "a", encoding="utf-8") as file:
-                file.write("mehr\n")
-
-    with pytest.raises(CorpusError, match="growing: changed while it was read"):
-        Index.build(encoder, corpus, tmp_path / "i", report=grow)
-    assert not (tmp_path / "i").exists()
 
 
 def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path):

@@ -1,7 +1,6 @@
 """``miner paraphrase lexicon``: adjusted PMI of word pairs, and neighbours in a model."""
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,8 +9,6 @@ from miner.encoder.model import DEFAULT, load
 from miner.errors import CorpusError
 from miner.papers.paraphrase_lexicon import adjusted_pmi, nearest_types
 from miner.text.words import tokens
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def reference(pairs: list[tuple[str, str]], least: int) -> dict[tuple[str, str], float]:

@@ -1,7 +1,6 @@
 """miner.scoring.margin against a reference of loops and dicts, straight from the definitions."""
 
 import math
-import time
 from dataclasses import fields, replace
 
 import numpy as np
@@ -319,15 +318,3 @@ def test_names_and_their_aliases():
     assert as_rows(retrieve(pairs, "fwd")) == as_rows(pairs)
     with pytest.raises(ValueError, match="best"):
         retrieve(pairs, "best")
-
-
-def test_a_million_pairs_match_in_seconds():
-    random = np.random.default_rng(0)
-    n = 250_000
-    row = random.integers(0, n, size=(2, n, 2))
-    value = random.integers(0, 1000, size=(2, n, 2)) / 1000
-    start = time.perf_counter()
-    chosen = retrieve(candidates(Neighbors(value[0], row[0]), Neighbors(value[1], row[1])))
-    assert time.perf_counter() - start < 20  # about 1 s: a bound against quadratic time only
-    assert len(np.unique(chosen.source_row)) == len(chosen) > n / 2
-    assert (np.diff(chosen.score) <= 0).all()

@@ -1,8 +1,6 @@
 """The quality of a pair: order a score of its own, learned from corrupted pairs."""
 
 import dataclasses
-import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -190,18 +188,6 @@ def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowi
         with pytest.raises(ArtifactError, match="quality"):
             changed = dataclasses.replace(model, verifier={**model.verifier, NAME: broken})
             Quality(Verifier(Encoder(changed)))
-
-
-def test_the_function_is_stored_with_the_model(knowing: Encoder, tmp_path: Path):
-    knowing.model.save(tmp_path / "model")
-    again = Encoder.load(tmp_path / "model")
-    german, english = sentences("de"), sentences("en")
-    np.testing.assert_array_equal(
-        Quality(Verifier(again)).score(german, english),
-        Quality(Verifier(knowing)).score(german, english),
-    )
-    shutil.rmtree(tmp_path / "model")
-    assert json.dumps(again.model.verifier)
 
 
 def test_the_default_model_tells_good_pairs_from_corrupted_ones():

@@ -1,7 +1,6 @@
 """The language model: known values, definitions, sums to one, texts too small, the kernel."""
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -179,19 +178,3 @@ def test_every_training_is_the_same() -> None:
     models = [Trigrams.train(iter(TEXT), "it") for _ in range(2)]
     tables = [[t.tobytes() for t in m.words + m.pairs + m.triples] for m in models]
     assert tables[0] == tables[1]
-
-
-def test_many_sentences_at_once() -> None:
-    """40,000 of 12 words in seconds, and scored at once; a tenth of the speed that it has."""
-    generator = np.random.default_rng(3)
-    words = [f"w{i}" for i in range(30_000)]
-    drawn = np.minimum(generator.zipf(1.3, (40_000, 12)), len(words)) - 1
-    text = [[words[i] for i in row] for row in drawn.tolist()]
-    Trigrams.train(TEXT, "it").perplexity(TEXT)  # compiles
-    begun = time.perf_counter()
-    model = Trigrams.train(text, "it")
-    trained = time.perf_counter()
-    values = model.perplexity(text)
-    assert np.isfinite(values).all()
-    assert trained - begun < 10
-    assert time.perf_counter() - trained < 4

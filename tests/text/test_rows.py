@@ -1,9 +1,6 @@
 """Tests of miner.text.rows: raw rows in, the same rows out, whatever their bytes."""
 
-import bz2
-import gzip
 import json
-import lzma
 import os
 import threading
 from pathlib import Path
@@ -42,15 +39,6 @@ def test_pieces(tmp_path: Path) -> None:
     place = tmp_path / "whole"
     place.mkdir()
     assert rows.cut(6, place) == 1 and not list(place.iterdir())
-
-
-@pytest.mark.parametrize("suffix", ["", ".tsv", ".tsv.gz", ".tsv.bz2", ".tsv.xz", ".tsv.zst"])
-def test_raw_lines_are_unchanged(tmp_path: Path, suffix: str) -> None:
-    data = "a\tb\r\n\nä\u2028ö\tb\x85\x0bc\td\n \t\nlast\tline".encode()
-    rows = Rows(put(tmp_path / f"text{suffix}", data))
-    assert raws(rows) == [(line,) for line in lines_of(data)]
-    assert rows.count == 5
-    assert texts(rows)[0] == ("a", "b", READ) and texts(rows)[2][:2] == ("ä\u2028ö", "b\x85\x0bc")
 
 
 @given(hard, st.integers(1, 5), st.integers(0, 4))
@@ -172,19 +160,6 @@ def test_impossible_requests_are_refused_at_once(tmp_path: Path) -> None:
             Rows(missing)
 
 
-@pytest.mark.parametrize("library", [gzip, bz2, lzma])
-def test_truncated_files(tmp_path: Path, library) -> None:
-    suffix = {gzip: "gz", bz2: "bz2", lzma: "xz"}[library]
-    noise = b"".join(f"{i * 7919 % 10007:x}\t{i * i:x}\n".encode() for i in range(20_000))
-    path = tmp_path / f"text.tsv.{suffix}"
-    path.write_bytes(library.compress(noise)[:-2000])
-    with pytest.raises(CorpusError, match="damaged after line .* fetch it again"):
-        raws(Rows(path))
-    path.write_bytes(noise)
-    with pytest.raises(CorpusError, match="not compressed"):
-        Rows(path)
-
-
 @pytest.mark.parametrize("change", [b"a\tb\n", b"a\tb\n" * 9, b""])
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> None:
     path = put(tmp_path / "text.tsv", b"a\tb\n" * 4)
@@ -212,20 +187,6 @@ def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
     found = texts(rows)
     writer.join()
     assert found == [("a", "b", READ), ("c", "d", READ)] and rows.count == 2
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-@pytest.mark.parametrize("header", [False, True])
-def test_rows_of_a_pipe_are_still_there_after_a_comparison(tmp_path: Path, header: bool) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    data = b"s\tt\n" * header + b"a\tb\nc\td\ne\tf\n"
-    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
-    writer.start()
-    rows = Rows(pipe, bitext_format=BitextFormat(header=header))
-    found = [source for source, _, _ in texts(rows)]
-    writer.join()
-    assert found == ["a", "c", "e"]
 
 
 def test_two_files_of_json(tmp_path: Path) -> None:

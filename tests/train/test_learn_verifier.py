@@ -11,9 +11,7 @@ import miner_train.learn_verifier
 import miner_train.pipeline
 from miner.encoder.encoder import Encoder
 from miner.encoder.lexicons import UNKNOWN
-from miner.encoder.model import Model, load
 from miner.scoring.logistic import sigmoid
-from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.verifier import Verifier
 from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN as UNKNOWN_NUMBER
@@ -111,12 +109,6 @@ def test_the_regression_finds_its_weights():
     np.testing.assert_allclose(function.mean, features[true].mean(axis=0), atol=1e-4)
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Let a verifier learn from dozens of pairs."""
-    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 20)
-
-
 def knowing(encoder: Encoder, pairs) -> Encoder:
     """Return the encoder with a lexicon of the ``pairs``."""
     data = prepare(([encoder.tokenizer], [encoder.tokenizer]), *pairs)
@@ -140,23 +132,6 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
         verifier.tokens.pair_features(left, right, rows, np.roll(rows, 7))
     )
     assert (true > np.quantile(false, 0.95)).mean() > 0.8
-
-
-def test_a_training_ends_with_a_verifier(tmp_path, small):
-    files = []
-    for name, side in zip("ab", synthetic(700), strict=True):
-        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-        files.append(str(tmp_path / name))
-    config = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70)
-    lines: list[object] = []
-    model = train_model([TextPair(*files)], config, tmp_path / "model", report=lines.append)
-    assert "learning to verify candidates" in lines
-    assert set(model.verifier["alone"]["weight"]) == set(PAIR_FEATURES)
-    Verifier(Encoder(load(tmp_path / "model")))
-    assert isinstance(model, Model) and model.fingerprint
-    train_model([TextPair(*files)], config, tmp_path / "again")
-    for name in ("verifier.json", "lexicon.npz", "decoys.txt.xz"):
-        assert (tmp_path / "model" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
 
 
 def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):

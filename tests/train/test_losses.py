@@ -133,11 +133,6 @@ def test_softmax_is_its_definition(same, scale, margin):
     loss = softmax_loss(*inputs, torch.from_numpy(np.argwhere(same)), scale, margin)
     assert loss.item() == pytest.approx(softmax_reference(*arrays, same, scale, margin), rel=1e-9)
 
-    loss.backward()
-    expected = differences(lambda s, t: softmax_reference(s, t, same, scale, margin), arrays)
-    for tensor, gradient in zip(inputs, expected, strict=True):
-        np.testing.assert_allclose(tensor.grad.numpy(), gradient, rtol=1e-6, atol=1e-6)
-
 
 @pytest.mark.parametrize("scale", [20.0, 43.4, 43.5, 43.6, 200.0])
 @pytest.mark.parametrize("turn", [1.0, -1.0])
@@ -178,11 +173,6 @@ def test_margin_is_its_definition(margin):
     inputs = tensors(arrays)
     loss = margin_loss(*inputs, margin)
     assert loss.item() == pytest.approx(margin_reference(*arrays, margin), rel=1e-9)
-
-    loss.backward()
-    expected = differences(lambda *args: margin_reference(*args, margin), arrays)
-    for tensor, gradient in zip(inputs, expected, strict=True):
-        np.testing.assert_allclose(tensor.grad.numpy(), gradient, atol=1e-6)
 
 
 def pairs(*rows):

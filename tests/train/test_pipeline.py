@@ -8,8 +8,7 @@ from support.trainings import Stop
 
 import miner_train.loop
 import miner_train.pipeline
-from miner.encoder.encoder import Encoder
-from miner.errors import ArtifactError, CorpusError
+from miner.errors import ArtifactError
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
@@ -32,16 +31,6 @@ def whole(text, tmp_path_factory):
     model = train_model([text], FROM_TEXT, output)
     assert list(output.parent.iterdir()) == [output]  # no checkpoint stays
     return model
-
-
-def test_model_says_what_made_it(whole):
-    assert TrainConfig.from_dict(whole.training["config"]) == FROM_TEXT
-    assert whole.training["text"] == [{"name": "a", "pairs": 700, "empty": 0, "not UTF-8": 0}]
-    assert whole.training["held-out pairs"] == 70
-    assert whole.training["pairs"] == 630
-    assert whole.training["held-out mining F1"] > 0.5
-    assert whole.threshold > 0
-    assert Encoder(whole).encode(["gibts nicht"]).shape == (1, 16)
 
 
 def kill(text, output, config=FROM_TEXT):
@@ -85,12 +74,3 @@ def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
     model = train_model([text], FROM_TEXT, tmp_path / "model", restart=True)
     assert model.fingerprint == whole.fingerprint
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_too_few_pairs_leave_nothing_behind(text, whole, tmp_path):
-    """So that the right text, given next, is not refused for an old checkpoint."""
-    (tmp_path / "one").write_text("bada gefe\n", encoding="utf-8")
-    one = TextPair(str(tmp_path / "one"), str(tmp_path / "one"))
-    with pytest.raises(CorpusError, match="only 1 .*too few"):
-        train_model([one], FROM_TEXT, tmp_path / "model")
-    assert train_model([text], FROM_TEXT, tmp_path / "model").fingerprint == whole.fingerprint

@@ -49,20 +49,6 @@ def fit(texts: Texts, place: Path, config: ClassifierConfig = SMALL, **more: obj
     return learn(read, config, place / "model", **more)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def topical(tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return fit(topics(), tmp_path_factory.mktemp("topics"))
-
-
-def test_an_average_tells_topics(topical: Model) -> None:
-    assert topical.training["held-out accuracy"] == 1
-    assert topical.training["held-out majority"] == 0.5
-    classifier = Classifier(topical)
-    good, bad = map(classifier.probability, topics())
-    assert good.min() > 0.5 > bad.max()
-    assert classifier.probability(["nothing it knows"]).tolist() == [0.5]
-
-
 def test_of_pieces(tmp_path: Path) -> None:
     config = dataclasses.replace(SMALL, units="piece", pieces=60)
     assert fit(topics(), tmp_path, config).training["held-out accuracy"] > 0.9
