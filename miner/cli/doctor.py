@@ -1,11 +1,16 @@
 """``miner doctor``: versions, threads, memory and devices, and which of them are used."""
 
+import re
+
 import click
 
 import miner
 from miner.cli.settings_options import Command
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
+# Extras that only work on this program itself needs.
+INTERNAL = ("bench", "dev")
+_REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
 
 
 @click.command(cls=Command)
@@ -33,6 +38,10 @@ def doctor() -> None:
         click.echo(f"{name:14} {_version(name)}")
     found = faiss.faiss_distributions()
     click.echo(f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in found) or 'none'}")
+    present, missing = _extras()
+    click.echo(f"{'extras':14} {' '.join(present) or 'none'}")
+    if missing:
+        click.echo(f'{"not installed":14} {" ".join(missing)}: pip install "bitext-miner[NAME]"')
     memory = psutil.virtual_memory()
     click.echo(f"{'threads':14} {thread_count()} will be used of {psutil.cpu_count()}")
     click.echo(
@@ -46,6 +55,22 @@ def doctor() -> None:
     model = Encoder.load("default").model
     click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")
     click.echo("all is well: 'miner mine' will work")
+
+
+def _extras() -> tuple[list[str], list[str]]:
+    """Return the extras of this package whose libraries are all installed, and the others."""
+    from importlib import metadata
+
+    try:
+        required = metadata.requires("bitext-miner") or []
+    except metadata.PackageNotFoundError:  # a clone that was never installed
+        required = []
+    present: dict[str, bool] = {}
+    for match in filter(None, map(_REQUIRED.match, required)):
+        there = _version(match[1]) != "not installed"
+        present[match[2]] = there and present.get(match[2], True)
+    names = [name for name in present if name not in INTERNAL]
+    return [one for one in names if present[one]], [one for one in names if not present[one]]
 
 
 def _version(name: str) -> str:

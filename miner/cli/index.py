@@ -91,7 +91,7 @@ def index(
         guard.check_directory("-o", output, "an index", overwrite)
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
-    options.warn_of_columns(corpus, reading["format"])
+    options.check_columns(corpus, reading["format"], reading["column"])
     with ExitStack() as stack:
         report = stack.enter_context(Progress())
         if embeddings and add:

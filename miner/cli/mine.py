@@ -65,7 +65,7 @@ def mine(
     wanted = read_keep(keep, output)
     guard.check([*texts[0], *texts[1], model, *files], output.places)
     output.check(work)
-    options.warn_of_columns((*texts[0], *texts[1]), reading["format"])
+    options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, loading)
     indexes: list[Index] = []
 

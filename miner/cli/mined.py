@@ -115,6 +115,7 @@ class Output:
     def check(self, work: str | None) -> None:
         """Refuse, before any work, a place that cannot be written; it may be below ``work``."""
         from miner.errors import resource_error
+        from miner.libraries import require
         from miner.reports import search_report
         from miner.text.remote import is_remote
 
@@ -131,13 +132,15 @@ class Output:
             check_place(self.output)
         if self.page is not None:
             search_report.check(self.page)
+        if self.output.endswith(".parquet"):
+            require(["pyarrow"], f"{self.output}: writing Parquet", "parquet")
 
     def write(self, mined: Mined, progress: Progress) -> None:
         """End the bar, write the pairs and the report, then say how many were kept and why."""
+        from miner.mining.hints import repeated_ids
         from miner.reports import search_report
 
         progress.close()
-
         kept, pairs = mined.pairs, mined.all_pairs
         for note in mined.notes:
             say(note)
@@ -148,6 +151,10 @@ class Output:
             write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
         else:
             kept.write(self.output, ids=self.ids, bucc=self.bucc)
+        if self.ids or self.bucc:
+            for index, rows in ((kept.source, kept.source_row), (kept.target, kept.target_row)):
+                if warning := repeated_ids(index, rows):
+                    say(f"warning: {warning}")
         if self.page is not None:
             applied = mined.threshold
             if mined.keep.top_n is not None:

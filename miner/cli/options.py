@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -174,17 +175,47 @@ def opened(
         say(f"warning: {warning}")
 
 
-def warn_of_columns(paths: Iterable[str], format: str | None) -> None:
-    """Warn of plain text whose first lines all have a tab: its format may be bucc or tsv."""
+def check_columns(paths: Iterable[str], format: str | None, column: str | None) -> None:
+    """Warn of plain text whose first lines all have a tab: its format may be bucc or tsv.
+
+    Raises UsageError for a TSV whose first column has ids, unless a ``column`` was asked for.
+    """
     from miner.text.corpus import Reader
+    from miner.text.formats import file_format
 
     for path in paths:
-        if format is not None or not os.path.isfile(path):
+        kind = file_format(path, format)
+        if kind not in ("plain", "tsv") or format == "plain" or not os.path.isfile(path):
             continue
-        reader = Reader(path, on_error="replace", block=PEEKED)
-        block = next(iter(reader), None) if reader.format == "plain" else None
-        if block is not None and all("\t" in sentence for sentence in block.sentences):
+        reader = Reader(path, on_error="replace", block=PEEKED, format="plain")
+        block = next(iter(reader), None)
+        if block is None:
+            continue
+        if kind == "tsv":
+            rows = [sentence.split("\t") for sentence in block.sentences]
+            other = None if column else _text_beside_ids(rows)
+            if other is not None:
+                raise click.UsageError(
+                    f"{path}: column 1 of {len(rows[0])} has ids, no sentences; did you mean "
+                    f"--column {other}?"
+                )
+        elif all("\t" in sentence for sentence in block.sentences):
             say(
                 f"warning: {path}: every line has a tab, and is read as one sentence; for columns "
                 "give --format bucc or --format tsv"
             )
+
+
+def _text_beside_ids(rows: list[list[str]]) -> int | None:
+    """Return the first column of words, from 1, if the first column has none in any row."""
+
+    def is_id(cell: str) -> bool:
+        if " " in cell:
+            return False
+        return re.search(r"\d", cell) is not None or re.search(r"[^\W\d_]", cell) is None
+
+    columns = list(zip(*rows, strict=False))
+    if not all(map(is_id, columns[0])):
+        return None
+    words = (place for place, column in enumerate(columns, 1) if not any(map(is_id, column)))
+    return next(words, None)

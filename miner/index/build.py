@@ -29,6 +29,7 @@ from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner.text.locks import lock
 from miner.text.remote import is_remote
+from miner.text.words import LONGEST
 
 Span = tuple[int, int]
 # Sentences of a span by default: a stopped run repeats less than a minute of work.
@@ -91,6 +92,14 @@ def encode_texts(
     run.wait()
     found = []
     for text, own in zip(texts, reads, strict=True):
+        for file, one in zip(text.files, own, strict=True):
+            count, line, size = one.value["long"]
+            if count:
+                others = f", and {count - 1:,} other long lines" if count > 1 else ""
+                run.note(
+                    f"warning: {file.name}, line {line}: {size:,} characters{others}; a sentence "
+                    f"is compared by its first {LONGEST:,}: split such text into sentences"
+                )
         spans = []
         row = 0
         for number, one in enumerate(own):

@@ -12,6 +12,7 @@ from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
 from miner.index.stored import DIGEST, FILES, META, StoredIndex, digest, write_meta
 from miner.text.artifacts import atomic_directory
+from miner.text.words import LONGEST
 
 # Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
 # one that is there if a row has an id other than its line number.
@@ -65,6 +66,19 @@ def part_hashes(part: Path) -> np.ndarray:
 def part_lines(part: Path) -> np.ndarray:
     """Return the line number of each row of a part of a corpus, ``(n,) int64``, from 1."""
     return np.load(part / "line.npy").astype(np.int64)
+
+
+def long_lines(part: Path) -> tuple[int, int, int]:
+    """Return the number of texts beyond ``LONGEST``, and line and characters of the longest."""
+    texts, offsets = part_texts(part), np.load(part / "offset.npy", mmap_mode="r")
+    found = [(0, 0)]
+    for start in range(0, len(texts), BLOCK):
+        sizes = np.diff(offsets[start : start + BLOCK + 1])  # in bytes
+        rows = start + np.flatnonzero(sizes > LONGEST)
+        found += [(size, row) for row in rows.tolist() if (size := len(texts[row])) > LONGEST]
+    size, row = max(found)
+    line = int(np.load(part / "line.npy", mmap_mode="r")[row]) if size else 0
+    return len(found) - 1, line, size
 
 
 def copy_index(index: StoredIndex, path: str | Path, names: Sequence[str | Path]) -> None:

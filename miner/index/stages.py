@@ -13,7 +13,7 @@ from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
 from miner.index.embed_corpus import Source, read_corpus
-from miner.index.parts import PartWriter, join_parts, part_hashes, part_texts
+from miner.index.parts import PartWriter, join_parts, long_lines, part_hashes, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
 from miner.index.stored import StoredIndex, finish
@@ -39,7 +39,7 @@ def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]
     found = vars(source) | {"path": file.name}
     if file.stream:
         found |= {"bytes": None, "sha256": None}
-    return {"rows": writer.close_part(), "source": found}
+    return {"rows": writer.close_part(), "source": found, "long": long_lines(job.out)}
 
 
 @hints(seconds=4e-5)

@@ -20,6 +20,7 @@ from miner.index.parts import copy_index
 from miner.index.stored import FLAT
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
+from miner.mining.hints import hints
 from miner.mining.keep import Keep
 from miner.mining.search import languages_of, require_one_model, verifier_for
 from miner.names import SIDES
@@ -362,6 +363,7 @@ def conclude(
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
     kept = kept if keep.top_n is None else kept.top(keep.top_n)
+    notes += hints(found, kept)
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
     return Mined(keep, kept, pairs, found, guess, threshold, tuple(notes), tuple(warnings))

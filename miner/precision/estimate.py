@@ -281,15 +281,16 @@ def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
                 "corpus has near-copies, which decoys do not foresee, and the true precision may "
                 "be far lower"
             )
+    # Few sentences fill the lists of a small corpus because there are no more, or no more lists.
+    large = min(pairs.source.distinct, pairs.target.distinct) >= 100 * HUBS
     for name, lists, own in (
         ("targets", found.forward, pairs.target),
         ("sources", found.backward, pairs.source),
     ):
-        # Of a small corpus, few sentences fill the lists because there are no more.
         count = np.bincount(lists.row[lists.row >= 0], minlength=100 * HUBS)
         hubs = np.argsort(-count, kind="stable")[:HUBS]
         share = count[hubs].sum() / max(count.sum(), 1)
-        if own.distinct >= 100 * HUBS and share > HUB:
+        if large and share > HUB:
             (text,) = own.sentences(hubs[:1])
             doubts.append(
                 f"{HUBS} {name} fill {share:.0%} of all neighbour lists, most of all "

@@ -18,6 +18,7 @@ from miner.text.language_codes import ENGLISH
 
 # Near-decoys at most, and the least that are reported.
 MOST, FEWEST = 500, 20
+LONGEST = 2000
 
 # score_of(rows, logits of quality): scores of near-decoys of the pairs at these rows.
 ScoreOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -66,11 +67,13 @@ def near_decoys(
 def _corrupted(sentences: Sequence[str]) -> list[str | None]:
     """Change one fact of each sentence, by the rules in turn; None where no rule applies.
 
-    Names and clauses that the rules insert come from the other sentences.
+    A text of more than ``LONGEST`` characters is no sentence, and is left as it is. Names and
+    clauses that the rules insert come from the other sentences.
     """
-    material, kinds = Material.of(sentences), list(KINDS)
+    short = ["" if len(text) > LONGEST else text for text in sentences]
+    material, kinds = Material.of(short), list(KINDS)
     found = []
-    for number, text in enumerate(sentences):
+    for number, text in enumerate(short):
         turn = kinds[number % len(kinds) :] + kinds[: number % len(kinds)]
         tries = (corrupt(text, kind, material) for kind in turn)
         found.append(next((one for one in tries if one is not None), None))

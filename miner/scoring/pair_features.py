@@ -12,6 +12,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.ragged import offsets_of, take_lists
+from miner.text.words import LONGEST
 
 # Rows of embeddings that are converted at a time.
 ROWS = 512
@@ -84,11 +85,14 @@ class PreparedText:
 
 
 def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> PreparedText:
-    """Tokenise sentences, count their characters, find their numbers."""
+    """Tokenise sentences, count their characters, find their numbers.
+
+    Of a sentence of more than ``LONGEST`` characters, only these have tokens and numbers.
+    """
     from miner.kernels.numbers import find_numbers
 
     def work(start: int) -> tuple[np.ndarray, ...]:
-        part = sentences[start : start + CHUNK]
+        part = [sentence[:LONGEST] for sentence in sentences[start : start + CHUNK]]
         ids, offsets = tokenizer(part)
         encoded = [sentence.encode("utf-8", "surrogatepass") for sentence in part]
         places = np.cumsum([0, *map(len, encoded)])
@@ -192,7 +196,8 @@ class TokenTable:
         counts. ``order (m, 4) float32``, if given, receives the metrics of
         :mod:`miner.kernels.order`.
         """
-        from miner.kernels.tokens import COLUMNS, LONGEST, compare
+        from miner.kernels.tokens import COLUMNS, compare
+        from miner.kernels.tokens import LONGEST as WINDOW
 
         metrics = np.empty((len(source_row), COLUMNS), dtype=np.float32)
         order = np.empty((0, 4), dtype=np.float32) if order is None else order
@@ -205,9 +210,9 @@ class TokenTable:
         # Five more characters: one of two short sentences is easily twice as long.
         characters = (source.characters[source_row] + 5) / (target.characters[target_row] + 5)
         out[:, 8] = np.abs(np.log(characters))
-        # Of long texts, windows of about LONGEST tokens are compared.
-        tokens = np.minimum(lengths(source.offsets, source_row), LONGEST) + np.minimum(
-            lengths(target.offsets, target_row), LONGEST
+        # Of long texts, windows of about so many tokens are compared.
+        tokens = np.minimum(lengths(source.offsets, source_row), WINDOW) + np.minimum(
+            lengths(target.offsets, target_row), WINDOW
         )
         out[:, 9] = np.log(tokens / 2 + 1)
         out[:, 10] = out[:, 9] ** 2

@@ -88,7 +88,8 @@ class Rows:
         self._once = target is None and (bool(columns) or is_read_once(self.origins[0]))
         self._started: Iterator[Any] | None = None
         if target is None:
-            self._look_at_first()
+            usual = bitext_format.source_column is None and bitext_format.target_column is None
+            self._look_at_first(usual=usual and not columns)
         else:
             self._find_columns(None)
             if count is None:
@@ -101,8 +102,8 @@ class Rows:
         found = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
         self.layout = replace(layout, columns=found)
 
-    def _look_at_first(self) -> None:
-        """Read the header of the one file, and find the columns."""
+    def _look_at_first(self, *, usual: bool) -> None:
+        """Read the header of the one file, and find the columns. ``usual``: none were asked for."""
         layout = self.layout
         (file,) = self._files()
         first = next(file, None)
@@ -115,6 +116,8 @@ class Rows:
         if layout.heads[0]:
             self.head = first
             header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
+        elif usual and layout.formats[0] == "tsv":
+            _refuse_scores(layout.names[0], first)
         self._find_columns(header)
 
     def _compare_counts(self) -> None:
@@ -308,6 +311,24 @@ def _formats_and_columns(
     if set(origins) == {"-"}:
         raise CorpusError("standard input cannot be both sides; give a file for one of them")
     return formats, tuple((Column(FORMATS[kind].text),) for kind in formats)
+
+
+def _refuse_scores(name: str, first: bytes) -> None:
+    """Raise CorpusError for a first line of a score and two texts, as mining writes."""
+    cells = first.split(b"\t")
+    if len(cells) > 2 and _is_number(cells[0]) and not any(map(_is_number, cells[1:3])):
+        raise CorpusError(
+            f"{name}, line 1: begins with a number, as a score before both texts; give --scol 2 "
+            "--tcol 3, or --scol 1 --tcol 2 if it is text"
+        )
+
+
+def _is_number(cell: bytes) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_columns(name: str, format: str, columns: Columns, header: bool) -> None:

@@ -7,6 +7,8 @@ token, so that lengths and overlaps are comparable between languages.
 import re
 import unicodedata
 
+# Characters of a sentence that are compared with another's; a longer text is no sentence.
+LONGEST = 10_000
 # Han and kana: a character is a syllable or a word.
 DENSE = (
     "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"

@@ -4,6 +4,7 @@ import gzip
 import os
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import h5py
@@ -239,3 +240,61 @@ def test_columns_that_are_read_as_sentences_are_doubted(miner: Miner, command: s
         assert (f"{text}: every line has a tab" in done.err) == warned
     done = miner.index(bucc, "columns", "--format", "bucc")
     assert done.code == 0 and "tab" not in done.err
+
+
+def test_a_column_of_ids_is_no_text(miner: Miner, german: list[str], english: list[str]) -> None:
+    sides = [
+        write(f"{code}.tsv", *(f"{code}-{i}\t{line}" for i, line in enumerate(lines)))
+        for code, lines in (("de", german), ("en", english))
+    ]
+    done = miner.mine(*sides)
+    assert done.code == 2 and "de.tsv: column 1 of 2 has ids" in done.err
+    assert "--column 2?" in done.err
+    assert miner.mine(*sides, "--column", 2).code == 0
+    assert miner.mine(*sides, "--column", 1).code == 0, "asked for"
+
+
+def test_ids_that_repeat_are_told(miner: Miner, german: list[str], english: list[str]) -> None:
+    sides = [
+        write(f"{code}.bucc", *(f"{code} {min(i, most)}\t{line}" for i, line in enumerate(lines)))
+        for code, lines, most in (("de", german, 40), ("en", english, 99))
+    ]
+    done = miner.mine(*sides, "--format", "bucc", "--bucc", "--threshold", 0)
+    [warning] = [line for line in done.err.splitlines() if "repeats" in line]
+    assert "de.bucc: the id 'de 40' repeats, on lines 41, 42, 43 and " in warning
+    assert "repeats" not in miner.mine(*sides, "--format", "bucc", "--threshold", 0).err
+
+
+def test_scores_before_texts(miner: Miner, german: list[str]) -> None:
+    """As mining writes them: the score is no text."""
+    scored = write("pairs.tsv", *(f"0.{9 - i}\t{german[i]}\tA dog {i}." for i in range(5)))
+    for command in ("stats", "score"):
+        only(miner(command, scored), "pairs.tsv, line 1: begins with a number", "--scol 2 --tcol 3")
+    assert miner("stats", scored, "--scol", 2, "--tcol", 3).code == 0
+    assert miner("stats", scored, "--scol", 1, "--tcol", 2).code == 0, "asked for"
+
+
+def test_a_line_that_is_no_sentence(miner: Miner, german: list[str], english: list[str]) -> None:
+    source = write("de", *german[:20], "Der Hund schläft. " * 9000, "", *german[20:])
+    target = write("en", *english, "The dog sleeps. " * 9000, "A cat. " * 1500)
+    done = miner.mine(source, target)
+    assert done.code == 0
+    assert "warning: de, line 21: 162,000 characters; a sentence is compared by" in done.err
+    assert "warning: en, line 61: 144,000 characters, and 1 other long lines; a" in done.err
+
+
+def test_parquet_is_refused_before_any_work(
+    miner: Miner, german_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = miner.mine(german_file, german_file, "-o", "pairs.parquet")
+    only(done, "pairs.parquet: writing Parquet needs pyarrow", "bitext-miner[parquet]")
+
+
+def test_the_doctor_knows_extras(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["pyarrow>=15; extra == 'parquet'", "missing; extra == 'hf'", "numpy; extra == 'hf'"]
+    monkeypatch.setattr("importlib.metadata.requires", lambda name: ["numpy>=2", *lines])
+    pytest.importorskip("pyarrow")
+    out = miner("doctor").out.splitlines()
+    assert "extras         parquet" in out
+    assert 'not installed  hf: pip install "bitext-miner[NAME]"' in out

@@ -105,3 +105,18 @@ def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) ->
         miner.mine(*verifying, keep=Keep(decoys=["a"], decoy_vectors=np.ones((1, 32))))
     with pytest.raises(TypeError, match="both"):
         miner.mine(verifying[0], "text.en")
+
+
+def test_hints(verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch) -> None:
+    def said(longest: int, *indexes: Index) -> list[bool]:
+        monkeypatch.setattr("miner.mining.hints.HEADING", longest)
+        notes = miner.mine(*indexes, keep=Keep(threshold=0.5)).notes
+        return [any(words in note for note in notes) for words in ("equal lines", "shorter than")]
+
+    monkeypatch.setattr("miner.mining.hints.FEWEST", 20)
+    assert said(1000, *verifying) == [True, True]
+    assert said(10, *verifying) == [True, False]
+    monkeypatch.setattr(verifying[1].store, "line", verifying[1].store.line[::-1])
+    assert said(10, *verifying) == [False, False]
+    monkeypatch.setattr("miner.mining.hints.FEWEST", 100)
+    assert said(1000, *verifying) == [False, False]

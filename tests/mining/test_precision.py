@@ -1,6 +1,7 @@
 """Precision without gold: calibrated scores and their estimate, on a small search."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 
@@ -219,6 +220,18 @@ def test_near_copies_are_doubted(verifying, lead, doubted):
     pairs = replace(found.pairs, features=features, score=np.full(len(features), 0.9))
     doubts = precision.doubts_of(replace(found, pairs=pairs), 1.0)
     assert any("near-copies" in doubt for doubt in doubts) == doubted
+
+
+@pytest.mark.parametrize(("sources", "doubted"), [(5000, True), (1, False)])
+def test_targets_that_fill_the_lists(verifying, sources: int, doubted: bool) -> None:
+    """Few lists are always filled by few targets."""
+    found = competing(verifying)
+    sides = copy(found.pairs.source), copy(found.pairs.target)
+    sides[0].distinct, sides[1].distinct = sources, 5000
+    pairs = replace(found.pairs, source=sides[0], target=sides[1])
+    lists = replace(found.forward, row=found.forward.row % 10)
+    doubts = precision.doubts_of(replace(found, pairs=pairs, forward=lists), 1.0)
+    assert any("10 targets fill 100%" in doubt for doubt in doubts) == doubted
 
 
 def test_few_matched_decoys_are_counted(verifying: tuple[Index, Index]) -> None:

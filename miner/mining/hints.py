@@ -1,0 +1,58 @@
+"""Hints about mined pairs: repeated ids, files that are aligned already, menus and headings."""
+
+from collections import Counter
+
+import numpy as np
+
+from miner.index.index import Index
+from miner.precision.search_result import Search
+from miner.scoring.pairs import Pairs
+
+# Pairs that a hint is given for at least, and the share of them that must be so.
+FEWEST, ALIGNED, SHORT = 100, 0.9, 0.5
+# Characters of a heading, or of an entry of a menu.
+HEADING = 35
+# Lines that are named.
+NAMED = 3
+
+
+def hints(found: Search, kept: Pairs) -> list[str]:
+    """Return a hint where both texts are aligned, and where most pairs are short."""
+    said: list[str] = []
+    if len(kept) < FEWEST:
+        return said
+    left, right = kept.source, kept.target
+    same = left.store.line[kept.source_row] == right.store.line[kept.target_row]
+    one_file = len(left.sources) == len(right.sources) == 1
+    if one_file and left.sources[0].records == right.sources[0].records and same.mean() > ALIGNED:
+        said.append(
+            f"{np.count_nonzero(same):,} of {len(kept):,} pairs are on equal lines of both files: "
+            "if these are aligned, 'miner filter' and 'miner score' judge each line as it stands"
+        )
+    if found.source_text is not None and found.target_text is not None:
+        short = (found.source_text.characters[kept.source_row] < HEADING) & (
+            found.target_text.characters[kept.target_row] < HEADING
+        )
+        if short.mean() > SHORT:
+            said.append(
+                f"{np.count_nonzero(short):,} of {len(kept):,} pairs are shorter than {HEADING} "
+                "characters: if these are menus and headings, 'miner filter --scol 2 --tcol 3' "
+                "with a minimum of length removes them"
+            )
+    return said
+
+
+def repeated_ids(index: Index, rows: np.ndarray) -> str | None:
+    """Return a warning of an id that several of the sentences ``rows`` have; None without one."""
+    own = np.unique(rows)
+    ids = index.ids(own)
+    (name, times), *_ = Counter(ids).most_common(1) or [("", 0)]
+    if times < 2:
+        return None
+    same = own[[place for place, one in enumerate(ids) if one == name]]
+    lines = ", ".join(map(str, index.store.line[same[:NAMED]].tolist()))
+    more = f" and {times - NAMED:,} more" if times > NAMED else ""
+    return (
+        f"{index.sources[int(index.store.file[same[0]])].path}: the id {name!r} repeats, on lines "
+        f"{lines}{more}: such ids tell no pair; give another --id-column, or mend the ids"
+    )
