@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -23,8 +23,8 @@ Shape = int | tuple[int, ...]
 LARGEST = 1 << 30
 
 
-def open_npy(path: Path) -> np.ndarray:
-    """Open the array of a file read-only.
+def open_npy(path: Path, mode: Literal["r", "c"] = "r") -> np.ndarray:
+    """Map the array of a file into memory: read-only, or with ``c`` for writes of this process.
 
     Raises :class:`~miner.errors.ArtifactError` for anything that is no ``.npy`` file of numbers as
     long as its header says.
@@ -35,7 +35,7 @@ def open_npy(path: Path) -> np.ndarray:
         ):  # of sizes that overflow, and of headers that are odd Python
             warnings.simplefilter("ignore")
             # Unlike np.load, this takes .npy alone and never a pickle.
-            return np.lib.format.open_memmap(path, mode="r")
+            return np.lib.format.open_memmap(path, mode=mode)
     except Exception as error:  # numpy evaluates the header, so a damaged one raises anything
         reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
         raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None

@@ -293,8 +293,7 @@ def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
     """Return a part's embeddings, int8 or float32, and ``(V,) float32`` scales."""
     if part.scales is None:
         return part.table(), np.ones(len(part.weights), dtype=np.float32)
-    # A copy: the kernel is compiled for writable arrays only, and not for read-only maps as well.
-    return np.array(part.weights, order="C"), part.scales
+    return np.asarray(part.weights), part.scales
 
 
 def _cpu_pool(part: Part) -> Pool:

@@ -251,6 +251,12 @@ def model_digest(path: str | Path) -> str | None:
     return content_digest(resolve(path) / CONFIG)
 
 
+def known_by(path: str | Path) -> dict[str, known_languages.KnownLanguage]:
+    """Read which languages a model knows, from its configuration alone. Raises ArtifactError."""
+    directory = resolve(path)
+    return known_languages.read(_config(directory).get("languages"), str(directory / CONFIG))
+
+
 def load(path: str | Path = "default") -> Model:
     """Open and verify a model directory.
 
@@ -455,7 +461,8 @@ def _config(directory: Path) -> dict[str, Any]:
 
 
 def _open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
-    array = open_npy(path)
+    # Nothing writes to it, but loops are compiled for writable arrays only.
+    array = open_npy(path, "c")
     if shape is not None and array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
     return array

@@ -120,13 +120,16 @@ def unit_codes(
     """Quantise rows ``(V, d) float32`` to int8: codes ``(V, p)`` and scales ``(V,) float32``.
 
     Codes times scale are unit rows; the scale of a zero row is 0. ``p`` is ``d`` rounded up, with
-    zeros, to the step of the compiled loops. ``stored (V, d) int8`` are the codes, if given.
+    zeros, to the step of the compiled loops. ``stored (V, d) int8`` are the codes, if given, and
+    returned themselves if they need no zeros.
     """
     from miner.kernels.dots import STEP
 
     codes = quantise(table)[0] if stored is None else stored
-    padded = np.zeros((len(codes), -(-codes.shape[1] // STEP) * STEP), dtype=np.int8)
-    padded[:, : codes.shape[1]] = codes
+    padded = codes
+    if codes.shape[1] % STEP:
+        padded = np.zeros((len(codes), -(-codes.shape[1] // STEP) * STEP), dtype=np.int8)
+        padded[:, : codes.shape[1]] = codes
     wide = codes.astype(np.int32)
     length = np.sqrt(np.einsum("vd,vd->v", wide, wide).astype(np.int64))
     return padded, np.where(length > 0, 1 / np.maximum(length, 1), 0).astype(np.float32)
@@ -151,15 +154,23 @@ class TokenTable:
     """
 
     def __init__(self, part: Part, lexicon: Lexicon):
+        stored = np.asarray(part.weights) if _as_quantised(part) else None
         parts = []
         # Some rows at a time, whose float32 numbers stay in the processor's cache.
         for start in range(0, max(len(part.weights), 1), ROWS):
             rows = slice(start, start + ROWS)
             some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
             table = some.table()
-            found = unit_codes(table, some.weights if _as_quantised(some) else None)
-            parts.append((np.linalg.norm(table, axis=1), *found))
-        length, self.codes, self.scale = map(np.concatenate, zip(*parts, strict=True))
+            found = unit_codes(table, None if stored is None else stored[rows])
+            parts.append((*found, np.linalg.norm(table, axis=1)))
+        codes, *others = zip(*parts, strict=True)
+        self.scale, length = map(np.concatenate, others)
+        # The model's own table serves as it is, without a copy, if it needs no zeros.
+        self.codes: np.ndarray
+        if stored is not None and stored.shape[1] == codes[0].shape[1]:
+            self.codes = stored
+        else:
+            self.codes = np.concatenate(codes)
         self.weight = np.maximum(length, 1e-9).astype(np.float32)
         self.lexicon = lexicon
 
