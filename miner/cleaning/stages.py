@@ -30,6 +30,8 @@ from miner.text.layout import REPLACED, UNREADABLE, Block
 from miner.text.rows import Rows, spread_rows
 
 SCORES = "scores.npy"
+# Rows that this process scores alone, in some 3 s; another takes more than one to start.
+ALONE = 16_384
 
 
 @hints()
@@ -179,7 +181,7 @@ def _score(
 
 def _threads(job: Job, rows: int) -> int:
     """Return the number of processes to score so many rows by; few are not worth their start."""
-    return job.threads if rows > ROWS else 1
+    return job.threads if rows > ALONE else 1
 
 
 def _blocks(rows: Rows, todo: np.ndarray) -> Iterator[Block]:

@@ -69,15 +69,15 @@ def identified(plan: Plan, bitexts: Iterable[Bitext]) -> str:
     """Describe the languages of a text, and warn of those that are odd or weak."""
     from miner.cleaning.bitexts import languages_of
     from miner.encoder.loading import split_name
-    from miner.encoder.model import load
+    from miner.encoder.model import known_by
     from miner.scoring.language_notes import describe_both, doubts
 
     languages = languages_of(bitexts, plan.context.languages)
-    model = None
+    known = {}
     quality = any(step.name == "quality" for step in plan.steps)
     if quality and split_name(plan.context.encoder) is None:
-        model = load(plan.context.encoder)
-    for doubt in doubts(languages, model):
+        known = known_by(plan.context.encoder)
+    for doubt in doubts(languages, known):
         say(f"warning: {doubt}")
     return describe_both(languages)
 

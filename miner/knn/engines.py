@@ -21,6 +21,7 @@ from miner.index import faiss
 from miner.knn.lists import Lists
 from miner.knn.strips import Strip, cut, run_crosswise, strips_per_side
 from miner.knn.vector_set import VectorSet
+from miner.machine import blas
 
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
 PRODUCT_SIZE = 1024
@@ -188,8 +189,6 @@ class Float32Engine:
         return vectors.astype(np.float32, copy=False)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        from threadpoolctl import threadpool_limits
-
         from miner.kernels.blocks import merge_block
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
@@ -213,7 +212,7 @@ class Float32Engine:
                     merge_block(block, s + i, t + j, *arrays)
             buffers.put(buffer)
 
-        with threadpool_limits(1):
+        with blas().limit(limits=1):
             run_crosswise(len(rows), len(columns), self.threads, work)
 
 

@@ -327,7 +327,8 @@ def note_languages(
     """Tell the languages of both sides, and doubts whether the model suits them."""
     note(describe_both(languages))
     model = None if encoder is None else encoder.model
-    for doubt in (*one_language(languages), *doubts(languages, model)):
+    known = {} if model is None else model.languages
+    for doubt in (*one_language(languages), *doubts(languages, known)):
         note(f"warning: {doubt}")
 
 

@@ -1,9 +1,8 @@
 """Lines about the languages of two texts: those identified, and how well a model knows them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from miner.encoder.known_languages import KnownLanguage, find
-from miner.encoder.model import Model
 from miner.names import SIDES
 from miner.scoring.languages import Identified
 from miner.text.language_codes import alike, describe
@@ -17,11 +16,13 @@ def describe_both(languages: tuple[Identified, Identified]) -> str:
     return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=True))
 
 
-def doubts(languages: tuple[Identified, Identified], model: Model | None = None) -> Iterator[str]:
+def doubts(
+    languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
+) -> Iterator[str]:
     """Yield a warning for a given language that the text is not in, and for each weak language.
 
-    Weak are those that the model knows badly or not at all; models that record no languages, and
-    None, raise no such doubt.
+    Weak are those that the model knows badly or not at all. ``known`` are the languages that it
+    records; no doubt is raised if it records none.
     """
     for side, one in zip(SIDES, languages, strict=True):
         if one.contradicted:
@@ -30,7 +31,6 @@ def doubts(languages: tuple[Identified, Identified], model: Model | None = None)
                 f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
                 f"{seen}, or check the file"
             )
-    known = {} if model is None else model.languages
     for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):
         assert code is not None
         facts = find(known, code)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.machine import blas
+
 # Newton steps, and the largest change of a weight in one.
 STEPS, LONGEST_STEP = 50, 5.0
 # Largest constant that is added to logits, and bisections until it is found.
@@ -103,10 +105,8 @@ def fit_ridge(
     as wrong; weights are at least 0. ``penalty[j] / 2 · (weight[j] - center[j])²`` is added to the
     negative log-likelihood: with few rows the weights stay near ``center``.
     """
-    from threadpoolctl import threadpool_limits
-
     # One thread, so that sums are added in one order.
-    with threadpool_limits(1):
+    with blas().limit(limits=1):
         return _newton(design, positive, negative, penalty, center)
 
 

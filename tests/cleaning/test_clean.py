@@ -177,7 +177,8 @@ def test_blocks_and_pieces_do_not_matter(noisy, knowing_model, monkeypatch, size
 def test_processes_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch) -> None:
     plan = plan_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
     expected = cleaned(noisy, plan)
-    monkeypatch.setattr(stages, "ROWS", 16)
+    for name in ("ROWS", "ALONE"):
+        monkeypatch.setattr(stages, name, 16)
     found = cleaned(noisy, plan, threads=2, lines=70)
     np.testing.assert_array_equal(found.removed, expected.removed)
     for label in ("length", "quality", "margin", "duplicates"):

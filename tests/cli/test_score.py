@@ -72,7 +72,8 @@ def test_threads_and_blocks_do_not_matter(score, bitext, monkeypatch) -> None:
     names = ("--score", "length_ratio", "--score", "length", "--score-only")
     expected = score(bitext, *COLUMNS, *names)
     for size, threads in ((7, 1), (30, 2), (17, 3)):
-        monkeypatch.setattr(scoring, "ROWS", size)
+        for name in ("ROWS", "ALONE"):
+            monkeypatch.setattr(scoring, name, size)
         assert score(bitext, *COLUMNS, *names, threads=threads) == expected
 
 

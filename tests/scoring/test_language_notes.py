@@ -26,26 +26,26 @@ def test_both_languages_in_one_line() -> None:
 
 
 def test_known_languages_raise_no_doubt(model: Model, tiny_model: Path) -> None:
-    assert not list(doubts((GERMAN, ENGLISH), model))
-    assert not list(doubts((FINNISH, ENGLISH), load(tiny_model)))
-    assert not list(doubts((FINNISH, ENGLISH)))
+    assert not list(doubts((GERMAN, ENGLISH), model.languages))
+    assert not list(doubts((FINNISH, ENGLISH), load(tiny_model).languages))
+    assert not list(doubts((FINNISH, ENGLISH), {}))
 
 
 def test_weak_and_unknown_languages(model: Model) -> None:
-    (said,) = doubts((FINNISH, ENGLISH), model)
+    (said,) = doubts((FINNISH, ENGLISH), model.languages)
     assert said.startswith(
         "the model is weak in Finnish (fi) (40 training pairs; 50% of news sentences find their "
         "translation); train a model"
     )
-    (said,) = doubts((GERMAN, Identified((), "ko")), model)
+    (said,) = doubts((GERMAN, Identified((), "ko")), model.languages)
     assert said.startswith("the model was not trained on Korean (ko); train a model")
     # A few words do not tell.
-    assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model))
+    assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model.languages))
 
 
 def test_a_wrong_language_and_one_language(model: Model) -> None:
     wrong = dataclasses.replace(GERMAN, given="en")
-    (said,) = doubts((wrong, ENGLISH), model)
+    (said,) = doubts((wrong, ENGLISH), model.languages)
     assert said == (
         "100% of the source looks like German (de); give --source-lang de, or check the file"
     )
