@@ -285,7 +285,7 @@ def _lists(
 def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
     """Register the search of decoys among the targets."""
     value, source = chosen.value, found.sides[0]
-    drawn = DrawnDecoys(chosen, tuple(value["sizes"]), tuple(value["engines"]), value["alike"])
+    drawn = DrawnDecoys(chosen, tuple(value["sizes"]), value["engine"], value["alike"])
     count = sum(drawn.sizes)
     against = run.stage(
         "against",

@@ -61,7 +61,7 @@ class DrawnDecoys:
 
     task: Result
     sizes: tuple[int, ...]
-    engines: tuple[str, ...]
+    engine: str
     alike: float
 
     def text(self, draw: int) -> PreparedText:
@@ -142,19 +142,20 @@ def decoys(
         )
     except MinerError as error:
         return {"error": str(error)}
-    source, engines = sides[0].unread.all(), []
+    source, engine = sides[0].unread.all(), None
     for number, chosen in enumerate(found.draws):
         vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
         job.save(**{f"vectors-{number}": vectors})
-        drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-        engines.append(_name(engine_for(source, drawn, means.settings(job))))
+        if engine is None:  # one for all draws, which differ in size by one decoy at most
+            drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+            engine = _name(engine_for(source, drawn, means.settings(job)))
     save_text(job, found.text)
     job.save(draws=np.concatenate(found.draws))
     (job.out / SENTENCES).write_text(json.dumps(found.sentences), encoding="utf-8")
     return {
         "alike": found.alike,
         "sizes": [len(chosen) for chosen in found.draws],
-        "engines": engines,
+        "engine": engine,
     }
 
 
@@ -216,9 +217,9 @@ def against(
     k: int,
 ) -> None:
     """Search a part of the sources against the decoys, once for both directions."""
-    queries = source.part(part.span)
-    for draw, name in enumerate(decoys.engines):
-        engine, base = open_engine(name, job.threads), decoys.vectors(draw)
+    queries, engine = source.part(part.span), open_engine(decoys.engine, job.threads)
+    for draw in range(len(decoys.sizes)):
+        base = decoys.vectors(draw)
         forward, backward = block_candidates(queries, base, k, job.memory, engine)
         found = settle_part(queries, base, forward, k, job.memory, engine)
         save_neighbors(job, f"{draw}-", found)
@@ -260,9 +261,8 @@ def decoy_lists(
 
     ``digests`` are of the vectors of all sources.
     """
-    base = source.all()
-    for draw, name in enumerate(decoys.engines):
-        engine = open_engine(name, job.threads)
+    base, engine = source.all(), open_engine(decoys.engine, job.threads)
+    for draw in range(len(decoys.sizes)):
         blocks = [task.array(f"{draw}-backward") for task in against]
         found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
         save_neighbors(job, f"{draw}-", found)
