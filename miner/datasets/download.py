@@ -6,7 +6,6 @@ same file (RFC 9110, sections 8.8 and 14). The library pooch does not replace th
 neither resumes a download nor checks the free disk space, and takes an error page for the file.
 """
 
-import hashlib
 import http.client
 import json
 import os
@@ -25,6 +24,7 @@ from miner.errors import DownloadError, ResourceError, resource_error
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
+from miner.text.input_files import file_sha256
 from miner.text.output import one_line, open_output
 
 BLOCK = 1 << 18
@@ -245,8 +245,7 @@ def _refuse_page(address: str, response: http.client.HTTPResponse, start: bytes,
 
 
 def _checked(address: str, path: Path, size: int | None, sha256: str | None) -> str:
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+    found = file_sha256(path)
     length = path.stat().st_size
     wrong = ""
     if size is not None and length != size:

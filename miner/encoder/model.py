@@ -26,7 +26,7 @@ import dataclasses
 import hashlib
 import json
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from miner.encoder.lexicons import Lexicons
 from miner.encoder.loading import ForeignVectors
 from miner.errors import ArtifactError
 from miner.text.artifacts import atomic_directory
-from miner.text.input_files import content_digest
+from miner.text.input_files import content_digest, file_sha256
 
 FORMAT = "bitext-miner model"
 VERSION = 1
@@ -182,14 +182,8 @@ class Model:
                     np.savez_compressed(directory / COMPARER, **self.comparer)  # type: ignore[arg-type]
             if self.classifier:
                 np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
-            files, verifying, classifying = (
-                {name: _sha256(directory / name) for name in names if (directory / name).exists()}
-                for names in (
-                    _vector_files(architecture),
-                    (*VERIFYING_FILES, COMPARER),
-                    (CLASSIFIER,),
-                )
-            )
+            files = _digests(directory, _vector_files(architecture))
+            classifying = _digests(directory, (CLASSIFIER,))
             languages = known_languages.as_dict(self.languages)
             config = {
                 "format": FORMAT,
@@ -202,7 +196,7 @@ class Model:
                 "threshold": self.threshold,
                 "fingerprint": _fingerprint(files),
                 "files": files,
-                "verification": verifying,
+                "verification": _digests(directory, (*VERIFYING_FILES, COMPARER)),
                 **({"classification": classifying} if classifying else {}),
                 **({"languages": languages} if languages else {}),
                 **({"vectors": dataclasses.asdict(self.vectors)} if self.vectors else {}),
@@ -417,7 +411,7 @@ def _check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> N
         if name not in known:
             raise ArtifactError(f"{directory / CONFIG}: lists an unknown file {name!r}")
         try:
-            actual = _sha256(directory / name)
+            actual = file_sha256(directory / name)
         except OSError as error:
             raise ArtifactError(
                 f"{directory / name}: cannot be read ({error.strerror}); copy or train the "
@@ -468,9 +462,9 @@ def _open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
     return array
 
 
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _digests(directory: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of the files that are there, by name."""
+    return {name: file_sha256(directory / name) for name in names if (directory / name).exists()}
 
 
 def _fingerprint(files: Mapping[str, str]) -> str:

@@ -21,6 +21,7 @@ from miner.encoder.loading import HF, MODEL2VEC, USUAL, Loading, split_name
 from miner.errors import ArtifactError, DependencyError
 from miner.libraries import library
 from miner.machine import thread_count
+from miner.text.input_files import file_sha256
 
 # Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
 BATCH, GPU_BATCH, STATIC_BATCH = 32, 128, 1024
@@ -179,9 +180,7 @@ def directory_digest(directory: Path, backend: str = "torch") -> str:
     """Hash the names and SHA-256 of the files that decide an encoder's vectors."""
     digest = hashlib.sha256()
     for path in _files(directory, backend):
-        with path.open("rb") as file:
-            own = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.relative_to(directory).as_posix()}\n{own}\n".encode())
+        digest.update(f"{path.relative_to(directory).as_posix()}\n{file_sha256(path)}\n".encode())
     return digest.hexdigest()[:16]
 
 

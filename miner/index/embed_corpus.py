@@ -1,6 +1,5 @@
 """Corpus to store: reading of its files, then a vector for each sentence."""
 
-import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from miner.index import store
 from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
 from miner.text.corpus import Reader
+from miner.text.input_files import file_sha256
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,4 @@ def _digest(path: str | Path) -> tuple[int | None, str | None]:
     """Return size and SHA-256 of a file; None for a stream."""
     if str(path) == "-" or not Path(path).is_file():
         return None, None
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Path(path).stat().st_size, digest
+    return Path(path).stat().st_size, file_sha256(path)

@@ -22,6 +22,7 @@ from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
 from miner.index.embed_corpus import Source
 from miner.progress import Reporter
+from miner.text.input_files import file_sha256
 
 FORMAT = "bitext-miner index"
 VERSION = 1
@@ -238,8 +239,7 @@ def write_meta(directory: Path, meta: dict[str, Any]) -> None:
 
 def _sha256(path: Path) -> str:
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_sha256(path)
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror})") from None
 

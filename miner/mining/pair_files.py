@@ -1,6 +1,5 @@
 """Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
 
-import hashlib
 import json
 import math
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from miner.mining.mine import Mined
 from miner.names import VERSION
 from miner.text.artifacts import atomic_directory, replaceable
+from miner.text.input_files import file_sha256
 from miner.text.output import StrPath
 
 MANIFEST = "manifest.json"
@@ -67,6 +67,4 @@ def write_parts(
 
 
 def _entry(path: Path) -> dict[str, object]:
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": digest}
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)}

@@ -24,6 +24,7 @@ from miner.machine import thread_count
 from miner.papers.generation import Decoding
 from miner.papers.translators import Translation, by_length, distinct
 from miner.text.artifacts import atomic_directory
+from miner.text.input_files import file_sha256
 from miner.text.words import tokens
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Generator:
                 "sizes": asdict(self.sizes),
                 "fold_case": self.fold_case,
                 "training": dict(self.training),
-                "files": {name: _sha256(place / name) for name in (PIECES, WEIGHTS)},
+                "files": {name: file_sha256(place / name) for name in (PIECES, WEIGHTS)},
             }
             text = json.dumps(config, indent=1, ensure_ascii=False) + "\n"
             (place / CONFIG).write_text(text, encoding="utf-8")
@@ -85,7 +86,7 @@ class Generator:
             if config["format"] != FORMAT or config["version"] != VERSION:
                 raise KeyError("format")
             for name, expected in config["files"].items():
-                if _sha256(place / name) != expected:
+                if file_sha256(place / name) != expected:
                     raise ArtifactError(f"{place / name}: is damaged; copy or train it again")
             with np.load(place / WEIGHTS, allow_pickle=False) as arrays:
                 weights = dict(arrays)
@@ -180,8 +181,3 @@ class Rewriter:
 def _number(text: str) -> int:
     encoded = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(encoded, digest_size=8).digest(), "big")
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

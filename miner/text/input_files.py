@@ -36,6 +36,12 @@ def content_digest(path: str | os.PathLike[str]) -> str | None:
         return None
 
 
+def file_sha256(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file in hexadecimal digits. Raises OSError."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _identity(path: str) -> tuple[int, int, int] | None:
     """Size, time of change and inode of a file; None for a pipe, and for a missing file."""
     try:
