@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from miner.names import VERSION
 
 if TYPE_CHECKING:
+    from miner.documents.align_documents import AlignedDocuments, align_documents
     from miner.encoder.encoder import Encoder
     from miner.encoder.open_encoder import open_encoder
     from miner.errors import MinerError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 __all__ = [
+    "AlignedDocuments",
     "Encoder",
     "Evaluation",
     "Index",
@@ -35,6 +37,7 @@ __all__ = [
     "MinerError",
     "Pairs",
     "SearchSettings",
+    "align_documents",
     "best_threshold",
     "evaluate",
     "mine",
@@ -43,6 +46,7 @@ __all__ = [
 ]
 # The module of each public name.
 _HOMES = {
+    "AlignedDocuments": "miner.documents.align_documents",
     "Encoder": "miner.encoder.encoder",
     "Evaluation": "miner.evaluation.metrics",
     "Index": "miner.index.index",
@@ -51,6 +55,7 @@ _HOMES = {
     "MinerError": "miner.errors",
     "Pairs": "miner.scoring.pairs",
     "SearchSettings": "miner.knn.settings",
+    "align_documents": "miner.documents.align_documents",
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",
     "mine": "miner.mining.mine",

@@ -4,6 +4,7 @@
 """
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -61,6 +62,12 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for stem in ("train", "paraphrases", "scored", "news.de-en"):
         lines = "".join(f"{row}\n" for row in numbered)
         (directory / f"{stem}.tsv").write_text(lines, encoding="utf-8")
+    for side, name in enumerate(("de", "en")):
+        chosen = range(40) if side == 0 else range(10, 50)
+        texts = {n: "\n".join(pair[side] for pair in gold[3 * n : 3 * n + 3]) for n in chosen}
+        pages = [{"id": f"{name}-{n}", "text": text} for n, text in texts.items()]
+        with open_output(directory / f"pages.{name}.jsonl") as file:
+            file.writelines(json.dumps(page) + "\n" for page in pages)
     labelled = "".join(f"1\t{row}\n" for row in numbered)
     (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
     write_every(directory / "data", [one for one, _ in gold], [other for _, other in gold])

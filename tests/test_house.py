@@ -66,6 +66,7 @@ ORDER = (
     "scoring",
     "precision",
     "mining",
+    "documents",
     "filters",
     "cleaning",
     "datasets",

@@ -20,6 +20,7 @@ from miner.errors import MinerError
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
 COMMANDS = (
     "mine",
+    "align-documents",
     "plan",
     "status",
     "score",

@@ -90,7 +90,6 @@ def encode_texts(
         for text in texts
     ]
     run.wait()
-    found = []
     for text, own in zip(texts, reads, strict=True):
         for file, one in zip(text.files, own, strict=True):
             count, line, size = one.value["long"]
@@ -100,26 +99,35 @@ def encode_texts(
                     f"warning: {file.name}, line {line}: {size:,} characters{others}; a sentence "
                     f"is compared by its first {LONGEST:,}: split such text into sentences"
                 )
-        spans = []
-        row = 0
-        for number, one in enumerate(own):
-            size = one.value["rows"]
-            for part, (start, end) in enumerate(cut(size, run.lines or LINES)):
-                task = run.task(
-                    "encode",
-                    encode,
-                    f"{text.name}-{number:04}-{part:04}",
-                    units=end - start,
-                    read=one,
-                    start=start,
-                    end=end,
-                    model=text.model,
-                    dtype=dtype,
-                )
-                spans.append(EncodedSpan(task, row + start))
-            row += size
-        found.append(EncodedText(own, spans))
-    return found
+    return [
+        EncodedText(own, encode_reads(run, text, own, dtype))
+        for text, own in zip(texts, reads, strict=True)
+    ]
+
+
+def encode_reads(
+    run: Run, text: Text, reads: Sequence[Result], dtype: str = "float16"
+) -> list[EncodedSpan]:
+    """Encode the sentences that finished tasks have read of one side, in spans."""
+    spans = []
+    row = 0
+    for number, one in enumerate(reads):
+        size = one.value["rows"]
+        for part, (start, end) in enumerate(cut(size, run.lines or LINES)):
+            task = run.task(
+                "encode",
+                encode,
+                f"{text.name}-{number:04}-{part:04}",
+                units=end - start,
+                read=one,
+                start=start,
+                end=end,
+                model=text.model,
+                dtype=dtype,
+            )
+            spans.append(EncodedSpan(task, row + start))
+        row += size
+    return spans
 
 
 def index_texts(

@@ -155,7 +155,7 @@ def mine(
         by = verifier.encoder if verifier is not None else encoder
         if by is not None:
             stack.enter_context(lent(by, by.on_side(SIDES[1])))
-        own = _own_means(workers, settings)
+        own = own_means(workers, settings)
         opened: tuple[tuple[Index, Result | None], tuple[Index, Result | None]]
         if isinstance(source, Index) and isinstance(target, Index):
             what = {"indexes": [str(one.path.absolute()) for one in (source, target)]}
@@ -249,7 +249,7 @@ def run(
     languages = languages_of(source, target, settings.languages)
     given = None if decoys is None else tuple(decoys)
     encoders = () if verifier is None else (verifier.encoder,)
-    workers = _own_means(Workers(), settings)
+    workers = own_means(Workers(), settings)
     with lent(*encoders), open_run(None, workers, "searching", {}, report=report) as work:
         return pipeline.mine(
             work, opened, settings, verifier, languages, estimating=estimating, given=given
@@ -268,7 +268,7 @@ def encoding_device(settings: SearchSettings) -> str:
     return "cpu" if settings.device == "cpu" else "auto"
 
 
-def _own_means(workers: Workers, settings: SearchSettings) -> Workers:
+def own_means(workers: Workers, settings: SearchSettings) -> Workers:
     """Return workers with the memory and the threads of a search, unless they have their own."""
     return replace(
         workers,

@@ -156,6 +156,31 @@ def mine(
     )
 
 
+def nearest(
+    run: Run, indexes: Sequence[tuple[Index, Result | None]], k: int, settings: SearchSettings
+) -> tuple[Result, Result]:
+    """Compare all rows of two flat indexes; return the lists of the ``k`` nearest, both ways.
+
+    Of the ``settings``, engine, exact and device count. Nothing is scored.
+    """
+    engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
+    size = max(len(index) for index, _ in indexes)
+    sides = prepare(run, indexes, None, run.lines or max(LINES, size // PARTS), whole=False)
+    probed = run.task(
+        "probe",
+        search_stages.probe,
+        sides=(sides[0].unread, sides[1].unread),
+        digests=[side.digests for side in sides],
+        means=Means(k, engine, settings.exact, settings.device),
+        hybrid_from=None,
+    )
+    run.wait()
+    engine = probed.value["engine"]
+    blocks = _blocks(run, sides, k, engine)
+    found, forward = _lists(run, sides, blocks, k, engine, complete=True)
+    return forward, found.lists
+
+
 def _each(
     parts: Sequence[Part], side: int | None = None, cost: float = 1.0, *, bare: bool = False
 ) -> dict[str, Call]:

@@ -1,0 +1,115 @@
+"""``miner align-documents``: two collections of documents to pairs that translate each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from miner.cli import guard, options, sharding
+from miner.cli.options import say
+from miner.cli.settings_options import Command, Settings
+from miner.documents.layout import DocumentFormat
+from miner.encoder.loading import Loading
+from miner.knn.settings import SearchSettings
+from miner.mining.keep import Keep
+from miner.tasks.workers import Workers
+
+if TYPE_CHECKING:
+    from miner.documents.align_documents import AlignedDocuments
+
+_search = Settings(SearchSettings, "settings")
+_keep = Settings(Keep, "keep")
+
+
+@click.command(cls=Command)
+@click.argument("source")
+@click.argument("target")
+@click.option(
+    "-o",
+    "--output",
+    default="-",
+    metavar="FILE",
+    show_default="standard output",
+    help="File of the pairs; .jsonl has JSON objects, .gz .bz2 .xz .zst compress.",
+)
+@options.model
+@options.loading()
+@options.languages()
+@Settings(DocumentFormat, "layout")()
+@_keep(
+    "threshold",
+    "target_precision",
+    "top_n",
+    "estimate",
+    estimate={
+        "help": "Estimate precision, which compares each document once more without its partner. "
+        "Scores are then probabilities on this collection."
+    },
+)
+@sharding.work()
+@sharding.options
+@_search("memory", "device", "threads")
+def align_documents(
+    source: str,
+    target: str,
+    output: str,
+    model: str,
+    loading: Loading,
+    languages: tuple[str | None, str | None],
+    layout: DocumentFormat,
+    keep: Keep,
+    work: str | None,
+    workers: Workers,
+    settings: SearchSettings,
+) -> None:
+    """Find which documents of the collections SOURCE and TARGET translate each other.
+
+    Each is a folder of text files, a document each with a sentence a line, or a JSONL or Parquet
+    file with a document a row, or a pattern of such files. Rows of the output are the score and
+    both ids and, where there are any, both URLs. Unless an option says how many to keep, it keeps
+    the pairs with an estimated precision of 0.95. Documents with a domain are paired within it.
+
+    Examples:
+      miner align-documents web.de.jsonl.zst web.en.jsonl.zst -o documents.tsv
+      miner align-documents minutes/de minutes/en --threshold 0.5 -o documents.tsv
+      miner align-documents 'hplt/de/*.zst' 'hplt/en/*.zst' --format jsonl --by-host -o pairs.jsonl
+    """
+    from miner.cli.progress_bars import Progress
+    from miner.documents.align_documents import align_documents as align
+    from miner.mining.mine import load_encoder
+
+    both = sharding.expanded(source), sharding.expanded(target)
+    if source == target == "-":
+        raise click.UsageError("only one of SOURCE and TARGET can be standard input")
+    guard.check([*both[0], *both[1], model], {"-o": output, "--work": work})
+    guard.check_suffixes({"-o": output})
+    guard.check_writable([output])
+    settings = replace(settings, languages=languages)
+
+    def write(aligned: AlignedDocuments) -> None:
+        report.close()
+        aligned.write(output)
+        for note in aligned.notes:
+            say(note)
+        where = "standard output" if output == "-" else output
+        line = f"{len(aligned.pairs)} of {len(aligned.all_pairs)} pairs written to {where}"
+        if aligned.precision is not None:
+            line += f", estimated precision {aligned.precision:.3f}"
+        say(line)
+
+    with Progress("documents") as report:
+        align(
+            *both,
+            keep=keep,
+            settings=settings,
+            layout=layout,
+            encoder=load_encoder(model, settings, loading),
+            work=work,
+            beside=None if output == "-" else output,
+            workers=workers,
+            report=report,
+            note=say,
+            then=write,
+        )

@@ -1,0 +1,1 @@
+"""Documents that translate each other: two collections to pairs of documents."""

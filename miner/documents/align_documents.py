@@ -1,0 +1,199 @@
+"""Pairing of documents in one call: read two collections, pair them, keep the best pairs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miner.documents import pipeline
+from miner.documents.collection import batches, files_of, names_of
+from miner.documents.knock_out import Scores, calibrate
+from miner.documents.layout import DocumentFormat
+from miner.documents.stages import NEIGHBORS
+from miner.encoder.entries import lent
+from miner.encoder.foreign_encoder import as_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ResourceError
+from miner.index.build import identity, stamps
+from miner.knn.settings import SearchSettings
+from miner.mining.keep import Keep
+from miner.mining.mine import load_encoder, note_languages, own_means
+from miner.mining.search import languages_of
+from miner.names import SIDES
+from miner.precision.estimate import Estimate
+from miner.progress import Reporter, silent
+from miner.tasks.run import open_run
+from miner.tasks.workers import Workers
+from miner.text.formats import FORMATS, check_suffix, file_format
+from miner.text.output import open_output
+
+Collection = str | Path | Sequence[str | Path]
+Name = tuple[str, str, str]
+# Score to keep where precision cannot be estimated. On laws and templates, pairs with it were as
+# likely right as wrong at 0.18 to 0.30 (benchmarks/LOG.md).
+CAUTIOUS = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedDocuments:
+    """The result of :func:`align_documents`.
+
+    ``pairs`` are the pairs kept, best first, ``all_pairs`` all that were matched one to one; their
+    columns ``source`` and ``target`` are rows of ``names``: id, URL and domain of each document of
+    both sides. ``score`` is the probability of being right, or without an ``estimate`` the mean
+    vote of a line and the margin of the documents. ``threshold`` is the one applied.
+    """
+
+    pairs: Scores
+    all_pairs: Scores
+    names: tuple[list[Name], list[Name]]
+    estimate: Estimate | None
+    threshold: float | None
+    notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
+        return f"<{len(self.pairs)} of {len(self.all_pairs)} document pairs kept{sure}>"
+
+    @property
+    def precision(self) -> float | None:
+        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
+        if self.estimate is None or not len(self.pairs):
+            return None
+        return self.estimate.precision_at(float(self.pairs.score[-1]))
+
+    def rows(self) -> list[dict[str, str | float]]:
+        """Return the pairs kept as rows: score, both ids and, where there are any, both URLs."""
+        with_urls = any(name[1] for side in self.names for name in side)
+        found = []
+        columns = (self.pairs.source, self.pairs.target, self.pairs.score)
+        for source, target, score in zip(*(column.tolist() for column in columns), strict=True):
+            both = self.names[0][source], self.names[1][target]
+            row = {"score": score, "source_id": both[0][0], "target_id": both[1][0]}
+            if with_urls:
+                row |= {"source_url": both[0][1], "target_url": both[1][1]}
+            found.append(row)
+        return found
+
+    def write(self, path: str | Path) -> None:
+        """Write the rows, tab-separated or, for ``.jsonl``, as JSON; compression goes by suffix.
+
+        Raises ValueError for the suffix of another format, and ResourceError.
+        """
+        check_suffix(str(path))
+        format = FORMATS[file_format(str(path))]
+        with open_output(path) as file:
+            for row in self.rows():
+                file.write(format.line(row) + "\n")
+
+
+def align_documents(
+    source: Collection,
+    target: Collection,
+    *,
+    keep: Keep = Keep(),
+    settings: SearchSettings = SearchSettings(),
+    layout: DocumentFormat = DocumentFormat(),
+    encoder: SentenceEncoder | str | Path | Any = "default",
+    work: str | Path | None = None,
+    beside: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = lambda line: None,
+    then: Callable[[AlignedDocuments], None] = lambda aligned: None,
+) -> AlignedDocuments:
+    """Find which documents of two collections translate each other, one to one.
+
+    >>> align_documents("web.de.jsonl", "web.en.jsonl").write("documents.tsv")
+
+    A collection is a folder of text files, or one or several JSONL or Parquet files with a document
+    a row, read as ``layout`` says. Of the ``settings``, engine, exact, device, memory, threads
+    and languages count. ``keep`` chooses among the pairs. Their precision is estimated by knocking
+    out the partner of each (:mod:`miner.documents.knock_out`), and 0.95 is aimed at by default.
+    ``encoder``, ``work``, ``beside``, ``workers``, ``report``, ``note`` and ``then`` are as in
+    :func:`miner.mining.mine.mine`.
+
+    Raises CorpusError for a collection without text or that cannot be read, ResourceError where a
+    precision is asked for and cannot be estimated, and the errors of ``mine``.
+    """
+    if isinstance(encoder, str | Path):
+        encoder = load_encoder(encoder, settings)
+    encoder = as_encoder(encoder)
+    files = files_of(source), files_of(target)
+    paths = [[path for path, _ in own] for own in files]
+    workers = own_means(workers, settings)
+    what = identity(paths, (encoder,), vars(layout), workers.shard_lines)
+    with (
+        lent(encoder, encoder.on_side(SIDES[1])),
+        open_run(
+            work,
+            workers,
+            "pairing documents",
+            what,
+            stamps=stamps(paths),
+            beside=beside,
+            report=report,
+            note=note,
+        ) as run,
+    ):
+        read = [
+            batches(own, run.work / "streams" / side, layout)
+            for side, own in zip(SIDES, files, strict=True)
+        ]
+        sides, indexes = pipeline.join(run, read, layout, encoder)
+        for side, index in zip(sides, indexes, strict=True):
+            counts = {
+                name: sum(getattr(one, name) for one in index.sources)
+                for name in ("records", "empty", "undecodable", "replaced")
+            }
+            counts["repeated"] = side.task.value["repeated"]
+            note(_counted(index.sources[0].path, counts, len(index)))
+        note_languages(languages_of(indexes[0], indexes[1], settings.languages), encoder, note)
+        pairs, knocked = pipeline.compare(run, sides, indexes, settings, knocking=keep.estimate)
+        names = [list(names_of(side.task.path)) for side in sides]
+        aligned = _kept(pairs, knocked, keep, (names[0], names[1]))
+        then(aligned)
+        return aligned
+
+
+def _counted(name: str, counts: dict[str, int], documents: int) -> str:
+    """Describe what was read of a collection in one line."""
+    words = {
+        "empty": "without text",
+        "undecodable": "not UTF-8 or without the key, and left out",
+        "replaced": "with bytes replaced or lines left out",
+        "repeated": "left out for the id of an earlier one",
+    }
+    parts = [f"{counts['records']} documents", f"{documents} to pair"]
+    parts += [f"{counts[key]} {text}" for key, text in words.items() if counts[key]]
+    return f"{name}: {', '.join(parts)}"
+
+
+def _kept(
+    pairs: Scores, knocked: Scores | None, keep: Keep, names: tuple[list[Name], list[Name]]
+) -> AlignedDocuments:
+    """Estimate precision, choose a threshold, and keep the best pairs."""
+    estimate, notes = None, []
+    if knocked is not None and (found := calibrate(pairs, knocked)) is not None:
+        pairs, estimate = found
+    precision, threshold = keep.target_precision, keep.threshold
+    if estimate is None and precision is not None:
+        raise ResourceError(
+            f"{len(pairs)} pairs of documents are too few to estimate their precision; give a "
+            "--threshold"
+        )
+    if precision is None and not keep.chosen:
+        precision = keep.default_precision
+    if precision is not None and estimate is not None:
+        found_at = estimate.threshold(precision)
+        threshold = math.inf if found_at is None else found_at
+    elif precision is not None and min(map(len, names)) <= NEIGHBORS:
+        notes.append("all pairs are kept: too few documents to compare their scores with others")
+    elif precision is not None:
+        threshold = CAUTIOUS
+        notes.append(f"precision is not estimated; scores of {CAUTIOUS} or more are kept")
+    kept = pairs if threshold is None else pairs.take(pairs.score >= threshold)
+    if keep.top_n is not None:
+        kept = Scores(*(column[: keep.top_n] for column in vars(kept).values()))
+    return AlignedDocuments(kept, pairs, names, estimate, threshold, tuple(notes))

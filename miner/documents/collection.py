@@ -1,0 +1,183 @@
+"""Collections of documents: folders of text files, and files with a document a row."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
+from miner.errors import CorpusError
+from miner.index.embed_corpus import Source
+from miner.index.parts import PartWriter
+from miner.index.text_files import TextFile, text_files
+from miner.tasks.task import Job, hints
+from miner.text.corpus import Reader
+from miner.text.formats import BitextFormat, file_format
+from miner.text.layout import REPLACED, UNREADABLE
+from miner.text.rows import Rows
+
+# Text files that one task reads; rows of documents that are parsed at a time.
+FILES, ROWS = 1000, 256
+# Id, URL and domain of each document that was read: a line of JSON each.
+NAMES = "documents.jsonl"
+
+
+class Document(NamedTuple):
+    """A document: its lines that are not empty, and their numbers from 1."""
+
+    id: str
+    url: str
+    domain: str
+    sentences: Sequence[str]
+    lines: np.ndarray
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Files that one task reads.
+
+    ``ids`` name the documents of text files; None for a file with a document a row.
+    """
+
+    files: list[TextFile]
+    ids: list[str] | None
+
+    @property
+    def bytes(self) -> int:
+        return sum(file.stamp[0] for file in self.files)
+
+
+def files_of(collection: str | Path | Sequence[str | Path]) -> list[tuple[str, str | None]]:
+    """List the files of a collection: their paths and, below a folder, the paths from there."""
+    found: list[tuple[str, str | None]] = []
+    for name in [collection] if isinstance(collection, str | Path) else collection:
+        if not os.path.isdir(name):
+            found.append((str(name), None))
+            continue
+        inside = sorted(str(path) for path in Path(name).rglob("*") if path.is_file())
+        if not inside:
+            raise CorpusError(f"{name}: the folder has no file; name a folder of text files")
+        found += [(path, os.path.relpath(path, name)) for path in inside]
+    return found
+
+
+def batches(
+    files: Sequence[tuple[str, str | None]], copies: Path, layout: DocumentFormat
+) -> list[Batch]:
+    """Divide the files of a collection among tasks. Streams are copied to ``copies`` first.
+
+    Raises CorpusError for a file that cannot be read or has no documents.
+    """
+    found = []
+    rows = [path for path, inside in files if inside is None]
+    for path in rows:
+        kind = file_format(path, layout.format)
+        if kind not in WITH_DOCUMENTS:
+            raise CorpusError(
+                f"{path}: {kind} has no documents; give a folder of text files, or JSONL or "
+                "Parquet (--format)"
+            )
+    found += [Batch([file], None) for file in text_files(rows, copies)]
+    texts = [(path, inside) for path, inside in files if inside is not None]
+    for start in range(0, len(texts), FILES):
+        paths, ids = zip(*texts[start : start + FILES], strict=True)
+        found.append(Batch(text_files(paths, copies), list(ids)))
+    return found
+
+
+@hints(seconds=7e-6)
+def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
+    """Read the documents of some files: their sentences as a part of an index, and their names.
+
+    ``edges (n + 1,)`` are the first rows of the documents, ``number (n,)`` their own lines.
+    """
+    writer, tally = PartWriter(job.out), Counter[str]()
+    edges, domains = [0], 0
+    with open(job.out / NAMES, "w", encoding="utf-8") as names:
+        for document in _documents(batch, layout, tally):
+            if not len(document.sentences):
+                tally["empty"] += 1
+                continue
+            writer.append(document.sentences, list(map(str, document.lines)), document.lines, 0)
+            edges.append(edges[-1] + len(document.sentences))
+            domains += bool(document.domain)
+            names.write(json.dumps([document.id, document.url, document.domain]) + "\n")
+            job.report("reading documents", tally["records"], None)
+    job.save(edges=np.array(edges))
+    counts = {name: tally[name] for name in ("records", "empty", "undecodable", "replaced")}
+    name = batch.files[0].name if batch.ids is None else os.path.dirname(batch.files[0].name)
+    source = Source(name, **counts, own_ids=False, bytes=None, sha256=None)
+    return {"rows": writer.close_part(), "source": vars(source), "domains": domains}
+
+
+def _documents(batch: Batch, layout: DocumentFormat, tally: Counter[str]) -> Iterator[Document]:
+    """Yield the documents of some files, the empty ones too; count what was read."""
+    for number, file in enumerate(batch.files):
+        with file.opened() as path:
+            if batch.ids is not None:
+                yield _of_file(path, batch.ids[number], layout.on_error, tally)
+            else:
+                yield from _of_rows(path, file.name, layout, tally)
+
+
+def _of_file(path: str, name: str, on_error: str, tally: Counter[str]) -> Document:
+    reader = Reader(path, format="plain", on_error=on_error)
+    blocks = list(reader)
+    tally["records"] += 1
+    tally["replaced"] += bool(reader.replaced or reader.undecodable)
+    sentences = [sentence.strip() for block in blocks for sentence in block.sentences]
+    lines = [block.lines for block in blocks]
+    return Document(name, "", "", sentences, np.concatenate([np.empty(0, np.int64), *lines]))
+
+
+def _of_rows(
+    path: str, name: str, layout: DocumentFormat, tally: Counter[str]
+) -> Iterator[Document]:
+    reading = BitextFormat(format=file_format(path, layout.format), on_error=layout.on_error)
+    rows = Rows(path, None, reading, columns=layout.columns)
+    rows.layout = replace(rows.layout, names=(name,))
+    for first, cells in rows.cells(ROWS):
+        columns, state = rows.layout.parse(first, cells, broken=layout.on_error == "skip")
+        tally["undecodable"] += int(np.count_nonzero(state == UNREADABLE))
+        tally["replaced"] += int(np.count_nonzero(state == REPLACED))
+        for line, row in enumerate(zip(*columns, state.tolist(), strict=True), start=first):
+            tally["records"] += 1
+            text, own, url, short, domain, status = row
+            if status == UNREADABLE:
+                continue
+            url = url or short
+            if layout.by_host:
+                domain = _host(url)
+            parts = [part.strip() for part in text.split("\n")]
+            numbers = np.array([at for at, part in enumerate(parts, start=1) if part], np.int64)
+            sentences = [part for part in parts if part]
+            yield Document(own or f"{name}:{line}", url, domain, sentences, numbers)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def names_of(place: Path) -> Iterator[tuple[str, str, str]]:
+    """Yield id, URL and domain of each document that a task has read, or joined."""
+    with open(place / NAMES, encoding="utf-8") as file:
+        for line in file:
+            own, url, domain = json.loads(line)
+            yield own, url, domain
+
+
+def write_names(place: Path, names: Sequence[tuple[str, str, str]]) -> None:
+    """Write id, URL and domain of each document, for :func:`names_of`."""
+    with open(place / NAMES, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(name) + "\n" for name in names)

@@ -1,0 +1,46 @@
+"""`DocumentFormat`: where the documents of a file are."""
+
+from dataclasses import dataclass
+
+from miner.config_fields import option
+from miner.names import ON_ERROR
+from miner.text.text_format import Column
+
+# Formats with a document a row, and the key that HPLT gives to the URL.
+WITH_DOCUMENTS, SHORT_URL = ("jsonl", "parquet"), "u"
+
+
+@dataclass(frozen=True)
+class DocumentFormat:
+    """Where the documents of a file are.
+
+    ``text``, ``id``, ``url`` and ``domain`` name columns of JSONL and Parquet; only the text must
+    be there. Lines of the text are sentences. Without an id, a document is named by its file and
+    line. Documents are paired within a domain: the text of its column or, with ``by_host``, the
+    host of the URL. ``format`` and ``on_error`` as of :class:`miner.text.formats.BitextFormat`;
+    "skip" also leaves out rows without the text.
+    """
+
+    text: str = option("text", "Key of the text, whose lines are sentences.", option="--column")
+    id: str = option("id", "Key of the id.", option="--id-column")
+    url: str = option("url", "Key of the URL [url, or u].", option="--url-column", quiet=True)
+    domain: str = option(
+        "domain", "Key of the domain: documents are paired within it.", option="--domain-column"
+    )
+    by_host: bool = option(False, "Pair documents within the host of their URL.")
+    format: str | None = option(None, "Format of files; default by suffix.", choices=WITH_DOCUMENTS)
+    on_error: str = option(
+        "fail",
+        "Documents that are not UTF-8 or lack the text: stop, put U+FFFD, or leave out (and "
+        "count).",
+        choices=ON_ERROR,
+    )
+
+    @property
+    def columns(self) -> list[Column]:
+        others = (self.url, SHORT_URL, self.domain)
+        return [
+            Column(self.text),
+            Column(self.id, required=False, is_id=True),
+            *(Column(name, required=False) for name in others),
+        ]

@@ -1,0 +1,151 @@
+"""Pairing of documents as a pipeline of stages: documents → near ones → votes of lines → pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from miner.documents import stages
+from miner.documents.collection import Batch, read
+from miner.documents.knock_out import Scores
+from miner.documents.layout import DocumentFormat
+from miner.documents.stages import NEAREST, Documents, Neighborhoods
+from miner.encoder.entries import Entry
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import CorpusError
+from miner.index.build import Text, cut, encode_reads
+from miner.index.index import Index
+from miner.knn.settings import SearchSettings
+from miner.mining.pipeline import nearest
+from miner.names import SIDES
+from miner.tasks.run import Call, Run
+from miner.tasks.task import Job, Result, hints
+
+Sides = tuple[Documents, Documents]
+# Documents that one task compares.
+PART = 1 << 13
+
+
+def join(
+    run: Run, batches: Sequence[Sequence[Batch]], layout: DocumentFormat, encoder: SentenceEncoder
+) -> tuple[Sides, list[Index]]:
+    """Read, encode and join the documents of both sides; return them, and indexes of them."""
+    reads = [
+        run.stage(
+            "read",
+            read,
+            {
+                f"{name}-{number:04}": Call({"batch": batch}, batch.bytes / 10)
+                for number, batch in enumerate(own)
+            },
+            layout=layout,
+        )
+        for name, own in zip(SIDES, batches, strict=True)
+    ]
+    run.wait()
+    for own in reads:
+        if not any(task.value["rows"] for task in own):
+            raise CorpusError(
+                f"{own[0].value['source']['path']}: no document has text; name its key (--column)"
+            )
+    grouped = all(any(task.value["domains"] for task in own) for own in reads)
+    found = []
+    for name, own in zip(SIDES, reads, strict=True):
+        model = Entry.of(encoder.on_side(name))
+        spans = encode_reads(run, Text(name, [], model, encoder.dimension), own)
+        joined = run.task(
+            "documents",
+            stages.join,
+            name,
+            units=sum(task.value["rows"] for task in own),
+            reads=own,
+            spans=spans,
+            model=model,
+            dimension=encoder.dimension,
+            grouped=grouped,
+        )
+        found.append(Documents(joined, spans))
+    run.wait()
+    return (found[0], found[1]), [Index.open(side.task.path) for side in found]
+
+
+def compare(
+    run: Run, sides: Sides, indexes: Sequence[Index], settings: SearchSettings, *, knocking: bool
+) -> tuple[Scores, Scores | None]:
+    """Pair the documents one to one; return the pairs, best first.
+
+    ``knocking``: return also the candidates of the sources without their partners.
+    """
+    opened = [(index, side.task) for index, side in zip(indexes, sides, strict=True)]
+    lists = nearest(run, opened, NEAREST, settings)
+    back = sides[1], sides[0]
+    spans = [cut(len(index), run.lines or PART) for index in indexes]
+    sources = _neighborhoods(run, "source", sides, lists[0], spans[0])
+    targets = _neighborhoods(run, "target", back, lists[1], spans[1])
+    means = sources, targets
+    voted = _votes(run, "votes", sides, lists, means, spans[0])
+    matched = run.task("pairs", match, units=len(indexes[0]), votes=voted, size=len(indexes[0]))
+    knocked = []
+    if knocking:
+        alone = _neighborhoods(run, "alone", sides, lists[0], spans[0], matched)
+        knocked = _votes(run, "knocked", sides, lists, (alone, targets), spans[0], matched)
+    run.wait(last=True)
+    return load(matched), joined(knocked) if knocking else None
+
+
+def _neighborhoods(
+    run: Run,
+    name: str,
+    sides: Sides,
+    lists: Result,
+    spans: list[tuple[int, int]],
+    without: Result | None = None,
+) -> Neighborhoods:
+    calls = {
+        f"{name}-{number:04}": Call({"span": span}, span[1] - span[0])
+        for number, span in enumerate(spans)
+    }
+    tasks = run.stage(
+        "neighborhoods", stages.neighborhoods, calls, sides=sides, lists=lists, without=without
+    )
+    return Neighborhoods(tasks, [start for start, _ in spans])
+
+
+def _votes(
+    run: Run,
+    kind: str,
+    sides: Sides,
+    lists: tuple[Result, Result],
+    means: tuple[Neighborhoods, Neighborhoods],
+    spans: list[tuple[int, int]],
+    without: Result | None = None,
+) -> list[Result]:
+    calls = {
+        f"{number:04}": Call({"span": span}, span[1] - span[0]) for number, span in enumerate(spans)
+    }
+    shared = {"sides": sides, "lists": lists, "means": means, "without": without}
+    return run.stage(kind, stages.votes, calls, **shared)
+
+
+@hints(seconds=1e-4, memory=100 * NEAREST)
+def match(job: Job, votes: list[Result], size: int) -> None:
+    """Match candidates one to one; ``partner (size,)`` is the target of each source, or -1."""
+    pairs = joined(votes).matched()
+    partner = np.full(size, -1, dtype=np.int64)
+    partner[pairs.source] = pairs.target
+    job.save(source=pairs.source, target=pairs.target, score=pairs.score, partner=partner)
+
+
+def load(task: Result) -> Scores:
+    return Scores(*(np.asarray(task.array(name)) for name in ("source", "target", "score")))
+
+
+def joined(tasks: Sequence[Result]) -> Scores:
+    """Join the candidates of several tasks."""
+    parts = [load(task) for task in tasks]
+    return Scores(
+        np.concatenate([part.source for part in parts]),
+        np.concatenate([part.target for part in parts]),
+        np.concatenate([part.score for part in parts]),
+    )

@@ -1,0 +1,311 @@
+"""Stages that compare documents: their vectors, neighbourhoods of their lines, votes of lines.
+
+A document's vector is the mean of its lines' vectors, beside a sketch of the numbers in it: pages
+made from one template differ in little else. The best lines of two documents vote for the pair by
+their margins. Neighbourhoods are counted among the documents that are near, so that a line that
+all of them have, such as a menu, has a margin of one and no vote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miner.documents.collection import names_of, write_names
+from miner.encoder.entries import Entry
+from miner.index.embed_corpus import Source
+from miner.index.parts import PartWriter, part_texts
+from miner.index.stages import EncodedSpan
+from miner.index.store import SENTENCES, VectorWriter
+from miner.index.stored import FLAT, finish
+from miner.kernels.numbers import find_numbers
+from miner.knn.neighbors import Neighbors
+from miner.ragged import offsets_of, take_lists
+from miner.scoring.margin import RATIO_FLOOR, CandidateBlocks, Listed, neighborhood_mean
+from miner.tasks.task import Job, Result, hints
+
+# Nearest documents of each that are compared line by line; documents, and lines, that the margin
+# of a pair is relative to.
+NEAREST, NEIGHBORS = 20, 4
+# Lines of a document that are compared, from its start.
+MOST_LINES = 1000
+# Dimensions and weights of the sketch of numbers and of the domain, beside the mean, which has a
+# weight of 1; weight of the margin of documents beside the mean vote of a line. Found on laws and
+# templates (benchmarks/LOG.md).
+NUMBERS, NUMBERS_WEIGHT = 128, 0.4
+DOMAIN, DOMAIN_WEIGHT = 64, 1.0
+DOCUMENT = 1 / 6
+# Documents whose numbers are sketched at a time; characters that tell a document's language.
+BLOCK, OPENING = 1 << 14, 300
+SEED = 1
+
+
+@dataclass(frozen=True)
+class Documents:
+    """One side: the documents that :func:`join` made, and the vectors of all lines."""
+
+    task: Result
+    spans: list[EncodedSpan]
+
+
+class Pieces:
+    """Rows of an array that several tasks have made in pieces; ``firsts`` are their first rows."""
+
+    def __init__(self, firsts: Sequence[int], arrays: Sequence[np.ndarray]):
+        self._firsts, self._arrays = firsts, arrays
+
+    def rows(self, first: int, end: int) -> np.ndarray:
+        """Return the rows from ``first`` to ``end``, exclusive, as float32; at least one."""
+        place = int(np.searchsorted(self._firsts, first, side="right")) - 1
+        parts = []
+        while first < end:
+            low = self._firsts[place]
+            parts.append(self._arrays[place][first - low : end - low])
+            first, place = first + len(parts[-1]), place + 1
+        return np.concatenate(parts, dtype=np.float32)
+
+
+class Lines:
+    """Vectors of the lines of documents that are compared: the first ``MOST_LINES`` of each.
+
+    ``offsets (n + 1,)``: places of the documents' lines among all that are compared.
+    """
+
+    def __init__(self, side: Documents):
+        self._start = side.task.array("start")
+        self._length = np.minimum(side.task.array("end") - self._start, MOST_LINES)
+        self.offsets = offsets_of(self._length)
+        self._vectors = _vectors(side.spans)
+
+    def of(self, document: int) -> np.ndarray:
+        """Return the vectors of a document's lines, ``(m, d) float32``."""
+        first = int(self._start[document])
+        return self._vectors.rows(first, first + int(self._length[document]))
+
+
+def _vectors(spans: Sequence[EncodedSpan]) -> Pieces:
+    return Pieces([span.first for span in spans], [span.task.array("vectors") for span in spans])
+
+
+@hints(seconds=1e-5, memory=200)
+def join(
+    job: Job,
+    reads: list[Result],
+    spans: list[EncodedSpan],
+    model: Entry,
+    dimension: int,
+    grouped: bool,
+) -> dict[str, Any]:
+    """Make an index of the documents of one side, with a vector for each.
+
+    Its sentences are the openings of the documents. ``start`` and ``end (n,)`` are the rows of
+    their lines. A document with the id of an earlier one is left out, and counted. ``grouped``:
+    vectors of one domain are near. ``dimension`` is the model's.
+    """
+    names: dict[str, tuple[str, str, str]] = {}
+    edges, openings, values, counts = [], [], [], []
+    first = repeated = 0
+    for task in reads:
+        rows, texts, own = [], part_texts(task.path), task.array("edges")
+        for row, name in enumerate(names_of(task.path)):
+            if name[0] in names:
+                repeated += 1
+                continue
+            names[name[0]] = name
+            rows.append(row)
+            opening = texts.slice(own[row], min(own[row] + NEIGHBORS, own[row + 1]))
+            openings.append(" ".join(opening)[:OPENING])
+        offsets = np.load(task.path / "offset.npy")
+        found, places = find_numbers(np.fromfile(task.path / SENTENCES, np.uint8), offsets[own])
+        found, places = take_lists(found, places, np.array(rows, dtype=np.int64))
+        values.append(found)
+        counts.append(np.diff(places))
+        edges.append(first + np.stack([own[:-1][rows], own[1:][rows]]))
+        first += task.value["rows"]
+    start, end = np.concatenate(edges, axis=1)
+    domains = [domain for _, _, domain in names.values()]
+    number = np.arange(1, len(names) + 1)
+    writer = PartWriter(job.out)
+    writer.append(openings, list(map(str, number.tolist())), number, 0)
+    extra = NUMBERS + DOMAIN * grouped
+    writer.close(dimension + extra, number - 1)
+    lines = _vectors(spans)
+    sketched = _sketched(np.concatenate(values), offsets_of(np.concatenate(counts)))
+    with VectorWriter(job.out) as output:
+        for low, sketch in sketched:
+            part = slice(low, low + len(sketch))
+            bounds = zip(start[part].tolist(), end[part].tolist(), strict=True)
+            mean = _unit(np.stack([lines.rows(*both).mean(axis=0) for both in bounds]))
+            vectors = _unit(np.concatenate([mean, NUMBERS_WEIGHT * sketch], axis=1))
+            if grouped:
+                codes = np.stack([_signs(domain, DOMAIN) for domain in domains[part]])
+                vectors = _unit(np.concatenate([vectors, DOMAIN_WEIGHT * codes], axis=1))
+            output.append(vectors)
+            job.report("joining documents", part.stop, len(names))
+    sources = [Source(**task.value["source"]) for task in reads]
+    finish(job.out, model.as_dict(), sources, FLAT, job.report)
+    write_names(job.out, list(names.values()))
+    digests = b"".join(_digest(domain) for domain in domains)
+    job.save(start=start, end=end, domain=np.frombuffer(digests, np.uint64))
+    return {"grouped": grouped, "repeated": repeated, "documents": len(names)}
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: np.ndarray = vectors / np.maximum(length, 1e-9)
+    return found
+
+
+def _digest(domain: str) -> bytes:
+    return hashlib.blake2b(domain.encode(), digest_size=8).digest()
+
+
+def _signs(domain: str, size: int) -> np.ndarray:
+    """Return a unit vector that another domain's is nearly orthogonal to, ``(size,)``."""
+    bits = hashlib.blake2b(domain.encode(), digest_size=size // 8).digest()
+    return (2.0 * np.unpackbits(np.frombuffer(bits, np.uint8)) - 1) / np.sqrt(size)
+
+
+def _sketched(values: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield sketches of the numbers of documents in blocks: the first row, and ``(b, NUMBERS)``.
+
+    A sketch is of unit length, or zero without numbers. A number counts the more the fewer
+    documents of its side have it: the one number that tells two pages apart outweighs the others.
+    """
+    size = len(offsets) - 1
+    known, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    weight = np.log((size + 1) / count)
+    mixed = (known + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    column = ((mixed >> np.uint64(33)) % np.uint64(NUMBERS)).astype(np.int64)[place]
+    weight = np.where(mixed >> np.uint64(63), weight, -weight)[place]
+    for low in range(0, size, BLOCK):
+        high = min(low + BLOCK, size)
+        own = slice(offsets[low], offsets[high])
+        row = np.repeat(np.arange(high - low), np.diff(offsets[low : high + 1]))
+        cells = np.bincount(
+            row * NUMBERS + column[own], weight[own], minlength=(high - low) * NUMBERS
+        )
+        yield low, _unit(cells.reshape(-1, NUMBERS))
+
+
+def near(
+    own: Documents, other: Documents, lists: Result, without: np.ndarray | None = None
+) -> Neighbors:
+    """Return the nearest documents of each document, of its domain, best first.
+
+    ``without (n,)`` is one document to leave out of each list, -1 for none.
+    """
+    row, similarity = np.array(lists.array("row")), np.array(lists.array("similarity"))
+    if own.task.value["grouped"]:
+        domains = own.task.array("domain"), other.task.array("domain")
+        row[domains[0][:, None] != domains[1][row]] = -1
+        share = DOMAIN_WEIGHT**2
+        similarity = similarity * (1 + share) - share  # of the vectors without the domain
+    if without is not None:
+        row[row == without[:, None]] = -1
+    order = np.argsort(row < 0, axis=1, kind="stable")
+    return Neighbors(*(np.take_along_axis(part, order, axis=1) for part in (similarity, row)))
+
+
+@hints(seconds=1e-3, memory=4 * NEAREST * NEAREST)
+def neighborhoods(
+    job: Job,
+    sides: tuple[Documents, Documents],
+    lists: Result,
+    span: tuple[int, int],
+    without: Result | None = None,
+) -> None:
+    """Average the similarities of each line to the nearest lines of the nearest documents.
+
+    ``sides`` begin with the side of the lines; ``span`` are documents of it, ``lists`` its lists.
+    ``without`` has ``partner (n,)``: the document of the other side that is left out.
+    """
+    own, other = Lines(sides[0]), Lines(sides[1])
+    found = near(*sides, lists, None if without is None else without.array("partner")).row
+    means = [np.empty(0, dtype=np.float32)]
+    for document in range(*span):
+        lines, near_by = own.of(document), found[document]
+        near_by = near_by[near_by >= 0].tolist()
+        if not near_by:
+            means.append(np.zeros(len(lines), dtype=np.float32))
+            continue
+        products = lines @ np.concatenate([other.of(one) for one in near_by]).T
+        best = -min(NEIGHBORS, products.shape[1])
+        means.append(np.partition(products, best, axis=1)[:, best:].mean(axis=1))
+        job.report("comparing documents", document - span[0], span[1] - span[0])
+    job.save(mean=np.concatenate(means))
+
+
+@dataclass(frozen=True)
+class Neighborhoods:
+    """Results of :func:`neighborhoods` of one side, and the first document of each."""
+
+    tasks: list[Result]
+    firsts: list[int]
+
+    def open(self, lines: Lines) -> Pieces:
+        firsts = lines.offsets[self.firsts].tolist()
+        return Pieces(firsts, [task.array("mean") for task in self.tasks])
+
+
+@hints(seconds=1e-3, memory=100 * NEAREST)
+def votes(
+    job: Job,
+    sides: tuple[Documents, Documents],
+    lists: tuple[Result, Result],
+    means: tuple[Neighborhoods, Neighborhoods],
+    span: tuple[int, int],
+    without: Result | None = None,
+) -> None:
+    """Score the candidates of the source documents ``span``: ``source``, ``target``, ``score``.
+
+    ``without`` has ``partner (n,)``: the document that is not there for each source.
+    """
+    partner = None if without is None else without.array("partner")
+    forward = near(*sides, lists[0], partner)
+    backward = near(sides[1], sides[0], lists[1])
+    blocks = CandidateBlocks(forward, Listed.of(backward, len(forward)))
+    blocks.means = _mean_of_few(forward), _mean_of_few(backward)
+    found = blocks.block(*span)
+    if partner is not None:
+        found = found.take(found.target_row != partner[found.source_row])
+    left, right = Lines(sides[0]), Lines(sides[1])
+    mean_of = means[0].open(left), means[1].open(right)
+    vote = np.empty(len(found))
+    at = -1
+    for place, (source, target) in enumerate(
+        zip(found.source_row.tolist(), found.target_row.tolist(), strict=True)
+    ):
+        if source != at:
+            at, lines = source, left.of(source)
+            mean = mean_of[0].rows(*left.offsets[source : source + 2].tolist())
+            job.report("comparing documents", source - span[0], span[1] - span[0])
+        others = mean_of[1].rows(*right.offsets[target : target + 2].tolist())
+        vote[place] = mean_vote(lines @ right.of(target).T, mean, others)
+    score = vote + DOCUMENT * found.margin_ratio
+    job.save(source=found.source_row, target=found.target_row, score=score)
+
+
+def _mean_of_few(lists: Neighbors) -> np.ndarray:
+    few = Neighbors(lists.similarity[:, :NEIGHBORS], lists.row[:, :NEIGHBORS])
+    return neighborhood_mean(few)
+
+
+def mean_vote(products: np.ndarray, mean: np.ndarray, others: np.ndarray) -> float:
+    """Return the mean vote of the lines of two documents, by their cosines ``products (m, n)``.
+
+    ``mean (m,)`` and ``others (n,)`` are those lines' neighbourhoods. A pair of lines that are each
+    other's best by margin has its margin less one, if that is positive, as its vote. The sum is
+    divided by the geometric mean of m and n.
+    """
+    margin = products / np.maximum((mean[:, None] + others) / 2, RATIO_FLOOR)
+    best = margin.argmax(axis=1)
+    row = np.arange(len(margin))
+    mutual = margin.argmax(axis=0)[best] == row
+    gain = np.maximum(margin[row, best] - 1, 0)
+    return float(gain[mutual].sum() / np.sqrt(margin.size))
