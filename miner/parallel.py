@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from miner.errors import ResourceError
+from miner.machine import thread_count
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,6 +39,43 @@ def in_order(
         return
     with ThreadPoolExecutor(threads) as pool:
         yield from _drawn(lambda item: pool.submit(function, item), items, threads * AHEAD)
+
+
+class _Loops(threading.local):
+    """Threads of the compiled loops that a thread calls; None for the default."""
+
+    threads: int | None = None
+
+
+_loops = _Loops()
+
+
+def loop_threads() -> int:
+    """Return the number of threads of compiled loops that this thread calls.
+
+    It is set by :func:`use_loop_threads`; by default NUMBA_NUM_THREADS, else all cores.
+    """
+    return _loops.threads or int(os.environ.get("NUMBA_NUM_THREADS") or thread_count())
+
+
+def use_loop_threads(threads: int | None) -> int | None:
+    """Set :func:`loop_threads` of this thread, None for the default; returns what was set."""
+    before, _loops.threads = _loops.threads, threads
+    return before
+
+
+def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
+    """Call ``loop(first, last)`` for ranges of ``size`` items that make up ``range(count)``.
+
+    The ranges are shared among :func:`loop_threads`; a single thread takes all items at once. The
+    loop must let go of Python's lock, and its result must not depend on the ranges.
+    """
+    threads = min(loop_threads(), -(-count // size))
+    if threads <= 1:
+        loop(0, count)
+        return
+    starts = range(0, count, size)
+    deque(in_order(lambda start: loop(start, min(count, start + size)), starts, threads), 0)
 
 
 @contextmanager

@@ -13,7 +13,14 @@ from pathlib import Path
 import pytest
 
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.parallel import AHEAD, in_order, processes
+from miner.parallel import (
+    AHEAD,
+    in_order,
+    in_ranges,
+    loop_threads,
+    processes,
+    use_loop_threads,
+)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -52,6 +59,25 @@ def test_items_are_drawn_in_the_callers_thread_and_work_is_done_in_others() -> N
     worked_in = set(in_order(lambda _: threading.get_ident(), items(), 3))
     assert drawn_in == {here} and here not in worked_in
     assert set(in_order(lambda _: threading.get_ident(), items(), 1)) == {here}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("count", [0, 4, 5, 23])
+def test_ranges_make_up_all_items(threads: int, count: int) -> None:
+    calls = []
+    before = use_loop_threads(threads)
+    in_ranges(lambda first, last: calls.append((first, last)), count, 5)
+    assert use_loop_threads(before) == threads
+    assert [i for first, last in sorted(calls) for i in range(first, last)] == [*range(count)]
+    assert threads == 1 or max(last - first for first, last in calls) <= 5
+
+
+def test_threads_of_loops_are_set_for_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    assert loop_threads() == 3
+    before = use_loop_threads(7)
+    assert (loop_threads(), *in_order(lambda _: loop_threads(), [0, 1], 2)) == (7, 3, 3)
+    use_loop_threads(before)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -14,6 +14,7 @@ import torch
 from miner.encoder.architecture import ENCODERS
 from miner.errors import ResourceError
 from miner.machine import thread_count
+from miner.parallel import use_loop_threads
 from miner_train.config import TrainConfig
 from miner_train.data import PairData
 from miner_train.development import Development
@@ -248,7 +249,7 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(ENCODERS[name].network for name in config.encoders)
-    before = torch.get_num_threads(), numba.get_num_threads()
+    before = torch.get_num_threads(), numba.get_num_threads(), use_loop_threads(threads)
     torch.set_num_threads(1 if recurrent else threads)
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     try:
@@ -256,6 +257,7 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
     finally:
         torch.set_num_threads(before[0])
         numba.set_num_threads(before[1])
+        use_loop_threads(before[2])
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from miner.cleaning.plan import Plan, Step, content, file_names, libraries
 from miner.errors import MismatchError
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer
-from miner.parallel import Processes, processes
+from miner.parallel import Processes, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
 from miner.text.layout import Block, Layout, Texts
 
@@ -212,24 +212,21 @@ def _pool(threads: int) -> Processes:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let this process use one thread during the block."""
-    import numba
     from threadpoolctl import threadpool_limits
 
-    before = numba.get_num_threads()
+    before = use_loop_threads(1)
     try:
         with threadpool_limits(1):
-            numba.set_num_threads(1)
             yield
     finally:
-        numba.set_num_threads(before)
+        use_loop_threads(before)
 
 
 def _prepare() -> None:
     """Make a process ready to score by one thread."""
-    import numba
     from threadpoolctl import threadpool_limits
 
-    numba.set_num_threads(1)
+    use_loop_threads(1)
     threadpool_limits(1)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from miner.kernels.cache import njit
 from miner.kernels.dots import dots
+from miner.parallel import in_ranges
 
 # Tokens of a sentence that are compared; the rest of a longer text is not looked at.
 MOST = 384
@@ -26,78 +27,116 @@ LEXICAL = (1, 2, 3, 12, 15)
 CHUNK = 256
 
 
-@numba.njit(error_model="numpy")
-def _probability(offsets, translations, probability, token, other):
-    """Return the probability of ``other`` as a translation of ``token``; 0 where not listed."""
-    low, size = offsets[token], offsets[token + 1] - offsets[token]
-    if size == 0:
-        return np.float32(0.0)
-    # Binary search without branches, whose outcome no processor foresees.
-    while size > 1:
-        half = size // 2
-        low += half if translations[low + half] <= other else 0
-        size -= half
-    return probability[low] if translations[low] == other else np.float32(0.0)
+def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Allocate what `_align` works in: five tables of all pairs of tokens, and smaller arrays.
 
-
-@numba.njit(error_model="numpy")
-def _relate(a, b, codes, scale, frequency, lexicon, rows, tables, eight):
-    """Write tables of all pairs of tokens, ``(m, n) float32`` each.
-
-    They are cosines, the probabilities of ``b (m,)`` given ``a (n,)`` and of ``a`` given ``b``, how
-    much likelier than chance the likelier of both is, and scores.
+    The second array is a view of the tables in which each is flat.
     """
-    similar, forward, backward, chance, score = tables
+    codes = table[0]
+    tables = np.empty((5, MOST, MOST), dtype=np.float32)
+    return (
+        tables,
+        tables.reshape(5, MOST * MOST),
+        np.zeros((MOST, codes.shape[1]), dtype=np.int16),
+        np.empty(8, dtype=np.int32),
+        np.full(len(codes), -1, dtype=np.int32),
+        np.empty(MOST, dtype=np.int32),
+        np.empty(MOST, dtype=np.float64),
+        np.zeros((2, MOST), dtype=np.int64),
+    )
+
+
+@numba.njit(error_model="numpy")
+def _translations(own, others, lexicon, position, following, step, other_step, out):
+    """Write the probabilities of ``others (m,)`` as translations of ``own (n,)``.
+
+    Token ``j`` given ``i`` is at ``out[i * step + j * other_step]``. ``position (V,)`` is -1
+    everywhere, and will be again; ``following (MOST,)`` is scratch.
+    """
     offsets, translations, probability = lexicon
+    for j in range(len(others) - 1, -1, -1):
+        following[j] = position[others[j]]
+        position[others[j]] = j
+    for i in range(len(own)):
+        for j in range(len(others)):
+            out[i * step + j * other_step] = 0.0
+        for entry in range(offsets[own[i]], offsets[own[i] + 1]):
+            j = position[translations[entry]]
+            while j >= 0:
+                out[i * step + j * other_step] = probability[entry]
+                j = following[j]
+    for token in others:
+        position[token] = -1
+
+
+@numba.njit(error_model="numpy")
+def _relate(a, b, table, lexicon, scratch):
+    """Write tables of all pairs of tokens, row ``j`` of ``b (m,)``, column ``i`` of ``a (n,)``.
+
+    They are cosines, the probabilities of ``b`` given ``a`` and of ``a`` given ``b``, how much
+    likelier than chance the likelier of both is, and scores.
+    """
+    codes, scale, _, frequency = table
+    tables, flat, rows, eight, position, following, along, _ = scratch
     n, m = len(a), len(b)
     for i in range(n):
         code, row = codes[a[i]], rows[i]
         for k in range(len(code)):
             row[k] = code[k]
-    dots(rows, n, codes, b, m, similar, eight)
+        along[i] = (i + 0.5) / n
+    dots(rows, n, codes, b, m, tables[0], eight)
+    for side in range(2):  # numba would compile it twice for constants
+        own, others = (a, b) if side == 0 else (b, a)
+        step, other_step = (1, MOST) if side == 0 else (MOST, 1)
+        _translations(own, others, lexicon, position, following, step, other_step, flat[1 + side])
     for j in range(m):
+        similar, forward, backward = tables[0, j], tables[1, j], tables[2, j]
+        chance, score = tables[3, j], tables[4, j]
+        place = (j + 0.5) / m
         for i in range(n):
-            similar[j, i] *= scale[b[j]] * scale[a[i]]
-            there = _probability(offsets, translations, probability, a[i], b[j])
-            back = _probability(offsets, translations, probability, b[j], a[i])
-            forward[j, i], backward[j, i] = there, back
-            ratio = max(there / frequency[b[j]], back / frequency[a[i]])
-            chance[j, i] = ratio
-            distance = abs((i + 0.5) / n - (j + 0.5) / m)
+            similar[i] *= scale[b[j]] * scale[a[i]]
+            ratio = max(forward[i] / frequency[b[j]], backward[i] / frequency[a[i]])
+            chance[i] = ratio
             evidence = np.log(1.0 + ratio) / EVIDENCE if ratio > 0 else 0.0
-            score[j, i] = similar[j, i] + evidence - DISTANCE * distance
+            score[i] = similar[i] + evidence - DISTANCE * abs(along[i] - place)
 
 
 @numba.njit(error_model="numpy")
 def _describe(
-    own, others, similar, forward, backward, chance, score, weight, frequency, partner, mutual, out
-):
+    own, others, tables, side, step, other_step, weight, frequency, partner, mutual, out
+):  # fmt: skip
     """Write `COLUMNS` numbers of each token of ``own (n,)`` to ``out (n, COLUMNS) float32``.
 
-    The tables are from `_relate`, ``(m, n)``; ``forward`` has the probabilities of ``others (m,)``
-    given ``own``. ``partner (n,) int64`` gets the positions of the counterparts; ``mutual (m,)``
-    holds the counterparts of the other side, -1 where unknown.
+    ``tables (5, MOST * MOST)`` are from `_relate`; token ``i`` of ``own`` and ``j`` of ``others
+    (m,)`` are at ``i * step + j * other_step``. ``side`` of ``own`` is 0 or 1. ``partner (n,)
+    int64`` gets the positions of the counterparts; ``mutual (m,)`` holds the counterparts of the
+    other side, -1 where unknown.
     """
     n, m = len(own), len(others)
+    similar, chance, score = tables[0], tables[3], tables[4]
+    there, back = tables[1 + side], tables[2 - side]
     for i in range(n):
         best, second, place = np.float32(-np.inf), np.float32(-np.inf), 0
         nearest = np.float32(-np.inf)
+        at = i * step
         for j in range(m):
-            value = score[j, i]
+            value = score[at]
             if value > best:
                 best, second, place = value, best, j
             elif value > second:
                 second = value
-            nearest = max(nearest, similar[j, i])
+            nearest = max(nearest, similar[at])
+            at += other_step
         partner[i] = place
         out[i, 9] = min(best - second, np.float32(1.0))
         out[i, 11] = nearest
     for i in range(n):
         j = partner[i]
         a, b, row = own[i], others[j], out[i]
-        row[0] = similar[j, i]
-        row[1] = np.log(1.0 + chance[j, i]) / EVIDENCE
-        row[2], row[3] = forward[j, i], backward[j, i]
+        at = i * step + j * other_step
+        row[0] = similar[at]
+        row[1] = np.log(1.0 + chance[at]) / EVIDENCE
+        row[2], row[3] = there[at], back[at]
         row[4] = 1.0 if a == b else 0.0
         row[5] = (j + 0.5) / m - (i + 0.5) / n
         row[6] = abs(row[5])
@@ -108,9 +147,11 @@ def _describe(
         row[8] = min(load - 1, 3) / 3.0
         row[10] = max(-3, min(3, partner[i + 1] - j)) / 3.0 if i + 1 < n else 0.0
         most, total = np.float32(0.0), np.float32(0.0)
-        for k in range(m):
-            total += forward[k, i]
-            most = max(most, chance[k, i])
+        at = i * step
+        for _ in range(m):
+            total += there[at]
+            most = max(most, chance[at])
+            at += other_step
         row[12] = np.log(1.0 + most) / EVIDENCE
         row[13] = weight[a]
         row[14] = -np.log(frequency[a]) / EVIDENCE
@@ -120,33 +161,32 @@ def _describe(
         out[i, 17] = max(out[i + 1, 0], out[i + 1, 1]) if i + 1 < n else 1.0
 
 
-@numba.njit(error_model="numpy")
-def _align(a, b, table, lexicon, rows, tables, eight, places, out):
+@njit(nogil=True, error_model="numpy")
+def _align(a, b, table, lexicon, scratch, out):
     """Describe the tokens of both sides of one pair: ``out (n + m, COLUMNS)``, the source's first.
 
-    ``places (2, MOST) int64`` gets the positions of the counterparts of both sides.
+    The last array of ``scratch`` (`_scratch`) gets the positions of the counterparts of both sides.
     """
-    codes, scale, weight, frequency = table
-    similar, forward, backward, chance, score = tables
+    weight, frequency = table[2:]
+    flat, places = scratch[1], scratch[7]
     n, m = len(a), len(b)
-    _relate(a, b, codes, scale, frequency, lexicon, rows, tables, eight)
+    _relate(a, b, table, lexicon, scratch)
     for j in range(m):
         best, place = np.float32(-np.inf), 0
+        score = scratch[0][4, j]
         for i in range(n):
-            if score[j, i] > best:
-                best, place = score[j, i], i
+            if score[i] > best:
+                best, place = score[i], i
         places[1, j] = place
-    there, back, odds = forward[:m, :n], backward[:m, :n], chance[:m, :n]
-    alike, value = similar[:m, :n], score[:m, :n]
-    _describe(
-        a, b, alike, there, back, odds, value, weight, frequency, places[0], places[1], out[:n]
-    )
-    alike, there, back, odds, value = alike.T, there.T, back.T, odds.T, value.T
-    own = out[n : n + m]
-    _describe(b, a, alike, back, there, odds, value, weight, frequency, places[1], places[0], own)
+    for side in range(2):
+        own, others = (a, b) if side == 0 else (b, a)
+        step, other_step, start = (1, MOST, 0) if side == 0 else (MOST, 1, n)
+        rows, partner, mutual = out[start:], places[side], places[1 - side]
+        _describe(
+            own, others, flat, side, step, other_step, weight, frequency, partner, mutual, rows
+        )
 
 
-@njit(parallel=True, error_model="numpy")
 def describe(source, target, source_row, target_row, table, lexicon, starts, ids, numbers):
     """Describe the tokens of pairs, for training.
 
@@ -154,20 +194,27 @@ def describe(source, target, source_row, target_row, table, lexicon, starts, ids
     ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32`` and of ``ids (r, 4) int32``: the token,
     its counterpart, and the tokens before and after it, -1 for none.
     """
-    m = len(source_row)
-    for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
-        rows = np.zeros((MOST, table[0].shape[1]), dtype=np.int16)
-        similar = np.empty((MOST, MOST), dtype=np.float32)
-        tables = similar, similar.copy(), similar.copy(), similar.copy(), similar.copy()
-        eight, places = np.empty(8, dtype=np.int32), np.zeros((2, MOST), dtype=np.int64)
-        for c in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
-            a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-            if len(a) == 0 or len(b) == 0:
-                continue
-            start = starts[c]
-            _align(a, b, table, lexicon, rows, tables, eight, places, numbers[start:])
-            _neighbours(a, b, places[0], ids[start:])
-            _neighbours(b, a, places[1], ids[start + len(a) :])
+    texts, known = (source, target, source_row, target_row), (table, lexicon)
+    in_ranges(
+        lambda first, last: _describe_pairs(
+            first, last, texts, *known, _scratch(table), starts, ids, numbers
+        ),
+        len(source_row),
+        CHUNK,
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _describe_pairs(start, end, texts, table, lexicon, scratch, starts, ids, numbers):
+    source, target, source_row, target_row = texts
+    places = scratch[7]
+    for c in range(start, end):
+        a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
+        if len(a) == 0 or len(b) == 0:
+            continue
+        _align(a, b, table, lexicon, scratch, numbers[starts[c] :])
+        _neighbours(a, b, places[0], ids[starts[c] :])
+        _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
 
 
 @numba.njit(error_model="numpy")
@@ -186,69 +233,113 @@ def _neighbours(own, others, places, ids):
         ids[i, 3] = own[i + 1] if i + 1 < n else -1
 
 
-@njit(parallel=True, error_model="numpy")
 def compare_pairs(source, target, source_row, target_row, table, lexicon, network, out):
     """Write the comparer's logit of every pair to ``out (m,) float32``; 0 without tokens.
 
     ``network`` is ``(units, token, token_bias, pair, pair_bias, logit, logit_bias)``, float32
     arrays of :class:`miner.scoring.comparer.Comparer`; the others are as in :func:`describe`.
     """
-    units, token, token_bias, pair, pair_bias, last, last_bias = network
-    size, hidden = units.shape[1], len(token_bias)
-    m = len(source_row)
-    for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
-        rows = np.zeros((MOST, table[0].shape[1]), dtype=np.int16)
-        similar = np.empty((MOST, MOST), dtype=np.float32)
-        tables = similar, similar.copy(), similar.copy(), similar.copy(), similar.copy()
-        eight, places = np.empty(8, dtype=np.int32), np.zeros((2, MOST), dtype=np.int64)
-        numbers = np.empty((2 * MOST, COLUMNS), dtype=np.float32)
-        given = np.zeros(COLUMNS + 6 * size, dtype=np.float32)
-        value = np.empty(hidden, dtype=np.float32)
-        # Mean and maximum over the tokens of each side.
-        pooled = np.empty((2, 2 * hidden), dtype=np.float32)
-        both = np.empty(4 * hidden + 2, dtype=np.float32)
-        for c in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
-            a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-            out[c] = 0.0
-            if len(a) == 0 or len(b) == 0:
-                continue
-            _align(a, b, table, lexicon, rows, tables, eight, places, numbers)
-            for side in range(2):
-                own, others, start = (a, b, 0) if side == 0 else (b, a, len(a))
-                pooled[side] = 0.0  # outputs of the first layer are never negative
-                for i in range(len(own)):
-                    given[:COLUMNS] = numbers[start + i]
-                    first, other = units[own[i]], units[others[places[side, i]]]
-                    for k in range(size):
-                        given[COLUMNS + k], given[COLUMNS + size + k] = first[k], other[k]
-                        given[COLUMNS + 2 * size + k] = abs(first[k] - other[k])
-                        given[COLUMNS + 3 * size + k] = first[k] * other[k]
-                        before = units[own[i - 1], k] if i > 0 else np.float32(0.0)
-                        after = units[own[i + 1], k] if i + 1 < len(own) else np.float32(0.0)
-                        given[COLUMNS + 4 * size + k], given[COLUMNS + 5 * size + k] = before, after
-                    _layer(given, token, token_bias, value)
-                    for k in range(hidden):
-                        pooled[side, k] += value[k] / len(own)
-                        pooled[side, hidden + k] = max(pooled[side, hidden + k], value[k])
+    texts = source, target, source_row, target_row
+    in_ranges(
+        lambda first, last: _compare_pairs(
+            first, last, texts, table, lexicon, network, _scratch(table), _layers(network), out
+        ),
+        len(source_row),
+        CHUNK,
+    )
+
+
+def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Allocate inputs and outputs of the layers of the network.
+
+    They are the description of tokens; the input and output of the first layer; mean and maximum
+    over the tokens of each side; and the input of the second layer.
+    """
+    size, hidden = network[0].shape[1], len(network[2])
+    return (
+        np.empty((2 * MOST, COLUMNS), dtype=np.float32),
+        np.zeros(COLUMNS + 6 * size, dtype=np.float32),
+        np.empty(hidden, dtype=np.float32),
+        np.empty((2, 2 * hidden), dtype=np.float32),
+        np.empty(4 * hidden + 2, dtype=np.float32),
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _compare_pairs(start, end, texts, table, lexicon, network, scratch, layers, out):
+    source, target, source_row, target_row = texts
+    _, token, token_bias, pair, pair_bias, last, last_bias = network
+    numbers, given, value, pooled, both = layers
+    places = scratch[7]
+    hidden = len(token_bias)
+    for c in range(start, end):
+        a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
+        out[c] = 0.0
+        if len(a) == 0 or len(b) == 0:
+            continue
+        _align(a, b, table, lexicon, scratch, numbers)
+        for side in range(2):
+            own, others, first = (a, b, 0) if side == 0 else (b, a, len(a))
+            pool = pooled[side]
             for k in range(2 * hidden):
-                both[k] = pooled[0, k] + pooled[1, k]
-                both[2 * hidden + k] = abs(pooled[0, k] - pooled[1, k])
-            n, o = np.log(np.float32(len(a))), np.log(np.float32(len(b)))
-            both[4 * hidden], both[4 * hidden + 1] = (n + o) / 2, abs(n - o)
-            _layer(both, pair, pair_bias, value)
-            total = last_bias[0]
-            for k in range(hidden):
-                total += value[k] * last[k]
-            out[c] = total
+                pool[k] = 0.0  # outputs of the first layer are never negative
+            for i in range(len(own)):
+                _give(own, others, i, places[side, i], network[0], numbers[first + i], given)
+                _layer(given, token, token_bias, value)
+                for k in range(hidden):
+                    pool[k] += value[k] / len(own)
+                    pool[hidden + k] = max(pool[hidden + k], value[k])
+        for k in range(2 * hidden):
+            both[k] = pooled[0, k] + pooled[1, k]
+            both[2 * hidden + k] = abs(pooled[0, k] - pooled[1, k])
+        n, o = np.log(np.float32(len(a))), np.log(np.float32(len(b)))
+        both[4 * hidden], both[4 * hidden + 1] = (n + o) / 2, abs(n - o)
+        _layer(both, pair, pair_bias, value)
+        total = last_bias[0]
+        for k in range(hidden):
+            total += value[k] * last[k]
+        out[c] = total
+
+
+@numba.njit(error_model="numpy")
+def _give(own, others, i, j, units, numbers, given):
+    """Write the input of the first layer: token ``i`` of ``own`` and its counterpart ``j``."""
+    for k in range(COLUMNS):
+        given[k] = numbers[k]
+    size = units.shape[1]
+    first, other = units[own[i]], units[others[j]]
+    for k in range(size):
+        at = COLUMNS + k
+        given[at], given[at + size] = first[k], other[k]
+        given[at + 2 * size] = abs(first[k] - other[k])
+        given[at + 3 * size] = first[k] * other[k]
+        given[at + 4 * size] = units[own[i - 1], k] if i > 0 else np.float32(0.0)
+        given[at + 5 * size] = units[own[i + 1], k] if i + 1 < len(own) else np.float32(0.0)
 
 
 @numba.njit(error_model="numpy")
 def _layer(given, weight, bias, out):
-    """Write ``max(0, given @ weight + bias)`` to ``out``."""
-    out[:] = bias
-    for i in range(len(given)):
-        factor, row = given[i], weight[i]
+    """Write ``max(0, given @ weight + bias)`` to ``out``.
+
+    Products are added in order, eight inputs at a time: fewer loads and stores of the sums.
+    """
+    for k in range(len(out)):
+        out[k] = bias[k]
+    whole = len(given) - len(given) % 8
+    for i in range(0, whole, 8):
+        a, b, c, d = given[i], given[i + 1], given[i + 2], given[i + 3]
+        e, f, g, h = given[i + 4], given[i + 5], given[i + 6], given[i + 7]
         for k in range(len(out)):
-            out[k] += factor * row[k]
+            total = out[k] + a * weight[i, k]
+            total += b * weight[i + 1, k]
+            total += c * weight[i + 2, k]
+            total += d * weight[i + 3, k]
+            total += e * weight[i + 4, k]
+            total += f * weight[i + 5, k]
+            total += g * weight[i + 6, k]
+            out[k] = total + h * weight[i + 7, k]
+    for i in range(whole, len(given)):
+        for k in range(len(out)):
+            out[k] += given[i] * weight[i, k]
     for k in range(len(out)):
         out[k] = max(out[k], np.float32(0.0))

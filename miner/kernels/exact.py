@@ -9,8 +9,11 @@ import numba
 import numpy as np
 
 from miner.kernels.cache import njit
-from miner.kernels.half import widen
+from miner.kernels.half import bits, read_only, widen
+from miner.parallel import in_ranges
 
+# Pairs that a thread takes at a time.
+CHUNK = 1 << 14
 # Queries searched in one pass over the base: their vectors stay in the cache.
 TOGETHER = 16
 
@@ -23,25 +26,46 @@ def _dot(a, b):
     return np.float32(total)
 
 
-@njit(parallel=True, error_model="numpy")
-def rescore(queries, base, rows, out):
+def rescore(queries: np.ndarray, base: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
     """Compute ``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
 
-    ``queries (n, d)`` and ``base (m, d)`` are float32, or :func:`miner.kernels.half.bits` of
-    float16. ``rows (n, c) int64`` is in [-1, m), ``out (n, c) float32``.
+    ``queries (n, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in
+    [-1, m), ``out (n, c) float32``.
     """
-    for i in numba.prange(rows.shape[0]):
+    queries, base, rows = bits(queries), bits(base), read_only(rows)
+    in_ranges(
+        lambda first, last: _rescore(queries, base, rows[first:last], first, out[first:last]),
+        len(rows),
+        max(1, CHUNK // max(1, rows.shape[1])),
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _rescore(queries, base, rows, first, out):
+    for i in range(rows.shape[0]):
         for j in range(rows.shape[1]):
-            out[i, j] = _dot(queries[i], base[rows[i, j]]) if rows[i, j] >= 0 else -np.inf
+            row = rows[i, j]
+            out[i, j] = _dot(queries[first + i], base[row]) if row >= 0 else -np.inf
 
 
-@njit(parallel=True, error_model="numpy")
-def rescore_pairs(queries, base, query, row, out):
+def rescore_pairs(
+    queries: np.ndarray, base: np.ndarray, query: np.ndarray, row: np.ndarray, out: np.ndarray
+) -> None:
     """Compute ``out[i] = queries[query[i]] · base[row[i]]``, as :func:`rescore` does.
 
     ``query (p,)`` and ``row (p,)`` are integers, ``out (p,) float32``.
     """
-    for i in numba.prange(len(query)):
+    queries, base = bits(queries), bits(base)
+    in_ranges(
+        lambda first, last: _rescore_pairs(queries, base, query, row, first, last, out),
+        len(query),
+        CHUNK,
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _rescore_pairs(queries, base, query, row, first, last, out):
+    for i in range(first, last):
         out[i] = _dot(queries[query[i]], base[row[i]])
 
 
@@ -53,8 +77,9 @@ def _rough(a, b):
     return total
 
 
-@njit(parallel=True, error_model="numpy")
-def scan(queries, base, start, similarity, row):
+def scan(
+    queries: np.ndarray, base: np.ndarray, start: int, similarity: np.ndarray, row: np.ndarray
+) -> None:
     """Merge the rows ``base (m, d) float32``, the first of them row ``start``, into top-k lists.
 
     ``queries (n, d) float32``. The lists ``similarity (n, k) float32`` and ``row (n, k) int64`` are
@@ -62,22 +87,33 @@ def scan(queries, base, start, similarity, row):
     ascending order, so that the lower row of a tie is listed first. The exact product is computed
     only where the float32 product and its rounding reach the list.
     """
-    n, d = queries.shape
+    queries, base = read_only(queries), read_only(base)
+    own, others = np.empty(len(queries)), np.empty(len(base))
+    _lengths(queries, own)
+    _lengths(base, others)
+    # Bound on the error of the float32 product, four times too large.
+    rounding = 4.0 * queries.shape[1] * 2.0**-24 * own * others.max(initial=0.0)
+    in_ranges(
+        lambda first, last: _scan(queries, base, rounding, start, similarity, row, first, last),
+        len(queries),
+        TOGETHER,
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _lengths(vectors, out):
+    for i in range(len(vectors)):
+        out[i] = np.sqrt(np.float64(_dot(vectors[i], vectors[i])))
+
+
+@njit(nogil=True, error_model="numpy")
+def _scan(queries, base, rounding, start, similarity, row, begin, end):
     k = similarity.shape[1]
-    longest = 0.0
-    for b in range(base.shape[0]):
-        longest = max(longest, np.sqrt(np.float64(_dot(base[b], base[b]))))
-    for chunk in numba.prange((n + TOGETHER - 1) // TOGETHER):
-        first, last = chunk * TOGETHER, min(n, (chunk + 1) * TOGETHER)
-        # Bound on the error of the float32 product, four times too large.
-        rounding = np.empty(last - first)
-        for i in range(first, last):
-            length = np.sqrt(np.float64(_dot(queries[i], queries[i])))
-            rounding[i - first] = 4.0 * d * 2.0**-24 * length * longest
+    for first in range(begin, end, TOGETHER):
         for b in range(base.shape[0]):
-            for i in range(first, last):
+            for i in range(first, min(end, first + TOGETHER)):
                 least = similarity[i, k - 1]
-                if _rough(queries[i], base[b]) + rounding[i - first] <= least:
+                if _rough(queries[i], base[b]) + rounding[i] <= least:
                     continue
                 value = _dot(queries[i], base[b])
                 if value > least:

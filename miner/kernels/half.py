@@ -12,11 +12,20 @@ from numba.extending import intrinsic
 
 
 def bits(vectors: np.ndarray) -> np.ndarray:
-    """Return the array that compiled loops take: uint16 bits of float16, float32 otherwise."""
-    plain = np.asarray(vectors)  # numba takes a memory map for another type
-    if plain.dtype == np.float16:
-        return plain.view(np.uint16)
-    return plain.astype(np.float32, copy=False)
+    """Return the array that compiled loops read: uint16 bits of float16, float32 otherwise."""
+    if vectors.dtype == np.float16:
+        return read_only(vectors.view(np.uint16))
+    return read_only(vectors.astype(np.float32, copy=False))
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written, as an opened memory map cannot.
+
+    A loop that got both kinds of arrays would be compiled for each.
+    """
+    view = np.asarray(array).view()  # numba takes a memory map for another type
+    view.flags.writeable = False
+    return view
 
 
 def _widen(typingctx: Any, value: Any) -> Any:

@@ -44,25 +44,37 @@ def windows(
     return [(slice(a, b), slice(c, d)) for a, b, c, d in spans]
 
 
+def window_scratch(table: tuple[np.ndarray, ...], longest: int) -> tuple[np.ndarray, ...]:
+    """Allocate what `compare_windows` works in, for texts of ``longest`` tokens and fewer."""
+    codes = table[0]
+    part, window = max(PART, ORDER_PART), max((2 * REACH + 1) * PART, ORDER_PART)
+    return (
+        np.zeros((part, codes.shape[1]), dtype=np.int16),
+        np.empty((window, part), dtype=np.float32),
+        np.empty(8, dtype=np.int32),
+        np.zeros(len(codes), dtype=np.float32),
+        np.zeros(len(codes), dtype=np.bool_),
+        np.empty((2, longest), dtype=np.float32),
+        np.empty((2, longest), dtype=np.int64),
+        np.empty(longest, dtype=np.bool_),
+    )
+
+
 @numba.njit(error_model="numpy")
-def compare_windows(own, others, part, reach, table, lexicon, found):
+def compare_windows(own, others, part, reach, table, lexicon, scratch):
     """Compare every token of ``own (n,)`` with its window of ``others (m,)``, both token ids.
 
-    ``table`` and ``lexicon`` as in :func:`miner.kernels.tokens.compare`. ``found`` gets, for each
-    token of ``own``: ``best (n,) float32``, its best similarity, 0 if the window has no tokens;
-    ``place (n,) int64``, the position in ``others`` of the first token that has it; ``total (n,)
-    float32``, its summed translation probability; ``size (n,) int64``, the tokens of the window, at
-    least 1; and ``shared (n,) bool``, True if the window has the same token.
+    ``table`` and ``lexicon`` as in :func:`miner.kernels.tokens.compare`. The last three arrays of
+    ``scratch`` (`window_scratch`) get, for each token of ``own``: its best similarity, 0 if the
+    window has no tokens, and its summed translation probability; the position in ``others`` of the
+    first token that has the best similarity, and the tokens of the window, at least 1; and True if
+    the window has the same token.
     """
     codes, scale = table[:2]
     offsets, translations, probability = lexicon
-    best, place, total, size, shared = found
-    rows = np.zeros((part, codes.shape[1]), dtype=np.int16)
-    similar = np.empty(((2 * reach + 1) * part, part), dtype=np.float32)
-    eight = np.empty(8, dtype=np.int32)
-    translated = np.zeros(len(scale), dtype=np.float32)
-    # Last part, plus one, whose window had the token.
-    seen = np.zeros(len(scale), dtype=np.int32)
+    rows, similar, eight, translated, seen, values, places, shared = scratch
+    best, total = values[0], values[1]
+    place, size = places[0], places[1]
     parts = part_count(len(own), len(others), part)
     for w in range(parts):
         first, last, begin, end = bounds(len(own), len(others), parts, w, reach)
@@ -75,7 +87,7 @@ def compare_windows(own, others, part, reach, table, lexicon, found):
                 row[k] = code[k]
         dots(rows, n, codes, window, len(window), similar, eight)
         for token in window:
-            seen[token] = w + 1
+            seen[token] = True
             for entry in range(offsets[token], offsets[token + 1]):
                 translated[translations[entry]] += probability[entry]
         for i in range(n):
@@ -89,7 +101,8 @@ def compare_windows(own, others, part, reach, table, lexicon, found):
             place[first + i] = position
             total[first + i] = translated[token]
             size[first + i] = max(1, len(window))
-            shared[first + i] = seen[token] == w + 1
+            shared[first + i] = seen[token]
         for token in window:
+            seen[token] = False
             for entry in range(offsets[token], offsets[token + 1]):
                 translated[translations[entry]] = 0.0

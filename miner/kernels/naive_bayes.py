@@ -7,36 +7,13 @@ sum over features of log(1 + count) times the log-probability of the feature.
 import numpy as np
 
 from miner.kernels.cache import njit
+from miner.kernels.half import read_only
+from miner.kernels.tile import lowest_bit
 
 # Texts that are walked over side by side.
 _ABREAST = 16
 
 
-@njit(nogil=True)
-def _walk(text, offsets, move, row, out):
-    """Return the feature that each byte completes, or -1: ``(b,) int32``.
-
-    A step of the automaton waits for memory; interleaving a few texts hides the latency.
-    """
-    found = np.empty(len(text), dtype=np.int32)
-    state = np.empty(_ABREAST, dtype=np.int64)
-    n = len(offsets) - 1
-    for first in range(0, n, _ABREAST):
-        width = min(_ABREAST, n - first)
-        state[:] = 0
-        longest = 0
-        for i in range(first, first + width):
-            longest = max(longest, offsets[i + 1] - offsets[i])
-        for step in range(longest):
-            for k in range(width):
-                place = offsets[first + k] + step
-                if place < offsets[first + k + 1]:
-                    state[k] = move[np.int64(row[state[k]]) * 256 + text[place]]
-                    found[place] = out[state[k]]
-    return found
-
-
-@njit(nogil=True)
 def naive_bayes(text, offsets, move, row, out, table, prior):
     """Return the log scores of n texts under m languages, not normalised: ``(n, m) float32``.
 
@@ -45,23 +22,59 @@ def naive_bayes(text, offsets, move, row, out, table, prior):
     state, ``out (s,) int32`` the feature that a state emits, or -1. ``table (f, m) float32`` holds
     the log-probabilities of features, ``prior (m,) float32`` of languages.
     """
-    n, m = len(offsets) - 1, table.shape[1]
-    scores = np.empty((n, m), dtype=np.float32)
-    total = np.empty(m, dtype=np.float32)
-    found = _walk(text, offsets, move, row, out)
-    for i in range(n):
-        features = found[offsets[i] : offsets[i + 1]]
-        features.sort()
-        total[:] = prior
-        place = 0
-        while place < len(features):
-            feature = features[place]
-            first = place
-            while place < len(features) and features[place] == feature:
-                place += 1
-            if feature >= 0:
-                weight = np.float32(np.log1p(place - first))
-                for language in range(m):
-                    total[language] += weight * table[feature, language]
-        scores[i] = total
+    text, offsets, move, row, out, table, prior = map(
+        read_only, (text, offsets, move, row, out, table, prior)
+    )
+    found = np.empty(len(text), dtype=np.int32)
+    _walk(text, offsets, move, row, out, np.empty(_ABREAST, dtype=np.int64), found)
+    scores = np.tile(prior, (len(offsets) - 1, 1))
+    counts = np.zeros(len(table), dtype=np.int32)
+    _add(found, offsets, table, counts, np.zeros(-(-len(table) // 32), dtype=np.int32), scores)
     return scores
+
+
+@njit(nogil=True)
+def _walk(text, offsets, move, row, out, state, found):
+    """Write the feature that each byte completes, or -1, to ``found (b,) int32``.
+
+    A step of the automaton waits for memory; interleaving a few texts hides the latency. ``state``
+    is scratch.
+    """
+    n = len(offsets) - 1
+    for first in range(0, n, _ABREAST):
+        width = min(_ABREAST, n - first)
+        longest = 0
+        for k in range(width):
+            state[k] = 0
+            longest = max(longest, offsets[first + k + 1] - offsets[first + k])
+        for step in range(longest):
+            for k in range(width):
+                place = offsets[first + k] + step
+                if place < offsets[first + k + 1]:
+                    state[k] = move[np.int64(row[state[k]]) * 256 + text[place]]
+                    found[place] = out[state[k]]
+
+
+@njit(nogil=True)
+def _add(found, offsets, table, counts, seen, scores):
+    """Add the features ``found (b,) int32`` of each text to its row of ``scores``, in order.
+
+    ``counts (f,)`` and ``seen``, a bit for each feature, are scratch: zeros.
+    """
+    for i in range(len(offsets) - 1):
+        for place in range(offsets[i], offsets[i + 1]):
+            feature = found[place]
+            if feature >= 0:
+                counts[feature] += 1
+                seen[feature >> 5] |= np.int32(1) << np.int32(feature & 31)
+        for word in range(len(seen)):
+            mask = seen[word]
+            seen[word] = 0
+            while mask != 0:
+                feature = 32 * word + lowest_bit(mask)
+                mask &= mask - np.int32(1)
+                weight = np.float32(np.log1p(counts[feature]))
+                counts[feature] = 0
+                total, own = scores[i], table[feature]
+                for language in range(len(total)):
+                    total[language] += weight * own[language]

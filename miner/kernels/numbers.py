@@ -9,14 +9,15 @@ import numba
 import numpy as np
 
 from miner.kernels.cache import njit
+from miner.kernels.half import read_only
 
 
-@numba.njit(inline="always")
+@numba.njit
 def _digit(text, place, end):
     return place < end and 48 <= text[place] <= 57
 
 
-@njit()
+@numba.njit
 def _separator(text, place, end):
     """Return the length in bytes of a space or apostrophe between thousands at ``place``, or 0."""
     if place >= end:
@@ -31,7 +32,7 @@ def _separator(text, place, end):
     return 3 if text[place + 2] == 0xAF or text[place + 2] == 0x99 else 0
 
 
-@njit()
+@numba.njit
 def _number(text, place, end):
     """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
     value = np.uint64(0)
@@ -62,7 +63,7 @@ def _number(text, place, end):
     return value, place
 
 
-@njit(nogil=True)
+@numba.njit
 def _scan(text, start, end, out, first):
     """Write the distinct numbers of a sentence to ``out`` from ``first``; returns their count."""
     count = 0
@@ -84,35 +85,44 @@ def _scan(text, start, end, out, first):
     return count
 
 
-@njit(nogil=True)
-def find_numbers(text, offsets):
+def find_numbers(text: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Find the distinct numbers of every sentence, as values modulo 2^64.
 
     ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. Returns
     ``values (m,) uint64``, ascending in each sentence, and their offsets ``(n + 1,) int64``.
     """
-    n = len(offsets) - 1
-    bounds = np.zeros(n + 1, dtype=np.int64)
-    digits = 0
-    for place in range(offsets[0], offsets[n]):
-        if 48 <= text[place] <= 57:
-            digits += 1
-    values = np.empty(digits, dtype=np.uint64)
-    for i in range(n):
+    digits = np.count_nonzero((text >= 48) & (text <= 57))
+    values, bounds = np.empty(digits, dtype=np.uint64), np.zeros(len(offsets), dtype=np.int64)
+    _find_numbers(read_only(text), offsets, values, bounds)
+    return values[: bounds[-1]].copy(), bounds
+
+
+@njit(nogil=True)
+def _find_numbers(text, offsets, values, bounds):
+    for i in range(len(offsets) - 1):
         bounds[i + 1] = bounds[i] + _scan(text, offsets[i], offsets[i + 1], values, bounds[i])
-    return values[: bounds[n]].copy(), bounds
 
 
-@njit(parallel=True)
-def shared_numbers(source, target, source_row, target_row):
+# Numbers of sentences, and their offsets.
+_Numbers = tuple[np.ndarray, np.ndarray]
+
+
+def shared_numbers(
+    source: _Numbers, target: _Numbers, source_row: np.ndarray, target_row: np.ndarray
+) -> np.ndarray:
     """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
 
     ``source`` and ``target`` are values and offsets by :func:`find_numbers`; pair ``c`` is the
     sentence ``source_row[c]`` with ``target_row[c]``.
     """
-    (source, source_offsets), (target, target_offsets) = source, target
     out = np.zeros(len(source_row), dtype=np.int64)
-    for c in numba.prange(len(source_row)):
+    _shared_numbers(*source, *target, source_row, target_row, out)
+    return out
+
+
+@njit(nogil=True)
+def _shared_numbers(source, source_offsets, target, target_offsets, source_row, target_row, out):
+    for c in range(len(source_row)):
         i, last = source_offsets[source_row[c]], source_offsets[source_row[c] + 1]
         j, end = target_offsets[target_row[c]], target_offsets[target_row[c] + 1]
         while i < last and j < end:
@@ -124,4 +134,3 @@ def shared_numbers(source, target, source_row, target_row):
                 i += 1
             else:
                 j += 1
-    return out

@@ -8,35 +8,47 @@ int8 needs a quarter of it. Values are rounded to float32 before they are added,
 same bits.
 """
 
+import numba
 import numpy as np
 
 from miner.kernels.cache import njit
 
 
-@njit(nogil=True, error_model="numpy")
-def mean_pool(table, scales, ids, offsets, out):
+def mean_pool(
+    table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray, out: np.ndarray
+) -> None:
     """Write the unit vector of every sentence to ``out (n, d) float32``.
 
     ``table (V, d)`` int8 or float32, ``scales (V,) float32`` (ones for float32), ``ids (t,) int32``
     in [0, V), ``offsets (n + 1,) int64``. A sentence without ids, or whose rows cancel out, gets a
     zero row. The sum is not divided by the length: normalisation cancels it.
     """
-    squares = np.empty(table.shape[1], dtype=np.float64)
+    _mean_pool(table, scales, ids, offsets, np.empty(table.shape[1]), out)
+
+
+@njit(nogil=True, error_model="numpy")
+def _mean_pool(table, scales, ids, offsets, squares, out):
     for i in range(len(offsets) - 1):
         _sum(table, scales, ids[offsets[i] : offsets[i + 1]], out[i])
         _normalise(out[i], squares)
 
 
-@njit(nogil=True, error_model="numpy")
-def mean_pool_half(table, scales, ids, offsets, out):
+def mean_pool_half(
+    table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray, out: np.ndarray
+) -> None:
     """Compute :func:`mean_pool` and round it to the bits of float16: ``out (n, d) uint16``."""
-    row = np.empty(table.shape[1], dtype=np.float32)
-    squares = np.empty(table.shape[1], dtype=np.float64)
-    shifted = np.empty(table.shape[1], dtype=np.float32)
+    row, shifted = np.empty((2, table.shape[1]), dtype=np.float32)
+    views = row, row.view(np.uint32), shifted, shifted.view(np.uint32)
+    _mean_pool_half(table, scales, ids, offsets, np.empty(table.shape[1]), views, out)
+
+
+@njit(nogil=True, error_model="numpy")
+def _mean_pool_half(table, scales, ids, offsets, squares, views, out):
+    row, bits, shifted, shifted_bits = views
     for i in range(len(offsets) - 1):
         _sum(table, scales, ids[offsets[i] : offsets[i + 1]], row)
         _normalise(row, squares)
-        _to_half(row, shifted, out[i])
+        _to_half(row, bits, shifted, shifted_bits, out[i])
 
 
 @njit(nogil=True, error_model="numpy")
@@ -54,24 +66,28 @@ def mean_rows(table, scales, ids, offsets, out):
                 out[i, j] *= inverse
 
 
-@njit(nogil=True, error_model="numpy")
-def normalise_rows(vectors):
+def normalise_rows(vectors: np.ndarray) -> None:
     """Normalise every row of ``vectors (n, d) float32`` in place; zero rows stay zero."""
-    squares = np.empty(vectors.shape[1], dtype=np.float64)
+    _normalise_rows(vectors, np.empty(vectors.shape[1]))
+
+
+@njit(nogil=True, error_model="numpy")
+def _normalise_rows(vectors, squares):
     for i in range(len(vectors)):
         _normalise(vectors[i], squares)
 
 
-@njit(nogil=True, error_model="numpy")
+@numba.njit(error_model="numpy")
 def _sum(table, scales, ids, row):
-    row[:] = np.float32(0.0)
+    for j in range(len(row)):
+        row[j] = 0.0
     for piece in ids:
         values, scale = table[piece], scales[piece]
         for j in range(len(row)):
             row[j] += np.float32(values[j]) * scale
 
 
-@njit(nogil=True, error_model="numpy")
+@numba.njit(error_model="numpy")
 def _normalise(row, squares):
     """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 
@@ -93,17 +109,16 @@ def _normalise(row, squares):
 
 
 @njit(nogil=True, error_model="numpy")
-def _to_half(row, shifted, out):
+def _to_half(row, bits, shifted, shifted_bits, out):
     """Round ``row (d,) float32`` to the bits of float16, ties to even: ``out (d,) uint16``.
 
     Numba has no float16, and numpy's conversion takes longer than all other steps. Below 2^-14,
     float16 has a fixed step of 2^-24; adding 0.5 (into ``shifted (d,) float32``, scratch) makes the
     float32 addition round to that step. Above, 13 bits are rounded off and the exponent moves by
-    112.
+    112. ``bits`` and ``shifted_bits`` are views of the two as uint32.
     """
     for j in range(len(row)):
         shifted[j] = abs(row[j]) + np.float32(0.5)
-    bits, shifted_bits = row.view(np.uint32), shifted.view(np.uint32)
     for j in range(len(row)):
         sign = (bits[j] >> np.uint32(16)) & np.uint32(0x8000)
         size = bits[j] & np.uint32(0x7FFFFFFF)

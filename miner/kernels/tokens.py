@@ -16,15 +16,18 @@ from miner.kernels.long_texts import (
     bounds,
     compare_windows,
     part_count,
+    window_scratch,
 )
 from miner.kernels.order import MATCHED, order_features
+from miner.parallel import in_ranges
 
 # Tokens of a sentence that is compared as a whole; longer ones are compared by windows.
 LONGEST = 128
 # Weight of a token's own frequency in its translation probability: Model 1's empty word.
 EMPTY = 0.02
-# Candidates that a thread takes at a time; distinct tokens of a source's candidates that it keeps.
-CHUNK, SLOTS = 4096, 4096
+# Candidates that a thread takes at a time, of long texts fewer; distinct tokens of a source's
+# candidates that it keeps.
+CHUNK, LONG_CHUNK, SLOTS = 4096, 64, 4096
 # Columns of the result: four features, each for source and target, and one for the pair.
 COLUMNS = 9
 
@@ -54,44 +57,53 @@ def _features(own, others, best, total, weight, frequency, information, row, sid
     row[6 + side] = covered / rare
 
 
-@numba.njit(error_model="numpy")
-def _compare_long(a, b, table, information, lexicon, row, order):
-    """Write the features of a pair with a side longer than LONGEST, by windows.
+@njit(nogil=True, error_model="numpy")
+def _compare_long(pairs, texts, table, information, lexicon, scratch, out, order):
+    """Write the features of ``pairs`` with a side longer than LONGEST, by windows.
 
-    ``row (COLUMNS,)`` and ``order``, which may be empty, are rows of the results of
-    :func:`compare`.
+    ``texts`` are the sides, ids and offsets, and the rows of the pairs. ``scratch`` is by
+    :func:`miner.kernels.long_texts.window_scratch`.
     """
     weight, frequency = table[2:]
+    source, target, source_row, target_row = texts
+    best, total = scratch[5][0], scratch[5][1]
+    place, size = scratch[6][0], scratch[6][1]
+    shared = scratch[7]
     part_row = np.ones(4, dtype=np.float32)
-    for side in range(2):
-        own, others = (a, b) if side == 0 else (b, a)
-        n = len(own)
-        best, total = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
-        place, size = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        shared = np.empty(n, dtype=np.bool_)
-        found = best, place, total, size, shared
-        compare_windows(own, others, PART, REACH, table, lexicon, found)
-        _features(own, size, best, total, weight, frequency, information, row, side)
-        if side == 0:
-            common = known = 0.0
-            for i in range(n):
-                known += information[own[i]]
-                if shared[i]:
-                    common += information[own[i]]
-            row[8] = common / known
-        if len(order):
-            compare_windows(own, others, ORDER_PART, ORDER_REACH, table, lexicon, found)
-            adjacent = correlation = 0.0
-            parts = part_count(n, len(others), ORDER_PART)
-            for w in range(parts):
-                first, last, _, _ = bounds(n, len(others), parts, w, ORDER_REACH)
-                part_row[:] = 1.0
-                order_features(
-                    own[first:last], place[first:last], best[first:last], weight, part_row, side
-                )
-                adjacent += part_row[side] * (last - first)
-                correlation += part_row[2 + side] * (last - first)
-            order[side], order[2 + side] = adjacent / n, correlation / n
+    for c in pairs:
+        a, b = _sentence(source, source_row[c]), _sentence(target, target_row[c])
+        for side in range(2):
+            own, others = (a, b) if side == 0 else (b, a)
+            n = len(own)
+            compare_windows(own, others, PART, REACH, table, lexicon, scratch)
+            _features(own, size, best, total, weight, frequency, information, out[c], side)
+            if side == 0:
+                common = known = 0.0
+                for i in range(n):
+                    known += information[own[i]]
+                    if shared[i]:
+                        common += information[own[i]]
+                out[c, 8] = common / known
+            if len(order):
+                compare_windows(own, others, ORDER_PART, ORDER_REACH, table, lexicon, scratch)
+                adjacent = correlation = 0.0
+                parts = part_count(n, len(others), ORDER_PART)
+                for w in range(parts):
+                    first, last, _, _ = bounds(n, len(others), parts, w, ORDER_REACH)
+                    for column in range(4):
+                        part_row[column] = 1.0
+                    order_features(
+                        own[first:last], place[first:last], best[first:last], weight, part_row, side
+                    )
+                    adjacent += part_row[side] * (last - first)
+                    correlation += part_row[2 + side] * (last - first)
+                order[c, side], order[c, 2 + side] = adjacent / n, correlation / n
+
+
+@numba.njit(error_model="numpy")
+def _sentence(text, row):
+    ids, offsets = text
+    return ids[offsets[row] : offsets[row + 1]]
 
 
 @numba.njit(error_model="numpy")
@@ -100,7 +112,8 @@ def _places(similar, slot, b, n, place_a, best_a, place_b):
 
     ``best_a (n,)`` gets the similarities of the source tokens to their counterparts.
     """
-    best_a[:n] = -np.inf
+    for i in range(n):
+        best_a[i] = -np.inf
     for j in range(len(b)):
         own = similar[slot[b[j]]]
         nearest = np.float32(-np.inf)
@@ -111,7 +124,142 @@ def _places(similar, slot, b, n, place_a, best_a, place_b):
                 nearest, place_b[j] = own[i], i
 
 
-@njit(parallel=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
+def _logarithms(frequency, information):
+    for token in range(len(frequency)):
+        information[token] = -np.log(frequency[token])
+
+
+def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Allocate what `_compare_short` works in."""
+    codes = table[0]
+    return (
+        np.zeros((LONGEST, codes.shape[1]), dtype=np.int16),
+        np.empty(8, dtype=np.int32),
+        np.full((2, len(codes)), -1, dtype=np.int32),
+        np.zeros(len(codes), dtype=np.float32),
+        np.empty((2, SLOTS, LONGEST), dtype=np.float32),
+        np.empty((2, SLOTS), dtype=np.float32),
+        np.empty(max(SLOTS, LONGEST), dtype=np.int32),
+        np.empty(LONGEST, dtype=np.int32),
+        np.empty((5, LONGEST), dtype=np.float32),
+        np.empty((4, LONGEST), dtype=np.int64),
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _compare_short(start, end, texts, table, information, lexicon, scratch, out, order):
+    """Write the features of the pairs from ``start`` to ``end``, but for long ones.
+
+    Arguments as of `_compare_long`; ``scratch`` is by `_scratch`. Compiles fast because it makes no
+    array and assigns to no slice, for which numba compiles the texts of errors, too.
+    """
+    codes, scale, weight, frequency = table
+    offsets, translations, probability = lexicon
+    source, target, source_row, target_row = texts
+    # ``translated``: summed probability of each token given the source.
+    left, eight, of_token, translated, of_slots, of_slot, used, following, values, places = scratch
+    # Of each target token, its row in the tables of slots, -1 if it has none yet; of each token,
+    # its first position in the source. The next position of the same token is ``following``.
+    slot, position = of_token[0], of_token[1]
+    # (slot, source position): similarity, and probability of the source token given the other.
+    similar, backward = of_slots[0], of_slots[1]
+    # By slot: best similarity, and summed probability given the source.
+    nearest, forward = of_slot[0], of_slot[1]
+    left_scale, best_a, total_a = values[0], values[1], values[3]
+    count, before = 0, -1
+    a = source[0][:0]
+    for c in range(start, end):
+        own_source, b = _sentence(source, source_row[c]), _sentence(target, target_row[c])
+        s, row = source_row[c], out[c]
+        for column in range(COLUMNS):
+            row[column] = 0.0
+        for column in range(order.shape[1] if len(order) else 0):
+            order[c, column] = 1.0
+        if min(len(own_source), len(b)) == 0 or max(len(own_source), len(b)) > LONGEST:
+            continue
+        if s != before or count + len(b) > SLOTS:
+            for k in range(count):
+                slot[used[k]] = -1
+            count = 0
+        if s != before:
+            _forget(a, position, translated, offsets, translations)
+            a = own_source
+            for i in range(len(a) - 1, -1, -1):
+                code, own = codes[a[i]], left[i]
+                for k in range(len(code)):
+                    own[k] = code[k]
+                left_scale[i] = scale[a[i]]
+                following[i] = position[a[i]]
+                position[a[i]] = i
+            for token in a:
+                for entry in range(offsets[token], offsets[token + 1]):
+                    translated[translations[entry]] += probability[entry]
+            before = s
+        known_before = count
+        for token in b:
+            if slot[token] < 0:
+                slot[token] = count
+                used[count] = token
+                count += 1
+        new = count - known_before
+        dots(left, len(a), codes, used[known_before:], new, similar[known_before:], eight)
+        for place in range(known_before, count):
+            token = used[place]
+            own, back = similar[place], backward[place]
+            best = np.float32(-np.inf)
+            for i in range(len(a)):
+                value = own[i] * (scale[token] * left_scale[i])
+                own[i] = value
+                best = value if value > best else best
+                back[i] = 0.0
+            nearest[place] = best
+            forward[place] = translated[token]
+            for entry in range(offsets[token], offsets[token + 1]):
+                i = position[translations[entry]]
+                while i >= 0:
+                    back[i] = probability[entry]
+                    i = following[i]
+        for i in range(len(a)):
+            best_a[i], total_a[i], places[2, i] = -np.inf, 0.0, len(b)
+        for j in range(len(b)):
+            place = slot[b[j]]
+            values[2, j], values[4, j], places[3, j] = nearest[place], forward[place], len(a)
+            own, back = similar[place], backward[place]
+            for i in range(len(a)):
+                best_a[i] = own[i] if own[i] > best_a[i] else best_a[i]
+                total_a[i] += back[i]
+        for side in range(2):  # numba would compile it twice for constants
+            own_tokens, size = a if side == 0 else b, places[2 + side]
+            best, total = values[1 + side], values[3 + side]
+            _features(own_tokens, size, best, total, weight, frequency, information, row, side)
+        shared = known = 0.0
+        for token in a:
+            known += information[token]
+        for j in range(len(b)):
+            i = position[b[j]]
+            while i >= 0:  # each source position once, also if the target repeats the token
+                if best_a[i] > -np.inf:
+                    shared += information[b[j]]
+                    best_a[i] = -np.inf
+                i = following[i]
+        row[8] = shared / known
+        if len(order):
+            _places(similar, slot, b, len(a), places[0], best_a, places[1])
+            for side in range(2):
+                own_tokens, best = a if side == 0 else b, values[1 + side]
+                order_features(own_tokens, places[side], best, weight, order[c], side)
+
+
+@numba.njit(error_model="numpy")
+def _forget(a, position, translated, offsets, translations):
+    """Take the tokens ``a`` of a source out of ``position`` and ``translated``."""
+    for token in a:
+        position[token] = -1
+        for entry in range(offsets[token], offsets[token + 1]):
+            translated[translations[entry]] = 0.0
+
+
 def compare(source, target, source_row, target_row, table, lexicon, out, order):
     """Write the pair features of every candidate pair to ``out (m, COLUMNS) float32``.
 
@@ -136,124 +284,22 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     Candidates sorted by source are several times faster: what relates a target token to a source is
     computed once for consecutive candidates of that source.
     """
-    codes, scale, weight, frequency = table
-    offsets, translations, probability = lexicon
-    source_ids, source_offsets = source
-    target_ids, target_offsets = target
-    m = len(source_row)
-    information = -np.log(frequency)
-    for chunk in numba.prange((m + CHUNK - 1) // CHUNK):
-        left = np.zeros((LONGEST, codes.shape[1]), dtype=np.int16)
-        left_scale = np.empty(LONGEST, dtype=np.float32)
-        eight = np.empty(8, dtype=np.int32)
-        # Row of each target token in the tables below; -1 if it has none yet.
-        slot = np.full(len(weight), -1, dtype=np.int32)
-        used = np.empty(SLOTS, dtype=np.int32)
-        count = 0
-        # (slot, source position): similarity, and probability of the source token given the other.
-        similar = np.empty((SLOTS, LONGEST), dtype=np.float32)
-        backward = np.zeros((SLOTS, LONGEST), dtype=np.float32)
-        # By slot: best similarity, and summed probability given the source.
-        nearest = np.empty(SLOTS, dtype=np.float32)
-        forward = np.empty(SLOTS, dtype=np.float32)
-        # First source position of each token, and the next position of the same token.
-        position = np.full(len(weight), -1, dtype=np.int32)
-        following = np.empty(LONGEST, dtype=np.int32)
-        # Summed probability of each token given the source.
-        translated = np.zeros(len(weight), dtype=np.float32)
-        best_a = np.empty(LONGEST, dtype=np.float32)
-        best_b = np.empty(LONGEST, dtype=np.float32)
-        place_a = np.empty(LONGEST, dtype=np.int64)
-        place_b = np.empty(LONGEST, dtype=np.int64)
-        total_a = np.empty(LONGEST, dtype=np.float32)
-        total_b = np.empty(LONGEST, dtype=np.float32)
-        size_a = np.empty(LONGEST, dtype=np.int64)
-        size_b = np.empty(LONGEST, dtype=np.int64)
-        before = -1
-        a = source_ids[:0]
-        for c in range(chunk * CHUNK, min(m, (chunk + 1) * CHUNK)):
-            s, t = source_row[c], target_row[c]
-            out[c] = 0.0
-            if len(order):
-                order[c] = 1.0
-            b = target_ids[target_offsets[t] : target_offsets[t + 1]]
-            own_source = source_ids[source_offsets[s] : source_offsets[s + 1]]
-            if len(own_source) == 0 or len(b) == 0:
-                continue
-            if len(own_source) > LONGEST or len(b) > LONGEST:
-                row = order[c] if len(order) else order[:0].ravel()
-                _compare_long(own_source, b, table, information, lexicon, out[c], row)
-                continue
-            if s != before or count + len(b) > SLOTS:
-                for place in range(count):
-                    slot[used[place]] = -1
-                count = 0
-            if s != before:
-                for token in a:
-                    position[token] = -1
-                    for entry in range(offsets[token], offsets[token + 1]):
-                        translated[translations[entry]] = 0.0
-                a = own_source
-                for i in range(len(a) - 1, -1, -1):
-                    code, own = codes[a[i]], left[i]
-                    for k in range(len(code)):
-                        own[k] = code[k]
-                    left_scale[i] = scale[a[i]]
-                    following[i] = position[a[i]]
-                    position[a[i]] = i
-                for token in a:
-                    for entry in range(offsets[token], offsets[token + 1]):
-                        translated[translations[entry]] += probability[entry]
-                before = s
-            known_before = count
-            for token in b:
-                if slot[token] < 0:
-                    slot[token] = count
-                    used[count] = token
-                    count += 1
-            new = count - known_before
-            dots(left, len(a), codes, used[known_before:], new, similar[known_before:], eight)
-            for place in range(known_before, count):
-                token = used[place]
-                own = similar[place]
-                best = np.float32(-np.inf)
-                for i in range(len(a)):
-                    value = own[i] * (scale[token] * left_scale[i])
-                    own[i] = value
-                    best = value if value > best else best
-                nearest[place] = best
-                forward[place] = translated[token]
-                backward[place, : len(a)] = 0.0
-                for entry in range(offsets[token], offsets[token + 1]):
-                    i = position[translations[entry]]
-                    while i >= 0:
-                        backward[place, i] = probability[entry]
-                        i = following[i]
-            best_a[: len(a)] = -np.inf
-            total_a[: len(a)] = 0.0
-            for j in range(len(b)):
-                place = slot[b[j]]
-                best_b[j], total_b[j] = nearest[place], forward[place]
-                own, back = similar[place], backward[place]
-                for i in range(len(a)):
-                    best_a[i] = own[i] if own[i] > best_a[i] else best_a[i]
-                    total_a[i] += back[i]
-            row = out[c]
-            size_a[: len(a)], size_b[: len(b)] = len(b), len(a)
-            _features(a, size_a, best_a, total_a, weight, frequency, information, row, 0)
-            _features(b, size_b, best_b, total_b, weight, frequency, information, row, 1)
-            shared = known = 0.0
-            for token in a:
-                known += information[token]
-            for j in range(len(b)):
-                i = position[b[j]]
-                while i >= 0:  # each source position once, also if the target repeats the token
-                    if best_a[i] > -np.inf:
-                        shared += information[b[j]]
-                        best_a[i] = -np.inf
-                    i = following[i]
-            row[8] = shared / known
-            if len(order):
-                _places(similar, slot, b, len(a), place_a, best_a, place_b)
-                order_features(a, place_a, best_a, weight, order[c], 0)
-                order_features(b, place_b, best_b, weight, order[c], 1)
+    texts = source, target, source_row, target_row
+    information = np.empty(len(table[0]), dtype=np.float32)
+    _logarithms(table[3], information)
+    rest = texts, table, information, lexicon
+    in_ranges(
+        lambda first, last: _compare_short(first, last, *rest, _scratch(table), out, order),
+        len(source_row),
+        CHUNK,
+    )
+    longer = np.maximum(np.diff(source[1])[source_row], np.diff(target[1])[target_row])
+    shorter = np.minimum(np.diff(source[1])[source_row], np.diff(target[1])[target_row])
+    long = np.flatnonzero((longer > LONGEST) & (shorter > 0))
+
+    def compare_long(first: int, last: int) -> None:
+        scratch = window_scratch(table, longer[long].max())
+        _compare_long(long[first:last], *rest, scratch, out, order)
+
+    if len(long):
+        in_ranges(compare_long, len(long), LONG_CHUNK)

@@ -30,6 +30,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.settle import SECOND_SLACK, settle
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
+from miner.parallel import use_loop_threads
 from miner.progress import Reporter, silent
 
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
@@ -284,9 +285,7 @@ class BlockSearch:
 
 
 def use_threads(threads: int, engine: Engine) -> None:
-    """Set the thread counts of numba and, for its engine, of FAISS."""
-    import numba
-
+    """Set the thread counts of compiled loops and, for its engine, of FAISS."""
     if isinstance(engine, FaissEngine):
         faiss.use_threads(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    use_loop_threads(threads)

@@ -73,12 +73,11 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     position. A position of -1 is an empty place.
     """
     from miner.kernels.exact import rescore, rescore_pairs
-    from miner.kernels.half import bits
 
     scores = np.full(found.shape, -np.inf, dtype=np.float32)
-    numbers, rows = bits(vectors), np.where(found >= 0, base.rows[found], -1)
+    rows = np.where(found >= 0, base.rows[found], -1)
     if base.vectors.nbytes <= PAGES:
-        rescore(numbers, bits(base.vectors), rows, scores)
+        rescore(vectors, base.vectors, rows, scores)
     else:
         # Candidates lie all over a large file: they are read in its order, and its pages are
         # dropped after each part.
@@ -91,7 +90,7 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
             own = order[first:last]
             if len(own):
                 value = np.empty(len(own), np.float32)
-                rescore_pairs(numbers, bits(base.vectors), own // rows.shape[1], flat[own], value)
+                rescore_pairs(vectors, base.vectors, own // rows.shape[1], flat[own], value)
                 values[own] = value
                 release_pages(base.vectors)
     order = np.lexsort((found, -scores), axis=1)[:, :k]

@@ -18,6 +18,7 @@ from miner.cleaning.choice import Choice
 from miner.cleaning.outputs import deliver
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
+from miner.parallel import loop_threads
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
@@ -197,11 +198,10 @@ def test_a_missing_model_is_reported_before_the_work(tmp_path: Path) -> None:
 
 
 def test_this_process_is_left_as_it_was(noisy: Path, knowing_model: Path) -> None:
-    import numba
     from threadpoolctl import threadpool_info
 
     def limits() -> list[int]:
-        return [numba.get_num_threads(), *(pool["num_threads"] for pool in threadpool_info())]
+        return [loop_threads(), *(pool["num_threads"] for pool in threadpool_info())]
 
     before = limits()
     cleaned(noisy, plan_of(*PLAN, context=Context(model=str(knowing_model))))

@@ -1,12 +1,15 @@
 """Pair features of tokens: the kernel is its reference, and a pair does not see its batch."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.flat_tokens import flat, random_lexicon
 from support.kernel_references import compare_reference
 
+from miner.kernels import tokens
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
+from miner.parallel import use_loop_threads
 from miner.scoring.pair_features import unit_codes
 
 NO_ORDER = np.empty((0, 4), dtype=np.float32)
@@ -46,18 +49,27 @@ def test_compare_is_its_reference(seed: int) -> None:
         assert (np.abs(out[:, 2:4] - expected[:, 2:4]) < 1e-5).mean() > 0.9
 
 
-def test_a_pair_does_not_depend_on_its_batch() -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_pair_does_not_depend_on_batch_and_threads(
+    monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
     generator = np.random.default_rng(3)
-    sides = [[generator.integers(0, 40, 7).tolist() for _ in range(9)] for _ in range(2)]
+    long = generator.integers(0, 40, LONGEST + 1).tolist()
+    sides = [[generator.integers(0, 40, 7).tolist() for _ in range(9)] + [long] for _ in range(2)]
     embedding = generator.normal(size=(40, 8)).astype(np.float32)
     lexicon = random_lexicon(generator, 40)
     known = *unit_codes(embedding), np.ones(40, dtype=np.float32), lexicon.frequency
     tables = known, (lexicon.offsets, lexicon.pieces, lexicon.probability)
-    source, target = (grid.ravel() for grid in np.mgrid[:9, :9])
-    whole = np.empty((81, COLUMNS), dtype=np.float32)
+    source, target = (grid.ravel() for grid in np.mgrid[:10, :10])
+    whole, order = np.empty((100, COLUMNS), np.float32), np.empty((100, 4), np.float32)
     texts = flat(sides[0]), flat(sides[1])
-    compare(*texts, source, target, *tables, whole, NO_ORDER)
-    order = generator.permutation(81)
-    mixed = np.empty((81, COLUMNS), dtype=np.float32)
-    compare(*texts, source[order], target[order], *tables, mixed, NO_ORDER)
-    assert (mixed == whole[order]).all()
+    compare(*texts, source, target, *tables, whole, order)
+    mixed = generator.permutation(100)
+    out, other = np.empty_like(whole), np.empty_like(order)
+    monkeypatch.setattr(tokens, "CHUNK", 7)
+    monkeypatch.setattr(tokens, "LONG_CHUNK", 2)
+    before = use_loop_threads(threads)
+    compare(*texts, source[mixed], target[mixed], *tables, out, other)
+    use_loop_threads(before)
+    np.testing.assert_array_equal(out, whole[mixed])
+    np.testing.assert_array_equal(other, order[mixed])
