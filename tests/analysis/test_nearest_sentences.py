@@ -1,8 +1,6 @@
 """miner.analysis.nearest_sentences against its definition, and ``miner neighbors``."""
 
-import io
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.texts import feed
 
 from miner.analysis.nearest_sentences import Block, Neighbor, nearest
 from miner.encoder.encoder import Encoder
@@ -104,10 +103,6 @@ def corpus(tmp_path: Path) -> Path:
     return path
 
 
-def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
 def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
     code, out, err = miner("neighbors", "default", corpus, "Der Zug kommt um sechs an.", "-k", 3)
     assert (code, err) == (0, "")
@@ -137,15 +132,15 @@ def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
 
 
 def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None:
-    stdin(monkeypatch, b"Cats sleep.\n\nThe house\n")
+    feed(monkeypatch, b"Cats sleep.\n\nThe house\n")
     code, out, _ = miner("neighbors", "default", corpus, "-", "-k", 1)
     assert code == 0 and out.splitlines()[::3] == ["Cats sleep.", "The house"]
     direct = miner("neighbors", "default", corpus, "Cats sleep.", "The house", "-k", 1)
     assert direct[1] == out
-    stdin(monkeypatch, TEXT.encode())
+    feed(monkeypatch, TEXT.encode())
     code, other, _ = miner("neighbors", "default", "-", "Cats sleep.", "The house", "-k", 1)
     assert (code, other) == (0, out)
-    stdin(monkeypatch, b"Cats \xff sleep.\nCats sleep.\nThe house\n")
+    feed(monkeypatch, b"Cats \xff sleep.\nCats sleep.\nThe house\n")
     code, other, err = miner("neighbors", "default", corpus, "-", "-k", 1, "--on-error", "skip")
     assert (code, other) == (0, out) and "not UTF-8 and left out: 1" in err
 
@@ -211,7 +206,7 @@ def test_bad_input(miner, tmp_path, monkeypatch, arguments, code: int, message: 
 
 
 def test_no_sentence_on_standard_input(miner, corpus: Path, monkeypatch) -> None:
-    stdin(monkeypatch, b"\n")
+    feed(monkeypatch, b"\n")
     code, _, err = miner("neighbors", "default", corpus, "-")
     assert code == 1 and "no sentence to look for" in err
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cleaning import cleaned, given_scores, parts, plan_of, written
+from support.cleaning import cleaned, filters, parts, plan_of, written  # noqa: F401 (fixture)
 from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import dry_run, funnel, pipeline, scorers, stages, write
@@ -24,12 +24,6 @@ from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
 WORDS = {"name": "length", "of": "shorter", "minimum": 1}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def filters():
-    with given_scores():
-        yield
 
 
 def merged(found, kept: list, rejected: list) -> list:

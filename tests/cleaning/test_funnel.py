@@ -8,19 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cleaning import cleaned, given_scores, parts, plan_of
+from support.cleaning import cleaned, filters, parts, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning import funnel
 from miner.cleaning.choice import Choice
 from miner.text.formats import BitextFormat
-
-
-@pytest.fixture(scope="module", autouse=True)
-def filters():
-    with given_scores():
-        yield
-
 
 GRID = ("0", "0.1", "0.2", "0.3", "0.7", "1", "1.5")
 grid = st.sampled_from(GRID)

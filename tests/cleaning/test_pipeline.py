@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cleaning import given_scores, plan_of
+from support.cleaning import filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning import plan as plans
@@ -22,12 +22,6 @@ from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 
 SIZE = 5
-
-
-@pytest.fixture(scope="module", autouse=True)
-def filters():
-    with given_scores():
-        yield
 
 
 @pytest.fixture

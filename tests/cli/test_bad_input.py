@@ -7,7 +7,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import h5py
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
 from support.indexes import with_checksums
@@ -114,12 +113,6 @@ def test_an_index_whose_text_was_altered(ready: Miner) -> None:
     with_checksums(Path("de"))
     fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "damaged")
     assert not Path("out.tsv").exists()
-
-
-def test_an_index_that_was_never_finished(ready: Miner) -> None:
-    with h5py.File("de/embeddings.h5", "r+") as file:
-        file.attrs["sealed"] = False
-    only(ready.search("de", "en"), "de", "never finished")
 
 
 def test_the_working_directory(ready, german_file, monkeypatch):

@@ -1,11 +1,9 @@
 """miner filter: runs that are stopped, inputs that change, and what a later run reuses."""
 
-import io
 import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -17,6 +15,7 @@ from hypothesis import strategies as st
 from support.cleaning import given_scores, toml
 from support.commands import MINER
 from support.raw_lines import hard, lines_of, put
+from support.texts import feed
 
 from miner.cleaning.scorers import Scorers
 
@@ -35,12 +34,7 @@ def pairs(german: list[str], english: list[str], count: int) -> bytes:
     return "".join(lines).encode()
 
 
-def typed(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="needs signals")
 @pytest.mark.parametrize(
     ("stop", "group", "phase"),
     [(signal.SIGTERM, True, "check"), (signal.SIGTERM, False, "rate"), (signal.SIGKILL, 0, "rate")],
@@ -84,7 +78,7 @@ def test_a_signal_leaves_only_the_work_directory(
         return real(scorers, layout, block)
 
     monkeypatch.setattr(Scorers, "__call__", count)
-    typed(monkeypatch, (place / "big.tsv").read_bytes())
+    feed(monkeypatch, (place / "big.tsv").read_bytes())
     code, _, err = miner(*words.replace("--threads 2", "--threads 1").split())
     assert code == 0, err
     # All rows are scored by length, about 30,000 x 5 / 6 by the cosine; some are there already.
@@ -101,16 +95,16 @@ def test_standard_input_resumes(miner, german, english, knowing_model, monkeypat
     data = pairs(german, english, 500)
     arguments = ("filter", "-", "--config", "rules.toml", "--model", knowing_model, "--threads", 1,
                  "--work", "scores", "-o", "out")  # fmt: skip
-    typed(monkeypatch, data)
+    feed(monkeypatch, data)
     code, _, err = miner(*arguments)
     assert code == 0, err
     expected = Path("out").read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(Scorers, "__call__", None)  # nothing may be scored
-        typed(patch, data)
+        feed(patch, data)
         code, _, err = miner(*arguments)
         assert (code, Path("out").read_bytes()) == (0, expected), err
-    typed(monkeypatch, data + b"a\tb\n")
+    feed(monkeypatch, data + b"a\tb\n")
     code, _, err = miner(*arguments)
     assert code == 0 and Path("out").read_bytes() != expected or b"a\tb\n" not in expected
 

@@ -116,7 +116,6 @@ def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -
     assert Path("out.tsv").read_bytes() == Path("pairs.tsv").read_bytes()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs named pipes")
 def test_another_pipe_that_breaks(miner: Miner) -> None:
     """Exit code 0 is for a reader of standard output alone."""
     write("pairs.tsv", *["Der Hund bellt.\tThe dog barks."] * 20_000)

@@ -1,9 +1,7 @@
 """miner score: one line out for each line in, of any input."""
 
-import io
 import json
 import os
-import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.raw_lines import hard, lines_of, put
+from support.texts import feed
 
 from miner.cleaning import stages as scoring
 from miner.cleaning.pipeline import score_text, text_run
@@ -50,10 +49,6 @@ def score(miner, knowing_model: Path):
         return out.split("\n")[:-1]
 
     return run
-
-
-def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
 COLUMNS = ("--scol", 2, "--tcol", 3)
@@ -142,9 +137,9 @@ def test_two_files_and_compression(score, german_file, english_file, tmp_path, s
 def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_path, monkeypatch):
     pairs = score("--source", german_file, "--target", english_file)
     rows = "".join(line.rpartition("\t")[0] + "\n" for line in pairs)
-    stdin(monkeypatch, rows.encode())
+    feed(monkeypatch, rows.encode())
     assert score("-") == pairs
-    stdin(monkeypatch, english_file.read_bytes())
+    feed(monkeypatch, english_file.read_bytes())
     assert score("--source", german_file, "--target", "-") == pairs
     # Two pipes, like those of a shell's <(…), are two inputs.
     pipes = [tmp_path / "one", tmp_path / "two"]
@@ -152,7 +147,7 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
         os.mkfifo(pipe)
         threading.Thread(target=pipe.write_bytes, args=[path.read_bytes()], daemon=True).start()
     assert score("--source", pipes[0], "--target", pipes[1]) == pairs
-    stdin(monkeypatch, b"a\tb\nonly\n")
+    feed(monkeypatch, b"a\tb\nonly\n")
     code, out, err = miner("score", "-", "--score", "length", "--threads", 1)
     assert (code, out) == (1, "") and err.startswith(
         "miner: error: standard input, line 2: column 2 is asked for"

@@ -5,10 +5,8 @@ import hashlib
 import io
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -114,43 +112,6 @@ def test_standard_input(miner, files, german, searches, monkeypatch):
     # Other text: its blocks alone.
     assert mined("--work", "work", text=[*german[:59], "Noch ein Satz."]).code == 0
     assert searches.since() == 4
-
-
-def test_a_search_that_is_killed_goes_on(miner: Miner, sides: tuple[Path, Path]) -> None:
-    """kill -9, in the midst of it: half a result is never read."""
-    wanted = miner("search", *sides, "--no-estimate").out
-    slow = (
-        "import sys, time\n"
-        "from functools import wraps\n"
-        "from miner.cli import main\n"
-        "from miner.knn import knn_search\n"
-        "from miner.mining import search_stages\n"
-        "knn_search.SMALL = 0\n"
-        "old = search_stages.search\n"
-        "@wraps(old)\n"
-        "def search(*rest, **more):\n    old(*rest, **more); time.sleep(0.1)\n"
-        "search_stages.search = search\n"
-        "sys.exit(main(sys.argv[1:]))"
-    )
-    line = ["search", *map(str, sides), "--no-estimate", "--threads", "2", "-o", "pairs.tsv"]
-    line += map(str, PARTS)
-    place = Path("pairs.tsv.work/search")
-    running = subprocess.Popen([sys.executable, "-c", slow, *line], stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 60
-        while len(list(place.glob("*/done.json"))) < 3:
-            assert running.poll() is None and time.monotonic() < deadline
-            time.sleep(0.01)
-        running.send_signal(signal.SIGKILL)
-        running.wait(60)
-    finally:
-        running.kill()
-    assert running.returncode == -signal.SIGKILL and not Path("pairs.tsv").exists()
-    before = {path: path.stat().st_mtime_ns for path in place.glob("*/done.json")}
-    assert miner(*line, "--work", "pairs.tsv.work").code == 0
-    assert all(path.stat().st_mtime_ns == at for path, at in before.items())
-    assert Path("pairs.tsv").read_text(encoding="utf-8") == wanted
-    assert miner(*line).code == 0 and miner.entries() == ["pairs.tsv"]
 
 
 @pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])

@@ -3,15 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
-from support.cleaning import cleaned, given_scores, plan_of
+from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
-
-
-@pytest.fixture(scope="module", autouse=True)
-def filters():
-    with given_scores():
-        yield
 
 
 def test_deciles(tmp_path: Path) -> None:

@@ -7,19 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cleaning import cleaned, given_scores, plan_of
+from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
 from miner.filters.duplicates import Duplicates, bare, keys, plain
 from miner.filters.filter_types import Batch, Context
 from miner.text.formats import BitextFormat
-
-
-@pytest.fixture(scope="module", autouse=True)
-def filters():
-    with given_scores():
-        yield
 
 
 def alike(one: str, other: str, exact: bool = False) -> bool:

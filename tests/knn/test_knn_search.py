@@ -129,12 +129,6 @@ def test_more_ties_than_are_kept(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_one_row_each(kind: str) -> None:
-    vectors = units(np.random.default_rng(5), 1, 8)
-    check(kind, side(vectors), side(vectors), 3)
-
-
-@pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
 def test_empty_sides(kind: str, empty: str) -> None:
     vectors = units(np.random.default_rng(6), 4, 8)
@@ -142,12 +136,6 @@ def test_empty_sides(kind: str, empty: str) -> None:
     source = vectors if empty == "target" else nothing
     target = vectors if empty == "source" else nothing
     check(kind, side(source), side(target), 2)
-
-
-def test_k_must_be_positive() -> None:
-    vectors = side(units(np.random.default_rng(7), 4, 8))
-    with pytest.raises(ValueError, match="k = 0 is out of range"):
-        nearest_both(vectors, vectors, searching(0))
 
 
 @pytest.mark.parametrize("kind", ["float32", "faiss", "int8"])

@@ -105,7 +105,6 @@ def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
             np.testing.assert_array_equal(getattr(found, field.name), wanted)
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_no_space_for_prepared_text(verifying, monkeypatch):
     tokenizer = Encoder.load(verifying[0].model_name).tokenizer
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: full)

@@ -101,3 +101,9 @@ def given_scores() -> Iterator[None]:
         patch.setitem(FILTERS, "expensive", expensive)
         patch.setitem(FILTERS, "good", dataclasses.replace(expensive, name="good", better="higher"))
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def filters() -> Iterator[None]:
+    with given_scores():
+        yield

@@ -2,6 +2,7 @@
 
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,6 @@ class Miner:
         """Run in another process, whose files may not grow beyond ``largest`` bytes."""
         environment, limit = os.environ.copy(), None
         if largest is not None:
-            resource = pytest.importorskip("resource")
             environment["NUMBA_DISABLE_JIT"] = "1"  # its cache would meet the limit, too
 
             def limit() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from support.cleaning import given_scores, toml
+from support.cleaning import filters, toml  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 
@@ -12,12 +12,6 @@ from support.raw_lines import put
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def filters():
-    with given_scores():
-        yield
 
 
 def config(name: str, *tables: dict, **top) -> Path:

@@ -6,7 +6,6 @@ import io
 import lzma
 import random
 import sys
-import types
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,7 +78,7 @@ class Pipe(io.BytesIO):
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, data: bytes, kind: type[io.BytesIO] = io.BytesIO) -> None:
-    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=kind(data)))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(kind(data)))
 
 
 def table(path: Path, **columns: Any) -> Path:

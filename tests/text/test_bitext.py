@@ -88,7 +88,6 @@ def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_bitext("-", "-")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
     """Read once, as a shell's <(zcat a.gz) must be, and counted all the same."""

@@ -184,7 +184,6 @@ def test_a_file_that_ends_in_old_is_the_users(tmp_path: Path, dead: int) -> None
     assert note.read_text() == "mine" and (tmp_path / "out").read_text() == "output"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Windows opens no directory")
 def test_a_directory_that_cannot_be_listed_is_not_synced(tmp_path, monkeypatch):
     real = os.open
 

@@ -46,7 +46,6 @@ def test_a_new_time_is_a_change(tmp_path: Path) -> None:
         made.check()
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
 def test_a_pipe_has_no_identity(tmp_path: Path) -> None:
     """The times of a pipe change as it is read."""
     path = tmp_path / "pipe"

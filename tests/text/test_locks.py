@@ -1,5 +1,6 @@
 """Tests of miner.text.locks: one holder at a time, and none that is dead."""
 
+import fcntl
 import os
 import signal
 import socket
@@ -14,8 +15,6 @@ from support.texts import message
 from miner.errors import ResourceError
 from miner.text import locks
 from miner.text.locks import lock
-
-fcntl = pytest.importorskip("fcntl")
 
 
 def test_a_second_holder_is_told_of_the_first(tmp_path: Path) -> None:

@@ -150,16 +150,15 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
     with open_output(link) as out:
         out.write("new")
     assert link.is_symlink() and real.read_text() == "new"
-    if hasattr(os, "mkfifo"):  # stands for /dev/null, which a failing test would destroy
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
-        got: list[bytes] = []
-        reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
-        reader.start()
-        with open_output(pipe) as out:
-            out.write("through")
-        reader.join(5)
-        assert got == [b"through"] and pipe.is_fifo()
+    pipe = tmp_path / "pipe"  # stands for /dev/null, which a failing test would destroy
+    os.mkfifo(pipe)
+    got: list[bytes] = []
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
+    reader.start()
+    with open_output(pipe) as out:
+        out.write("through")
+    reader.join(5)
+    assert got == [b"through"] and pipe.is_fifo()
 
 
 class Stdout(io.BytesIO):

@@ -175,7 +175,6 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> 
         raws(both)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 @pytest.mark.parametrize("header", [False, True])
 def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
     pipe = tmp_path / "pipe"

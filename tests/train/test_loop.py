@@ -304,26 +304,6 @@ def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monke
     assert third == []
 
 
-def test_a_killed_training_by_language_pair_goes_on(checkpoint, monkeypatch):
-    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
-    config = dataclasses.replace(SOFTMAX, temperature=3)
-
-    def made():
-        it = trainer(config)
-        language = (np.arange(len(it.data)) % 5 == 0).astype(np.int16)
-        it.data = dataclasses.replace(it.data, language=language)
-        return it
-
-    whole = []
-    expected = trained(made(), None, whole.append)
-    assert expected != trained(trainer(config))  # without languages
-    with pytest.raises(Stop):
-        made().run(checkpoint, stopping(5, []))
-    second = []
-    assert trained(made(), checkpoint, second.append) == expected
-    assert second == whole[-len(second) :] and len(second) < len(whole)
-
-
 def test_an_interrupt_waits_for_the_step(checkpoint):
     expected = trained(trainer(SOFTMAX))
     handler = signal.getsignal(signal.SIGINT)
