@@ -1,14 +1,16 @@
 """Measure speed and memory of this tool and other systems, which alternate in one run.
 
-    python -m benchmarks speed --data DIR [--only SECTION ...] [--quick]
+    python -m benchmarks speed --data DIR [--only SECTION ...] [--before CHECKOUT] [--quick]
 
 Sections, each merged into the JSON with the command, versions and machine it was measured on:
 ``limits`` peak rates of the machine; ``encode`` text to vectors; ``search`` neighbours in both
-directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``cuda``
-searches on a GPU. Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
+directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``jobs``
+whole commands on little text, beside an earlier version (``--before``); ``cuda`` searches on a GPU.
+Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
 A system that is not installed (``pip install -e '.[bench]'``) is reported as missing.
 """
 
+import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from benchmarks.speed import (
     limits,
     mine_speed,
     search_speed,
+    small_jobs,
     speed_tables,
     speed_text,
 )
@@ -36,9 +39,10 @@ QUICK = 0.04
 
 
 def measure(
-    name: str, sides: tuple[list[str], list[str]], scale: float, rounds: int, threads: int
+    name: str, sides: tuple[list[str], list[str]], scale: float, arguments: argparse.Namespace
 ) -> Any:
     """Return the results of one section."""
+    rounds, threads = arguments.rounds, arguments.threads
     a_side = round(A_SIDE * scale)
     with tempfile.TemporaryDirectory(prefix="speed-") as directory:
         work = Path(directory)
@@ -67,6 +71,9 @@ def measure(
         if name == "growth":
             sizes = [round(size * scale) for size in GROWTH]
             return {"rows": mine_speed.growth(list(sides), sizes, threads, work)}
+        if name == "jobs":
+            data, before = arguments.data, arguments.before
+            return small_jobs.measure(data, sides, scale, rounds, threads, before)
         count = round(GROWTH[-1] * scale)
         return cuda.measure(written(count), count, GPU_DIMENSIONS, threads)
 
@@ -87,8 +94,11 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each system [3]")
     parser.add_argument("--threads", type=int, default=thread_count(), help="[all cores]")
+    parser.add_argument("--before", type=Path, help="jobs: a checkout of an earlier version")
     arguments = parser.parse_args()
-    scale, rounds = (QUICK, 1) if arguments.quick else (1.0, arguments.rounds)
+    scale = QUICK if arguments.quick else 1.0
+    if arguments.quick:
+        arguments.rounds = 1
     path = report.destination(arguments)
     sides = speed_text.sides(arguments.data, arguments.pair)
     short = min(map(len, sides))
@@ -96,7 +106,7 @@ def main() -> None:
         print(f"{arguments.pair}: {short:,} sentences a side limit the largest size")
     for name in arguments.only:
         print(f"{name}:", flush=True)
-        settings = {"threads": arguments.threads, "rounds": rounds, "pair": arguments.pair}
-        found = {**settings, **measure(name, sides, scale, rounds, arguments.threads)}
+        settings = {name: getattr(arguments, name) for name in ("threads", "rounds", "pair")}
+        found = {**settings, **measure(name, sides, scale, arguments)}
         print("\n".join(speed_tables.SECTIONS[name](found)), flush=True)
         report.merge(path, "speed", name, found, PEERS)

@@ -1,5 +1,6 @@
 """Tables of ``results/speed.json``."""
 
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -115,6 +116,29 @@ def growth(results: dict[str, Any]) -> list[str]:
     return lines
 
 
+def jobs(results: dict[str, Any]) -> list[str]:
+    versions = list(results["commit"])
+    columns = [
+        f"{what}, {version}"
+        for what in ("CPU seconds (median; min to max)", "seconds", "peak")
+        for version in versions
+    ]
+    lines = [
+        f"Whole commands on little text, {results['threads']} threads, compiled before. They "
+        f"alternate in one run; before is {results['commit'].get('before', 'not measured')}.",
+        "",
+        *head(["", *columns]),
+    ]
+    for row in results["rows"]:
+        measured = [row[version] for version in versions]
+        cpu = [one["cpu seconds"] for one in measured]
+        cells = [f"{statistics.median(some):.2f}; {some[0]} to {some[-1]}" for some in cpu]
+        cells += [f"{one['seconds']}" for one in measured]
+        cells += [f"{one['peak MiB']} MiB" for one in measured]
+        lines.append(line([row["name"], *cells]))
+    return lines
+
+
 def cuda(results: dict[str, Any]) -> list[str]:
     if "rows" not in results:
         return [f"On a GPU: {results.get('device') or why(results)}."]
@@ -153,5 +177,6 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "search": search,
     "mine": mine,
     "growth": growth,
+    "jobs": jobs,
     "cuda": cuda,
 }

@@ -1,0 +1,135 @@
+"""Measure whole commands on little text: CPU seconds from the start of the program to its end.
+
+Loops are compiled and files are in memory: every command runs once before it is measured. With
+``before``, a checkout of an earlier version, the commands of both alternate. Rows to filter are a
+sample of the training text, a tenth of them repeated; texts to mine are as in the other sections.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.filtering import throughput
+from benchmarks.speed import speed_text
+from benchmarks.speed.process import ROOT
+
+# The high-water mark of memory starts at the parent's, and is set back at first.
+MAIN = """
+import atexit, pathlib, sys
+pathlib.Path("/proc/self/clear_refs").write_text("5")
+status = pathlib.Path("/proc/self/status")
+atexit.register(lambda: pathlib.Path("status").write_text(status.read_text()))
+from miner.cli import main
+sys.exit(main())
+"""
+LANGUAGES = "--source-lang", "de", "--target-lang", "en"
+ROWS = {"score": [200], "filter": [200, 10_000, 100_000], "stats": [100_000]}
+# Lines a side, beside those of the demo.
+MINED = 8_000
+
+
+def commands(
+    data: Path, sides: tuple[list[str], list[str]], scale: float, work: Path
+) -> dict[str, list[str]]:
+    """Write the texts, and return the command of each job by its name."""
+    demo = [str(ROOT / "miner" / "demo" / f"demo.{side}") for side in ("de", "en")]
+    lines = round(MINED * scale)
+    texts = [
+        str(speed_text.write(work / side, some[:lines]))
+        for side, some in zip(("source", "target"), sides, strict=True)
+    ]
+    found = {
+        "mine, the demo": ["mine", *demo],
+        f"mine, {lines:,} × {lines:,} lines": ["mine", *texts],
+    }
+    throughput.text(data, work / "all.tsv")
+    every = speed_text.read(work / "all.tsv", sys.maxsize)
+    order = np.random.default_rng(speed_text.SEED).permutation(len(every)).tolist()
+    for command, sizes in ROWS.items():
+        for size in sizes:
+            count = min(len(every), max(10, round(size * scale)))
+            rows = speed_text.write(work / f"{count}.tsv", [every[i] for i in order[:count]])
+            languages = () if command == "stats" else LANGUAGES
+            found[f"{command}, {count:,} rows"] = [command, str(rows), *languages]
+    return found
+
+
+def job(checkout: Path, command: list[str], threads: int, work: Path) -> dict[str, float]:
+    """Run a command of a checkout; return its seconds, CPU seconds and peak memory."""
+    output = work / ("out.json" if command[0] == "stats" else "out.tsv")
+    output.unlink(missing_ok=True)
+    option = "--json" if command[0] == "stats" else "-o"
+    cores = sorted(os.sched_getaffinity(0))[:threads]
+    begun = time.perf_counter()
+    with open(work / "messages", "w+b") as messages:
+        running = subprocess.Popen(
+            [sys.executable, "-c", MAIN, *command, option, str(output)],
+            cwd=work,
+            env={**os.environ, "PYTHONPATH": str(checkout)},
+            stdout=messages,
+            stderr=messages,
+            preexec_fn=lambda: os.sched_setaffinity(0, cores),
+        )
+        _, status, used = os.wait4(running.pid, 0)  # with the children that it waited for
+        running.returncode = os.waitstatus_to_exitcode(status)
+        messages.seek(0)
+        if running.returncode:
+            raise SystemExit(messages.read().decode())
+    return {
+        "cpu seconds": used.ru_utime + used.ru_stime,
+        "seconds": time.perf_counter() - begun,
+        "peak MiB": _peak((work / "status").read_text()),
+    }
+
+
+def measure(
+    data: Path,
+    sides: tuple[list[str], list[str]],
+    scale: float,
+    rounds: int,
+    threads: int,
+    before: Path | None,
+) -> dict[str, Any]:
+    checkouts = {"now": ROOT} if before is None else {"before": before.absolute(), "now": ROOT}
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="jobs-") as directory:
+        work = Path(directory)
+        for name, command in commands(data, sides, scale, work).items():
+            runs: dict[str, list[dict[str, float]]] = {version: [] for version in checkouts}
+            for _ in range(rounds + 1):
+                for version, checkout in checkouts.items():
+                    runs[version].append(job(checkout, command, threads, work))
+            row: dict[str, Any] = {"name": name}
+            for version, found in runs.items():
+                cpu = sorted(one["cpu seconds"] for one in found[1:])
+                row[version] = {
+                    "cpu seconds": [round(value, 2) for value in cpu],
+                    "seconds": round(statistics.median(one["seconds"] for one in found[1:]), 2),
+                    "peak MiB": round(max(one["peak MiB"] for one in found[1:])),
+                }
+            print(f"  {row}", flush=True)
+            rows.append(row)
+    commit = {version: _commit(checkout) for version, checkout in checkouts.items()}
+    return {"rows": rows, "commit": commit}
+
+
+def _peak(status: str) -> float:
+    """Return the high-water mark in MiB of a process's /proc/self/status."""
+    (found,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(found.split()[1]) / 1024
+
+
+def _commit(checkout: Path) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(checkout), "describe", "--always", "--dirty"],
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip() or "unknown"
