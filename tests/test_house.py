@@ -16,6 +16,7 @@ import click
 import pytest
 
 from miner.cli import cli
+from miner.cli.settings_options import HEADINGS
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("numpy", "torch", "faiss", "numba", "pandas", "h5py", "sentencepiece", "psutil")
@@ -357,6 +358,13 @@ def test_every_option_is_explained(path: str) -> None:
             text = COMMANDS[path].help or ""
             name = parameter.make_metavar(click.Context(COMMANDS[path])).strip("[].")
             assert name in text, f"{path} {name}"
+
+
+def test_options_under_a_heading_are_options_of_a_command() -> None:
+    every = [word for command in COMMANDS.values() for one in command.params for word in one.opts]
+    names = [f"--{name}" for names in HEADINGS.values() for name in names.split()]
+    assert not set(names) - set(every)
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("path", COMMANDS)

@@ -7,7 +7,7 @@ import select
 import shlex
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
 import click
@@ -18,36 +18,23 @@ from miner.cli.settings_options import Group
 from miner.errors import MinerError
 
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
-COMMANDS = (
-    "mine",
-    "align-documents",
-    "plan",
-    "status",
-    "score",
-    "filter",
-    "train",
-    "train-classifier",
-    "train-verifier",
-    "fit",
-    "distill",
-    "index",
-    "encode",
-    "search",
-    "explain",
-    "neighbors",
-    "negatives",
-    "paraphrase",
-    "evaluate",
-    "stats",
-    "data",
-    "model",
-    "export",
-    "doctor",
-)
+HEADINGS = {
+    "Mine and clean": ("mine", "score", "filter", "explain"),
+    "Align": ("align-documents",),
+    "Train": ("train", "fit", "distill", "train-verifier", "train-classifier", "negatives"),
+    "Vectors": ("index", "encode", "search", "neighbors", "export"),
+    "Evaluate": ("evaluate", "stats"),
+    "Scale": ("plan", "status", "doctor"),
+    "Data and models": ("data", "model", "paraphrase"),
+}
+COMMANDS = tuple(name for names in HEADINGS.values() for name in names)
 
 
 class Lazy(Group):
     """A group whose commands are imported when they are asked for."""
+
+    def headings(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        return HEADINGS
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

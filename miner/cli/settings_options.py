@@ -24,6 +24,20 @@ from miner.config_fields import (
 from miner.errors import UnreadableError
 
 Decorator = Callable[[Any], Any]
+# Options under the headings of a help text, both in this order; others stand under the first.
+HEADINGS = {
+    "Options": "",
+    "Output": "output report json ids bucc rejected scores-jsonl score-only all-scores "
+    "overwrite restart",
+    "How much to keep": "threshold target-precision top-n target-words estimate refit decoys "
+    "decoy-embeddings",
+    "Languages": "source-lang target-lang language side",
+    "Input": "source target bitext exclude format on-error header scol tcol column id-column "
+    "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",
+    "Search": "index neighbors rank margin retrieval duplicates engine exact query-side by-host",
+    "Scale": "work backend workers address shard-lines memory device threads",
+    "Foreign encoders": "source-prompt target-prompt runtime",
+}
 PLAIN: dict[str, click.ParamType] = {
     "int": click.INT,
     "float": click.FLOAT,
@@ -69,7 +83,7 @@ class SettingOption(click.Option):
     """Option for a field of settings; the value is None where it is not given."""
 
     def __init__(self, _: Any, of: Settings, field: str, own: Setting):
-        self.of, self.field, self.group = of, field, own.group or "Options"
+        self.of, self.field, self.group = of, field, own.group
         described = of.fields[field]
         default, kind = described.default, _type(own, str(described.type))
         names = own.option.split() or [option_name(field)]
@@ -117,9 +131,9 @@ def _help(docstring: str | None) -> tuple[str, str]:
 class Command(click.Command):
     """Command that receives the values of generated options as settings.
 
-    Its help lists its own options first, then a configuration's by group, and ends with the
-    examples of its docstring. Settings that contradict each other are errors of usage, whoever
-    finds them.
+    Its help lists the options under :data:`HEADINGS`, then a configuration's by group, and ends
+    with the examples of its docstring. Settings that contradict each other are errors of usage,
+    whoever finds them.
     """
 
     def __init__(self, help: str | None = None, **more: Any):
@@ -127,13 +141,22 @@ class Command(click.Command):
         super().__init__(help=text, epilog=examples, **more)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        groups: dict[str, list[tuple[str, str]]] = {"Options": []}
+        places = {
+            f"--{name}": (place, heading)
+            for heading, names in HEADINGS.items()
+            for place, name in enumerate(names.split())
+        }
+        groups: dict[str, list[tuple[int, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
         for option in (one for one in self.get_params(ctx) if isinstance(one, click.Option)):
+            place, heading = places.get(max(option.opts, key=len), (0, "Options"))
             if (record := option.get_help_record(ctx)) is not None:
-                groups.setdefault(getattr(option, "group", "Options"), []).append(record)
-        for group, records in groups.items():
-            with formatter.section(group):
-                formatter.write_dl(records)
+                group = getattr(option, "group", "") or heading
+                groups.setdefault(group, []).append((place, record))
+        for heading, records in groups.items():
+            if records:
+                with formatter.section(heading):
+                    ordered = sorted(records, key=lambda one: one[0])
+                    formatter.write_dl([record for _, record in ordered])
 
     def invoke(self, ctx: click.Context) -> Any:
         given: dict[Settings, dict[str, Any]] = {}
@@ -162,6 +185,16 @@ class Group(click.Group):
     def __init__(self, help: str | None = None, **more: Any):
         text, examples = _help(help)
         super().__init__(help=text, epilog=examples, **more)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, names in self.headings(ctx).items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl([(n, c.get_short_help_str(200)) for n, c in found if c])
+
+    def headings(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """Return the names of the commands under the headings of the help text."""
+        return {"Commands": self.list_commands(ctx)}
 
 
 def configured(config: Any, given: dict[str, Any]) -> Any:

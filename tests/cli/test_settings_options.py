@@ -100,6 +100,9 @@ def test_wrong_values_are_errors_of_usage(given: list[str], said: str) -> None:
 
 
 def test_help() -> None:
+    text = " ".join(CliRunner().invoke(cli, ["mine", "--help"]).stdout.split())
+    order = ["Options:", "Output: -o,", "How much to keep:", "--backend", "Foreign encoders:"]
+    assert sorted(order, key=text.index) == order
     text = " ".join(CliRunner().invoke(command, ["--help"]).stdout.split())
     assert "-s, --size INTEGER RANGE Size of the example. [default: 3; 1<=x<=9]" in text
     assert "--quick / --no-quick Do it quickly. [default: quick]" in text
