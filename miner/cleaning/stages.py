@@ -30,8 +30,8 @@ from miner.text.layout import REPLACED, UNREADABLE, Block
 from miner.text.rows import Rows, spread_rows
 
 SCORES = "scores.npy"
-# Rows that this process scores alone, in some 3 s; another takes more than one to start.
-ALONE = 16_384
+# Rows that a process scores in the 1.3 s that another takes to start.
+ALONE = 8192
 
 
 @hints()
@@ -180,8 +180,8 @@ def _score(
 
 
 def _threads(job: Job, rows: int) -> int:
-    """Return the number of processes to score so many rows by; few are not worth their start."""
-    return job.threads if rows > ALONE else 1
+    """Return the number of processes to score so many rows by: 1 if more would take longer."""
+    return job.threads if rows * (1 - 1 / job.threads) > ALONE else 1
 
 
 def _blocks(rows: Rows, todo: np.ndarray) -> Iterator[Block]:
