@@ -1,7 +1,7 @@
 """Kill, cut off, fuzz and starve every command that writes; all counts of faults should be 0.
 
-    python -m benchmarks reliability [--only kills crashes fuzz places] [--command train ...]
-        [--scale 0.01]
+    python -m benchmarks reliability [--only kills crashes fuzz places clusters]
+        [--command train ...] [--scale 0.01]
 
 Works on the demo text, so it needs no data. ``--scale`` 1 is the whole campaign: 100 kills of each
 command, 10,000 mutated inputs, 50 sizes of a full disk. Results of some commands alone stand beside
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.reliability import commands, crashes, fuzz, kills, places
+from benchmarks.reliability import clusters, commands, crashes, fuzz, kills, places
 from benchmarks.reliability.commands import COMMANDS, DISTURBED, Command
 
-SECTIONS = ("kills", "crashes", "fuzz", "places")
+SECTIONS = ("kills", "crashes", "fuzz", "places", "clusters")
 # Counts that are no fault.
 FINE = (
     "stopped", "too late", "calls", "cuts", "equal", "refused", "succeeded", "both", "one",
@@ -52,7 +52,7 @@ def main() -> None:
             results["seconds"] = round(time.monotonic() - begun)
             found[name] = results
             # Each section as it ends: it is an hour.
-            whole = name == "fuzz" or set(given.command) == set(DISTURBED)
+            whole = name in ("fuzz", "clusters") or set(given.command) == set(DISTURBED)
             section = name if whole else f"{name}: {' '.join(given.command)}"
             report.merge(given.json, "reliability", section, results)
             faulty = faults({name: results}) or "no fault"
@@ -114,14 +114,23 @@ def run_places(root: Path, chosen: Sequence[str], scale: float, seed: int) -> di
     return {key: value for part in found.values() for key, value in part.items()}
 
 
+def run_clusters(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
+    count = times(10, scale)
+    return {
+        "ray, node killed": clusters.ray_node_killed(root, count, seed),
+        "slurm, job killed": clusters.slurm_job_killed(root, count, seed),
+    }
+
+
 def try_places(command: Command, root: Path, scale: float) -> dict[str, Any]:
-    """Run a command on full and read-only disks, twice at once, and with the clock set back."""
+    """Run a command on full and read-only disks, twice at once, privately, with an odd clock."""
     root.mkdir()
     (root / "in").symlink_to(root.parent / "in")
     name = command.name
     found: dict[str, Any] = {
         f"{name}, two at once": places.two_at_once(command, root, times(5, scale)),
         f"{name}, clock set back": places.clock_set_back(command, root),
+        f"{name}, private": places.private(command, root),
     }
     try:
         found[f"{name}, full disk"] = places.full_disk(command, root, times(50, scale))

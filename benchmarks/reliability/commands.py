@@ -1,6 +1,7 @@
 """The commands under test: small inputs, arguments, and the outputs that must always be equal."""
 
 import hashlib
+import os
 import subprocess
 import sys
 import time
@@ -14,6 +15,20 @@ DEMO = Path(miner.__file__).parent / "demo"
 PROGRAM = (sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())")
 # No undisturbed run takes as long.
 LIMIT = 300
+# Stand-in for an encoder's library: the model that ships.
+LIBRARY = """
+from miner.encoder.encoder import Encoder
+
+class SentenceTransformer:
+    max_seq_length = default_prompt_name = None
+    prompts = {}
+
+    def __init__(self, place, **settings):
+        self.own = Encoder.load("default")
+
+    def encode(self, sentences, **settings):
+        return self.own.encode(sentences)
+"""
 
 
 @dataclass(frozen=True)
@@ -82,10 +97,38 @@ COMMANDS = {
             ("vectors.npy",),
             checkpoint="vectors.npy.work",
         ),
+        Command(
+            "hybrid",
+            "search index index-en --engine hybrid --work work --no-estimate -o pairs.tsv",
+            ("pairs.tsv",),
+            ("index", "index-en"),
+            checkpoint="work",
+        ),
+        Command(
+            "report",
+            "mine ../in/demo.de ../in/demo.en --report report.html -o pairs.tsv",
+            ("pairs.tsv", "report.html"),
+            checkpoint="pairs.tsv.work",
+        ),
+        Command("export", "export model --to model2vec -o exported", ("exported",), ("train",)),
+        Command(
+            "distill",
+            "distill --teacher model --text ../in/demo.de --pieces 300 --dimension 16 --batch 64"
+            " --epochs 2 --heldout 60 -o student",
+            ("student",),
+            ("train",),
+            checkpoint=".student.training",
+        ),
+        Command(
+            "fit",
+            "fit --model hf:../in/encoder --bitext ../in/large.tsv --source-lang de"
+            " --target-lang en --pieces 500 -o fitted",
+            ("fitted",),
+        ),
     )
 }
 # The commands that are disturbed; the others only prepare.
-DISTURBED = ("train", "index", "search", "mine", "parts", "filter", "encode")
+DISTURBED = tuple(name for name in COMMANDS if name != "index-en")
 
 
 @dataclass(frozen=True)
@@ -104,7 +147,10 @@ class Done:
 
 
 def write_inputs(root: Path) -> None:
-    """Write ``root/in``: the demo text as two corpora, and as a bitext of 600 rows."""
+    """Write ``root/in``: the demo text as two corpora and as bitext of 600 rows and of 6,000.
+
+    Beside them are an encoder of another library, and a stand-in for that library.
+    """
     place = root / "in"
     place.mkdir(parents=True)
     sides = []
@@ -116,13 +162,24 @@ def write_inputs(root: Path) -> None:
     rows += [f"{source} ({number})\t{target} ({number})" for number, (source, target) in
              enumerate(zip(*sides, strict=False))][:200]  # fmt: skip
     (place / "bitext.tsv").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    cells = [row.split("\t") for row in rows]
+    with open(place / "large.tsv", "w", encoding="utf-8") as file:
+        for number in range(6000):
+            (a, b), (c, d) = cells[number % 600], cells[(7 * number + number // 600 + 1) % 600]
+            file.write(f"{a} {c}\t{b} {d}\n")
+    for name in ("encoder", "lib"):
+        (place / name).mkdir()
+    (place / "encoder" / "modules.json").write_text("[]", encoding="utf-8")
+    (place / "lib" / "sentence_transformers.py").write_text(LIBRARY, encoding="utf-8")
 
 
-def start(command: Command, place: Path) -> subprocess.Popen[str]:
-    """Start a command in ``place``, with its messages in a pipe."""
+def start(command: Command, place: Path, umask: int = -1) -> subprocess.Popen[str]:
+    """Start a command in ``place``, with its messages in a pipe; -1 keeps this process's umask."""
     return subprocess.Popen(
         [*PROGRAM, *command.arguments],
         cwd=place,
+        umask=umask,
+        env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -130,10 +187,16 @@ def start(command: Command, place: Path) -> subprocess.Popen[str]:
     )
 
 
-def run(command: Command, place: Path, limit: float = LIMIT) -> Done:
+def environment() -> dict[str, str]:
+    """Return the environment of a command, with the libraries beside its directory."""
+    own = os.environ.get("PYTHONPATH")
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, ("../in/lib", own)))}
+
+
+def run(command: Command, place: Path, limit: float = LIMIT, umask: int = -1) -> Done:
     """Run a command to its end in ``place``; one that outlasts ``limit`` seconds is killed."""
     begun = time.monotonic()
-    process = start(command, place)
+    process = start(command, place, umask)
     try:
         _, err = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:

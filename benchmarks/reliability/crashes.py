@@ -122,7 +122,10 @@ def record(command: Command, place: Path, log: Path) -> list[str]:
         "strace", "-f", "-y", "-xx", "-s", str(LONGEST), "-e", f"trace={TRACED}", "-o", str(log),
         *commands.PROGRAM, *command.arguments,
     ]  # fmt: skip
-    done = subprocess.run(traced, cwd=place, capture_output=True, text=True, errors="replace")
+    done = subprocess.run(
+        traced, cwd=place, env=commands.environment(), capture_output=True, text=True,
+        errors="replace",
+    )  # fmt: skip
     if done.returncode:
         raise RuntimeError(f"{command.name} failed under strace: {done.stderr[-300:]}")
     return joined(log.read_text(encoding="ascii", errors="replace").splitlines())

@@ -40,6 +40,8 @@ SECONDS, MEMORY = 10.0, 1 << 30
 # Exit codes: done, input at fault, usage.
 ALLOWED = (0, 1, 2)
 LINES = 12
+# Directory of temporary files of a run, with the cache of its store, in its own.
+TEMPORARY = ".tmp"
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,25 @@ READERS = (
         ("searching/*.json", "searching/*/*/*"),
         "search a b --rank margin --work searching -o out.tsv",
     ),
+    Reader("status", ("searching/*.json", "searching/*/*/*"), "status searching"),
+    Reader(
+        "mining work",
+        ("mining/*.json", "mining/*/*/*"),
+        "mine text.txt other.txt --model model --rank margin --work mining -o out.tsv",
+    ),
+    Reader(
+        "hybrid work",
+        ("hybrid/*.json", "hybrid/*/*/*"),
+        "search a b --engine hybrid --rank margin --work hybrid -o out.tsv",
+    ),
+    Reader(
+        "store",
+        ("store/*.json", "store/*/*/*", "store/*/*/*/*"),
+        "search a b --rank margin --work file://PLACE/store -o out.tsv",
+    ),
     Reader(
         "filter work",
-        ("state/plan.json",),
+        ("state/*.json", "state/*/*/*"),
         "filter pairs.tsv --config rules.toml --work state -o out.tsv",
     ),
     Reader("gold", ("gold.tsv",), "evaluate mined scored.tsv gold.tsv"),
@@ -133,7 +151,8 @@ def write_seeds(place: Path, model: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    pyarrow.parquet.write_table(pyarrow.table({"text": german}), place / "text.parquet")
+    nulls = [text if row % 5 else None for row, text in enumerate(german)]
+    pyarrow.parquet.write_table(pyarrow.table({"text": nulls}), place / "text.parquet")
     shutil.copytree(model, place / "model")
 
 
@@ -143,11 +162,15 @@ def build_seeds(place: Path) -> None:
         "index text.txt --model model -o a",
         "index other.txt --model model -o b",
         "search a b --rank margin --work searching -o first.tsv",
+        f"search a b --rank margin --work file://{place}/store -o first.tsv",
+        "search a b --engine hybrid --rank margin --work hybrid -o first.tsv",
+        "mine text.txt other.txt --model model --rank margin --work mining -o first.tsv",
         "filter pairs.tsv --config rules.toml --work state -o second.tsv",
     ):
         code, err, _, _ = forked(line.split(), place, LIMIT)
         if code:
             raise RuntimeError(f"{line}: {err}")
+    shutil.rmtree(place / TEMPORARY)
 
 
 def load_modules() -> None:
@@ -169,7 +192,7 @@ def warm(seeds: Path) -> None:
         try:
             with redirect_stdout(null), redirect_stderr(null):
                 for reader in READERS:
-                    if not reader.line.startswith("search"):
+                    if not reader.line.startswith(("search", "mine")):
                         main(reader.line.replace("MODEL", "model").split())
         finally:
             os.chdir(here)
@@ -196,6 +219,8 @@ def forked(
         try:
             resident.write_text(Path("/proc/self/statm").read_text().split()[1])
             os.chdir(place)
+            tempfile.tempdir = str(place / TEMPORARY)
+            os.makedirs(tempfile.tempdir, exist_ok=True)
             with open(messages, "wb") as log, open(os.devnull, "r+b") as null:
                 os.dup2(null.fileno(), 0)
                 os.dup2(null.fileno(), 1)
@@ -294,24 +319,27 @@ def cases(seeds: Path, count: int, seed: int) -> Iterator[tuple[Reader, str, byt
 def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
     """Run ``count`` mutated inputs; the counts of everything but exit codes should be 0."""
     root.mkdir(exist_ok=True)
-    seeds = root / "seeds"
-    write_seeds(seeds, model)
+    # Seeds are made where the runs are: work directories know their inputs by absolute paths.
+    seeds, place = root / "seeds", root / "fuzz"
+    write_seeds(place, model)
     load_modules()
-    build_seeds(seeds)
+    build_seeds(place)
+    place.rename(seeds)
     warm(seeds)
     counts: Counter[str] = Counter()
     failures: list[str] = []
     longest, largest = 0.0, 0
-    place = root / "fuzz"
     kept = root / "failures"
     for number, (reader, name, data) in enumerate(cases(seeds, count, seed)):
         shutil.copytree(seeds, place)
         (place / name).write_bytes(data)
-        line = reader.line.replace("MODEL", str(seeds / "model"))
+        line = reader.line.replace("MODEL", str(seeds / "model")).replace("PLACE", str(place))
         code, err, seconds, memory = forked(line.split(), place)
         longest, largest = max(longest, seconds), max(largest, memory)
         counts[f"exit code {code}"] += 1
         broken = verdict(code, err, memory)
+        if any(root.rglob("evil*")):
+            broken, err = "an evil name", "a file of that name"
         if code == 0 and (difference := unaccounted(place)):
             broken, err = "rows unaccounted for", difference
         if broken:

@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import random
+import re
 import struct
 import sys
 from collections.abc import Callable
@@ -74,6 +75,16 @@ def hostile(data: bytes, generator: random.Random) -> bytes:
     return data[:place] + generator.choice(texts) + data[place:]
 
 
+def climb(data: bytes, generator: random.Random) -> bytes:
+    """Put a name that leads out of its directory in place of a quoted text."""
+    quoted = list(re.finditer(rb'"[^"]{1,80}"', data))
+    if not quoted:
+        return data
+    chosen = generator.choice(quoted)
+    name = generator.choice((b'"../evil"', b'"../../../evil"', b'"evil/../../evil"'))
+    return data[: chosen.start()] + name + data[chosen.end() :]
+
+
 def nothing(data: bytes, generator: random.Random) -> bytes:
     """Leave nothing, or noise."""
     return generator.choice((b"", b"\n", generator.randbytes(200)))
@@ -101,4 +112,6 @@ def bomb(data: bytes, generator: random.Random) -> bytes:
 
 
 _BOMBS: dict[Any, bytes] = {}
-MUTATIONS: tuple[Mutation, ...] = (flip, cut, zero, repeat, remove, swell, hostile, nothing)
+MUTATIONS: tuple[Mutation, ...] = (
+    *(flip, cut, zero, repeat, remove, swell, hostile, climb, nothing),
+)

@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, two processes in one place, and a clock that was set back."""
+"""Disks that are full or read-only, two processes in one place, a private umask, an odd clock."""
 
 import os
 import shutil
@@ -138,6 +138,23 @@ def two_at_once(command: Command, root: Path, times: int) -> dict[str, Any]:
             failures.append(f"run {number} left another output")
         shutil.rmtree(place)
     return {**counts, "failures": failures[:5]}
+
+
+def private(command: Command, root: Path) -> dict[str, Any]:
+    """Run a command of a user whose files nobody else may read."""
+    ready, _, wanted = undisturbed(command, root)
+    place = root / f"{command.name}-private"
+    shutil.copytree(ready, place)
+    before = commands.entries(place)
+    done = commands.run(command, place, umask=0o077)
+    counts = Counter(equal=int(commands.digest(place, command.outputs) == wanted))
+    shown = [name for name in commands.entries(place) - before
+             if (place / name).lstat().st_mode & 0o077]  # fmt: skip
+    if not counts["equal"]:
+        counts["other output"] += 1
+    if shown:
+        counts["readable by others"] += len(shown)
+    return {**counts, "failures": [*shown[:3], *([done.err[-300:]] if done.code else [])]}
 
 
 def clock_set_back(command: Command, root: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ DISTURBED = {
         "succeeded": "done",
         "refused": "refused",
     },
+    "clusters": {"equal": "done", "too late": "too late to be disturbed"},
 }
 INPUTS = {"exit code 0": "read", "exit code 1": "refused", "exit code 2": "refused as usage"}
 
@@ -25,7 +26,7 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
     """Return a table of the disturbances and one of the damaged inputs, with the conditions."""
     sections = record["sections"]
     lines = [
-        "Runs of six commands that were disturbed and repeated. A fault is an output that differs",
+        "Runs of commands that were disturbed and repeated. A fault is an output that differs",
         "from an undisturbed run's, a traceback, an error of several lines, or a leftover. Rows",
         'with "again" are newer.',
     ]

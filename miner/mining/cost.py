@@ -134,7 +134,7 @@ class Ledger(Run):
             own.add(function, call)
         if kind == "read":  # the stamps of expected files are their sentences
             sizes = (call.arguments["file"].stamp[0] for call in calls.values())
-            return [_Expected("", kind, "", {"rows": size}) for size in sizes]
+            return [_Expected("", kind, "", {"rows": size, "long": (0, 0, 0)}) for size in sizes]
         if kind == "part":
             spans = (call.arguments["span"] for call in calls.values())
             return [

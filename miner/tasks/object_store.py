@@ -27,14 +27,24 @@ from miner.errors import (
 )
 from miner.libraries import library
 from miner.progress import Reporter, silent
-from miner.tasks.task import DONE, FAILED, PARTIAL, RUNNING, STORES, Task, perform, record
+from miner.tasks.task import (
+    AT,
+    DONE,
+    FAILED,
+    PARTIAL,
+    RUNNING,
+    STORES,
+    Task,
+    digest,
+    perform,
+    record,
+    sha256,
+)
 from miner.text import durable
 from miner.text.output import atomic_file, one_line
 
 # The file that says what a work directory is for.
 PLAN = "plan.json"
-# Field of a record that names the folder of the result's files.
-AT = "at"
 # Names of tasks, of the files of their results, and of folders of files.
 _TASK = re.compile(r"[a-z]+/[a-z0-9-]+")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]*")
@@ -118,7 +128,7 @@ class ObjectStore:
         """Return True if the task's result is there, of the same call."""
         return self._records.get(task.name, {}).get("fingerprint") == task.fingerprint
 
-    def keep(self, name: str, found: dict[str, Any]) -> None:
+    def keep(self, name: str, found: Any) -> None:
         """Take the record of a result that a worker has uploaded.
 
         Raises ArtifactError for a record that no worker has written: others may write there.
@@ -180,7 +190,10 @@ class ObjectStore:
             if name not in self._records:
                 content = self._read(f"{name}/{DONE}")
                 if content is not None:
-                    self.keep(name, json.loads(content))
+                    found = None
+                    with suppress(ValueError):
+                        found = json.loads(content)
+                    self.keep(name, found)
 
     def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
         """Bring the record of a result into the cache unless it is there; return it.
@@ -213,6 +226,11 @@ class ObjectStore:
                 for file in found["files"]:
                     source = f"{self._root}/{name}/{found[AT]}/{file}"
                     self._fs.get_file(source, str(temporary / file))
+                    if sha256(temporary / file) != found["sha256"][file]:
+                        raise ArtifactError(
+                            f"{self.url}/{name}: {file} was altered; delete {DONE} there, and "
+                            "repeat the command to make it again"
+                        )
             (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
             durable.replace_directory(temporary, final)
         except FileNotFoundError as error:
@@ -302,13 +320,15 @@ def open_store(url: str) -> ObjectStore:
 
 
 def _is_plain(name: str, found: Any) -> bool:
-    """Return True for the record of a task whose names stay below the work directory."""
+    """Return True for a whole record of a task whose names stay below the work directory."""
     try:
         return (
             _TASK.fullmatch(name) is not None
             and _FOLDER.fullmatch(found[AT]) is not None
             and all(_FILE.fullmatch(file) for file in found["files"])
+            and found["files"].keys() == found["sha256"].keys()
             and isinstance(found["fingerprint"], str)
+            and found["digest"] == digest(found)
         )
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, AttributeError):
         return False

@@ -68,8 +68,12 @@ def status(work: str | Path) -> Status:
 def _status(work: Path) -> Status:
     read_identity(work)
     listed: dict[str, Any] = {"begun": 0.0, "known": False, "tasks": {}}
-    with suppress(OSError):
-        listed = json.loads((work / TASKS).read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, TypeError):
+        found = json.loads((work / TASKS).read_text(encoding="utf-8"))
+        if {key: type(value) for key, value in found.items()} == {
+            key: type(value) for key, value in listed.items()
+        }:
+            listed = found
     tasks: dict[str, str] = listed["tasks"]
     records = _records(work, tasks)
     running = {name for name in notes(work, RUNNING) if name not in records}

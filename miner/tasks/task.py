@@ -34,6 +34,8 @@ from miner.text.output import atomic_file
 DONE = "done.json"
 # File of the arrays of a result; its record has their types, shapes and places there.
 ARRAYS = "arrays.bin"
+# Field of a record in an object store that names the folder of the result's files.
+AT = "at"
 # Each begins at a multiple of so many bytes.
 ALIGNED = 64
 # Directories of the work directory for files about tasks: one for each that runs, or has failed.
@@ -251,9 +253,11 @@ def perform(
         before = final if _is_whole(work, task.name) else None
         job = Job(temporary, memory, threads, before, report)
         value = task.function(job, **task.arguments) or {}
+        files = sorted(temporary.iterdir())
         found = {
             "fingerprint": task.fingerprint,
-            "files": {path.name: path.stat().st_size for path in sorted(temporary.iterdir())},
+            "files": {path.name: path.stat().st_size for path in files},
+            "sha256": {path.name: sha256(path) for path in files if durably},
             "seconds": time.time() - begun,
             "core seconds": time.process_time() - busy,
             "ended": time.time(),
@@ -264,6 +268,7 @@ def perform(
             "result": value,
             "arrays": job.places,
         }
+        found["digest"] = digest(found)
         (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
         if durably:
             durable.replace_directory(temporary, final)
@@ -288,17 +293,29 @@ def perform(
 
 
 def record(work: Path, name: str) -> dict[str, Any]:
-    """Read the record of a finished task. Raises ArtifactError if it is not there."""
+    """Read the record of a finished task. Raises ArtifactError if it is not there, or altered."""
     try:
         found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise ValueError("no object")
+        if not isinstance(found, dict) or found.get("digest") != digest(found):
+            raise ValueError("its digest differs")
         return found
     except (OSError, ValueError) as error:
         raise ArtifactError(
             f"{work / name}: the result of a task is missing or damaged ({error}); repeat the "
             "command to make it again"
         ) from None
+
+
+def digest(found: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record, but for its digest and its place in an object store."""
+    content = {key: value for key, value in found.items() if key not in ("digest", AT)}
+    as_read = json.loads(json.dumps(content))
+    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
+
+
+def sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def stands(work: Path, task: Task) -> bool:
@@ -314,12 +331,17 @@ def stands(work: Path, task: Task) -> bool:
 
 
 def _is_whole(work: Path, name: str) -> bool:
-    """Return True if a result has all its files, and is not from before a restart unsynced."""
+    """Return True if a result has all its files, and is not from before a restart unsynced.
+
+    Files of a durable result are compared with their SHA-256: it may be years old.
+    """
     try:
         found = record(work, name)
-        sizes = found["files"]
+        sizes, digests = found["files"], found["sha256"]
         return found["boot"] in (None, boot()) and all(
-            (work / name / file).stat().st_size == sizes[file] for file in sizes
+            (work / name / file).stat().st_size == sizes[file]
+            and digests.get(file) in (None, sha256(work / name / file))
+            for file in sizes
         )
     except (ArtifactError, OSError, KeyError, TypeError):
         return False

@@ -27,7 +27,7 @@ from miner.tasks import backends, object_store, order
 from miner.tasks.object_store import open_store
 from miner.tasks.run import open_run
 from miner.tasks.status import status
-from miner.tasks.task import DONE
+from miner.tasks.task import DONE, digest
 from miner.tasks.workers import Workers
 from miner.text.lines import read_lines
 from miner.text.patterns import matching
@@ -136,6 +136,14 @@ def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
     own = [path for path in written if "/add/1/" in path]
     assert len(own) == 2 and own[-1].endswith(DONE)
     assert f"/{json.loads(store._fs.cat_file(own[-1]))['at']}/" in own[0]
+    # A file that was altered is named.
+    forget(url)
+    whole = store._fs.cat_file(own[0])
+    store._fs.pipe_file(own[0], bytes(len(whole)))
+    with pytest.raises(
+        ArtifactError, match=r"last/add/1: arrays.bin was altered; delete done.json"
+    ):
+        add_up(url, Numbers(scale=3))
     # A file that is gone is named; its result is made again without its record.
     forget(url)
     store._fs.rm_file(own[0])
@@ -156,15 +164,20 @@ def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
         {"at": "../../../evil"},
         {"at": None},
         {"fingerprint": None},
+        {"sha256": {}},
+        {"digest": "altered"},
+        None,
     ],
     ids=str,
 )
-def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any]) -> None:
+def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any] | None) -> None:
     """Others may write to a bucket: no name in a record leads out of the cache."""
     url, path = "memory://evil", "/evil/add/1/done.json"
     assert add_up(url) == 36
     store = fsspec.filesystem("memory")
-    store.pipe_file(path, json.dumps(json.loads(store.cat_file(path)) | change).encode())
+    altered = json.loads(store.cat_file(path)) | (change or {})
+    altered["digest"] = altered["digest"] if "digest" in (change or {}) else digest(altered)
+    store.pipe_file(path, json.dumps(altered).encode() if change else b"[[")
     store.pipe_file("/evil/..add/1/done.json", b"{}")  # no name of a task: left alone
     forget(url)
     with pytest.raises(ArtifactError, match="memory://evil/add/1/done.json: not the record of a"):

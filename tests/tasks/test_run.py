@@ -95,15 +95,21 @@ def test_a_place_decides_nothing(tmp_path: Path) -> None:
         Task("add/0", add, {"more": {1}})
 
 
-@pytest.mark.parametrize("damage", ["file cut", "file gone", "record gone", "record cut", "[]"])
+@pytest.mark.parametrize(
+    "damage",
+    ["file cut", "file gone", "file altered", "record gone", "record cut", "record altered", "[]"],
+)
 def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
     """Results that follow from it stand."""
     add_up(tmp_path)
     done, place = Tasks(tmp_path), tmp_path / "add" / "1"
-    name = DONE if damage not in ("file cut", "file gone") else ARRAYS
+    name = ARRAYS if damage.startswith("file") else DONE
     content = (place / name).read_bytes()
     if damage.endswith("gone"):
         (place / name).unlink()
+    elif damage.endswith("altered"):
+        (place / name).write_bytes(content.replace(b"\x0c", b"\x0d").replace(b" 12", b" 13"))
+        assert (place / name).read_bytes() != content
     else:
         (place / name).write_bytes(b"[]" if damage == "[]" else content[:-1])
     assert add_up(tmp_path) == 36 and done.new() == ["add/1"]
