@@ -9,8 +9,8 @@ T = TypeVar("T")
 Reporter = Callable[[str, int, int | None], None]
 
 
-def silent(stage: str, done: int, total: int | None) -> None:
-    """Report nothing."""
+def silent(*what: object) -> None:
+    """Report nothing, and do nothing with a line for the user or a result."""
 
 
 def counted(stage: str, items: Collection[T], report: Reporter) -> Iterator[T]:

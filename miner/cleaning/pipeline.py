@@ -240,7 +240,7 @@ def text_run(
     beside: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
+    note: Callable[[str], None] = silent,
 ) -> Iterator[tuple[Run, list[Bitext]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 

@@ -78,7 +78,8 @@ def mine(
 
     with Progress("sentences") as report:
         mine_texts(
-            *texts,
+            source,
+            target,
             keep=wanted,
             settings=settings,
             encoder=encoder,

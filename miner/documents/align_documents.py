@@ -100,8 +100,8 @@ def align_documents(
     beside: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
-    then: Callable[[AlignedDocuments], None] = lambda aligned: None,
+    note: Callable[[str], None] = silent,
+    then: Callable[[AlignedDocuments], None] = silent,
 ) -> AlignedDocuments:
     """Find which documents of two collections translate each other, one to one.
 

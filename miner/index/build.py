@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -26,12 +26,14 @@ from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.artifacts import replaceable
-from miner.text.corpus import Reader
+from miner.text.corpus import Reader, Reading
+from miner.text.given import GivenTexts
 from miner.text.locks import lock
 from miner.text.remote import is_remote
 from miner.text.words import LONGEST
 
 Span = tuple[int, int]
+Name = str | Path | GivenTexts
 # Sentences of a span by default: a stopped run repeats less than a minute of work.
 LINES = 1 << 17
 # Lines of a file whose vectors are collected at a time.
@@ -48,8 +50,8 @@ class Text:
     dimension: int
 
     @classmethod
-    def of(cls, run: Run, side: int, names: Sequence[str | Path], encoder: SentenceEncoder) -> Text:
-        """Return a side. Streams are copied to the work directory."""
+    def of(cls, run: Run, side: int, names: Sequence[Name], encoder: SentenceEncoder) -> Text:
+        """Return a side. Streams and texts are copied to the work directory."""
         own = text_files(names, run.work / "streams" / SIDES[side])
         return cls(SIDES[side], own, Entry.of(encoder), encoder.dimension)
 
@@ -172,15 +174,15 @@ def index_texts(
 
 def build_index(
     encoder: SentenceEncoder | Any,
-    names: Sequence[str | Path],
+    names: Sequence[Name],
     path: str | Path,
     *,
     factory: str = FLAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
-    **reading: Any,
+    note: Callable[[str], None] = silent,
+    **reading: Unpack[Reading],
 ) -> None:
     """Build the index ``path`` of text files: see :meth:`miner.index.index.Index.build`.
 
@@ -200,10 +202,10 @@ def build_index(
 def add_to_index(
     index: StoredIndex,
     encoder: SentenceEncoder | Any,
-    names: Sequence[str | Path],
+    names: Sequence[Name],
     *,
     report: Reporter = silent,
-    **reading: Any,
+    **reading: Unpack[Reading],
 ) -> None:
     """Append text files to an index: see :meth:`miner.index.index.Index.add`."""
     encoder = as_encoder(encoder)
@@ -223,15 +225,15 @@ def add_to_index(
 
 def encode_files(
     encoder: SentenceEncoder,
-    names: Sequence[str | Path],
+    names: Sequence[Name],
     path: str | Path,
     *,
     dtype: Any = np.float16,
     work: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
-    **reading: Any,
+    note: Callable[[str], None] = silent,
+    **reading: Unpack[Reading],
 ) -> Encoded:
     """Write one vector for every record of some files, in order, to the file ``path``.
 
@@ -275,10 +277,6 @@ def encode_files(
         return tally
 
 
-def paths(corpus: str | Path | Sequence[str | Path]) -> list[str | Path]:
-    return [corpus] if isinstance(corpus, str | Path) else list(corpus)
-
-
 def cut(size: int, lines: int) -> list[Span]:
     """Cut ``size`` rows into spans (start, end) of ``lines`` rows; the last may be shorter."""
     return [(start, min(size, start + lines)) for start in range(0, size, lines)]
@@ -287,13 +285,13 @@ def cut(size: int, lines: int) -> list[Span]:
 @contextmanager
 def _indexing(
     encoder: SentenceEncoder,
-    names: Sequence[str | Path],
+    names: Sequence[Name],
     work: str | Path | None,
     workers: Workers,
     reading: Mapping[str, Any],
     beside: str | Path | None,
     report: Reporter,
-    note: Callable[[str], None] = lambda line: None,
+    note: Callable[[str], None] = silent,
 ) -> Iterator[tuple[Run, Text]]:
     """Open a run over one text; yield the run and the text."""
     side = SIDES.index(encoder.side or SIDES[0])
@@ -315,14 +313,21 @@ def _indexing(
 
 
 def identity(
-    names: Sequence[Sequence[str | Path]],
+    names: Sequence[Sequence[Name]],
     encoders: Sequence[SentenceEncoder],
     reading: Mapping[str, Any],
     lines: int | None,
 ) -> dict[str, Any]:
     """Return what a work directory is for: files, models, and how the files are read."""
     sides = [
-        [str(name) if "://" in str(name) else str(Path(name).absolute()) for name in own]
+        [
+            f"texts of {name}"
+            if isinstance(name, GivenTexts)
+            else str(name)
+            if is_remote(name)
+            else str(Path(name).absolute())
+            for name in own
+        ]
         for own in names
     ]
     return {
@@ -333,13 +338,13 @@ def identity(
     }
 
 
-def stamps(names: Sequence[Sequence[str | Path]]) -> dict[str, Stamp]:
-    """Return the sizes and times of change of all files; streams have none."""
+def stamps(names: Sequence[Sequence[Name]]) -> dict[str, Stamp]:
+    """Return the sizes and times of change of all files; streams and texts have none."""
     return {
         str(name): stamp(name)
         for own in names
         for name in own
-        if is_remote(name) or Path(name).is_file()
+        if not isinstance(name, GivenTexts) and (is_remote(name) or Path(name).is_file())
     }
 
 

@@ -1,5 +1,6 @@
 """Corpus to store: reading of its files, then a vector for each sentence."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def read_corpus(
     writer: store.TextWriter,
     paths: list[str | Path],
     number: int,
-    reading: dict[str, Any],
+    reading: Mapping[str, Any],
     report: Reporter,
 ) -> list[Source]:
     """Write the sentences of ``paths`` to ``writer``. Files are numbered from ``number``.
@@ -66,7 +67,7 @@ def read_with_vectors(
     array: np.ndarray,
     name: str | Path,
     number: int,
-    reading: dict[str, Any],
+    reading: Mapping[str, Any],
     report: Reporter,
 ) -> tuple[Source, np.ndarray]:
     """Write the sentences of a file that has the vectors ``array (records, d)``; close the writer.

@@ -1,21 +1,24 @@
 """`Index`: an index directory that is built, extended and opened."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
 from miner.index import faiss, store
-from miner.index.build import add_to_index, build_index, paths
+from miner.index.build import add_to_index, build_index
 from miner.index.embed_corpus import copy_vectors, read_with_vectors
 from miner.index.stored import EXTERNAL, FLAT, META, StoredIndex, finish
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
+from miner.tasks.workers import Workers
 from miner.text.artifacts import atomic_directory
+from miner.text.corpus import Reading
+from miner.text.given import Corpus, named
 from miner.text.locks import lock
 
 
@@ -29,22 +32,28 @@ class Index(StoredIndex):
     def build(
         cls,
         encoder: SentenceEncoder | Any,
-        corpus: str | Path | Sequence[str | Path],
+        corpus: Corpus,
         path: str | Path,
         *,
         index: str = FLAT,
+        work: str | Path | None = None,
+        workers: Workers = Workers(),
         report: Reporter = silent,
-        **reading: Any,
+        note: Callable[[str], None] = silent,
+        **reading: Unpack[Reading],
     ) -> Self:
-        """Encode a corpus (one file or several) into the index directory ``path``.
+        """Encode a corpus, files or texts, into the index directory ``path``.
 
-        ``encoder`` is any of :func:`miner.encoder.foreign_encoder.as_encoder`.
-        ``index`` is ``flat`` (exact) or a FAISS factory string, e.g. ``IVF1024,PQ64x8``;
-        ``reading`` goes to :func:`miner.index.build.build_index`: ``work``, ``workers``, ``note``,
-        and what :class:`miner.text.corpus.Reader` takes. An older index at ``path`` is replaced
-        once the new one is complete. Raises the errors of Reader, ArtifactError, ResourceError.
+        ``encoder`` is any of :func:`miner.encoder.foreign_encoder.as_encoder`; ``corpus`` is one of
+        :func:`miner.mining.mine.mine`. ``index`` is ``flat`` (exact) or a FAISS factory string,
+        e.g. ``IVF1024,PQ64x8``. ``work`` is a directory that keeps the results of the tasks. An
+        older index at ``path`` is replaced once the new one is complete. Raises the errors of
+        :class:`~miner.text.corpus.Reader`, ArtifactError, ResourceError.
         """
-        build_index(encoder, paths(corpus), path, factory=index, report=report, **reading)
+        build_index(
+            encoder, named(corpus, "corpus"), path, factory=index, work=work, workers=workers,
+            report=report, note=note, **reading,
+        )  # fmt: skip
         return cls.built(path)
 
     @classmethod
@@ -57,7 +66,7 @@ class Index(StoredIndex):
         dimension: int | None = None,
         index: str = FLAT,
         report: Reporter = silent,
-        **reading: Any,
+        **reading: Unpack[Reading],
     ) -> Self:
         """Build an index as :meth:`build` does, of vectors from another program.
 
@@ -78,10 +87,10 @@ class Index(StoredIndex):
     def add(
         self,
         encoder: SentenceEncoder | Any,
-        corpus: str | Path | Sequence[str | Path],
+        corpus: Corpus,
         *,
         report: Reporter = silent,
-        **reading: Any,
+        **reading: Unpack[Reading],
     ) -> Self:
         """Append text to the index, in its place, and open it again.
 
@@ -91,7 +100,7 @@ class Index(StoredIndex):
         :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
         :class:`~miner.errors.ResourceError` while another process adds to it.
         """
-        add_to_index(self, encoder, paths(corpus), report=report, **reading)
+        add_to_index(self, encoder, named(corpus, "corpus"), report=report, **reading)
         return self.built(self.path)
 
     def add_vectors(
@@ -101,7 +110,7 @@ class Index(StoredIndex):
         *,
         dimension: int | None = None,
         report: Reporter = silent,
-        **reading: Any,
+        **reading: Unpack[Reading],
     ) -> Self:
         """Append text and its vectors to an index of vectors from another program, as :meth:`add`.
 

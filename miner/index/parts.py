@@ -81,7 +81,7 @@ def long_lines(part: Path) -> tuple[int, int, int]:
     return len(found) - 1, line, size
 
 
-def copy_index(index: StoredIndex, path: str | Path, names: Sequence[str | Path]) -> None:
+def copy_index(index: StoredIndex, path: str | Path, names: Sequence[object]) -> None:
     """Copy an index to ``path``, with these names of its files.
 
     Raises ArtifactError for a place that is not an index, and ResourceError.

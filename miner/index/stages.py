@@ -34,8 +34,9 @@ class EncodedSpan:
 def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Read one file: its sentences, their places and the hashes of their plain forms."""
     writer = PartWriter(job.out)
+    settings = {} if file.given else reading
     with file.opened() as local:
-        (source,) = read_corpus(writer, [local], 0, dict(reading), job.report)
+        (source,) = read_corpus(writer, [local], 0, settings, job.report)
     found = vars(source) | {"path": file.name}
     if file.stream:
         found |= {"bytes": None, "sha256": None}

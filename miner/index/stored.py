@@ -71,7 +71,7 @@ class StoredIndex:
     def __len__(self) -> int:
         return len(self.store)
 
-    def with_names(self, names: Sequence[str | Path]) -> Self:
+    def with_names(self, names: Sequence[object]) -> Self:
         """Return this index with other names of its files, as given by the user."""
         other = copy(self)
         pairs = zip(self.sources, names, strict=True)

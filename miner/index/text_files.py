@@ -3,12 +3,15 @@
 import hashlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import IO
 
 from miner.errors import CorpusError, MinerError, resource_error
+from miner.text.given import GivenTexts
 from miner.text.remote import is_remote, local_copy, remote_stamp
 
 Stamp = tuple[int, int]
@@ -18,13 +21,15 @@ Stamp = tuple[int, int]
 class TextFile:
     """One file: its absolute ``path`` or address, its size and time of change, its given ``name``.
 
-    ``stream``: the path is a copy of what can be read only once, such as standard input.
+    ``stream``: the path is a copy of what can be read only once, such as standard input;
+    ``given``: of texts that were no file, so that settings of reading are not for it.
     """
 
     path: str
     stamp: Stamp
     name: str = field(metadata={"decides": False})
     stream: bool = False
+    given: bool = False
 
     @contextmanager
     def opened(self) -> Iterator[str]:
@@ -49,14 +54,19 @@ class TextFile:
             raise
 
 
-def text_files(names: Sequence[str | Path], copies: Path) -> list[TextFile]:
-    """Return the files of these names; streams are first copied into the directory ``copies``.
+def text_files(names: Sequence[str | Path | GivenTexts], copies: Path) -> list[TextFile]:
+    """Return the files of these names; streams and texts are first copied into ``copies``.
 
     Raises CorpusError for a file that cannot be read, and ResourceError.
     """
     found = []
-    for number, name in enumerate(map(str, names)):
-        if is_remote(name):
+    for number, given in enumerate(names):
+        name = str(given)
+        if isinstance(given, GivenTexts):
+            copy = copies / f"stream-{number}.jsonl"
+            _copy(given.lines(), copy)
+            found.append(TextFile(str(copy), stamp(copy), name, stream=True, given=True))
+        elif is_remote(name):
             found.append(TextFile(name, stamp(name), name))
         elif name == "-" or (Path(name).exists() and not Path(name).is_file()):
             copy = copies / f"stream-{number}{''.join(Path(name).suffixes)}"
@@ -81,16 +91,29 @@ def stamp(path: str | Path) -> Stamp:
 
 
 def _copy_stream(name: str, copy: Path) -> None:
-    """Copy a stream to a file. The file's time is a digest: of the same text, it is the same."""
-    digest = hashlib.sha256()
+    """Copy a stream to a file."""
+    if name == "-":
+        _copy(_blocks(sys.stdin.buffer), copy)
+        return
     try:
-        source = nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb")  # noqa: SIM115
+        file = open(name, "rb")  # noqa: SIM115
     except OSError as error:
         raise CorpusError(f"{name}: cannot be read: {error.strerror}") from None
+    with file:
+        _copy(_blocks(file), copy)
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.read, 1 << 20), b"")
+
+
+def _copy(blocks: Iterable[bytes], copy: Path) -> None:
+    """Write blocks to a file. The file's time is a digest: of the same text, it is the same."""
+    digest = hashlib.sha256()
     try:
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with source as stream, open(copy, "wb") as out:
-            while block := stream.read(1 << 20):
+        with open(copy, "wb") as out:
+            for block in blocks:
                 digest.update(block)
                 out.write(block)
         time = int.from_bytes(digest.digest()[:7], "big")

@@ -1,12 +1,12 @@
 """Mining in one call: search two corpora, estimate precision, choose a threshold."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, Unpack
 
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
@@ -14,7 +14,7 @@ from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MinerError
-from miner.index.build import Text, identity, index_texts, paths, stamps
+from miner.index.build import Name, Text, identity, index_texts, stamps
 from miner.index.index import Index
 from miner.index.parts import copy_index
 from miner.index.stored import FLAT
@@ -34,6 +34,7 @@ from miner.precision.margins import (
 )
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
+from miner.results import Results
 from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
@@ -42,6 +43,8 @@ from miner.tasks.object_store import PLAN
 from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
+from miner.text.corpus import Reading
+from miner.text.given import Corpus, named
 from miner.text.remote import is_remote
 
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
@@ -50,16 +53,16 @@ CAUTIOUS = 0.5
 SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
-Corpus = Index | str | Path | Sequence[str | Path]
 Calibrate = Callable[[Search, Keep], tuple[Search, Estimate]]
 
 
 @dataclass(frozen=True, eq=False)
-class Mined:
+class Mined(Results):
     """The result of :func:`mine`.
 
-    ``keep`` is the choice that was asked for. ``pairs`` are the pairs kept, best
-    first; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
+    Iterating, indexing and slicing give the pairs kept, best first, and so do ``to_arrow``,
+    ``to_pandas`` and ``write``. ``keep`` is the choice that was asked for; ``pairs`` are the pairs
+    kept; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
     candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
     the one that was applied: None if none was, infinite if no threshold has the precision asked
     for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
@@ -78,6 +81,25 @@ class Mined:
     def __repr__(self) -> str:
         sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
         return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{sure}>"
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def take(self, keep: Any) -> Self:
+        """Return the result with some of the pairs kept; everything else stays."""
+        return replace(self, pairs=self.pairs.take(keep))
+
+    def columns(self) -> dict[str, Any]:
+        """Return score, texts and ids of the pairs kept."""
+        return self.pairs.columns()
+
+    def every_column(self) -> dict[str, Any]:
+        """Return all columns of the pairs kept."""
+        return self.pairs.every_column()
+
+    def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
+        """Write the pairs kept: see :meth:`miner.scoring.pairs.Pairs.write`."""
+        self.pairs.write(path, ids=ids, bucc=bucc)
 
     @property
     def precision(self) -> float | None:
@@ -98,8 +120,8 @@ class Mined:
 
 
 def mine(
-    source: Corpus,
-    target: Corpus,
+    source: Corpus | Index,
+    target: Corpus | Index,
     *,
     keep: Keep = Keep(),
     settings: SearchSettings = SearchSettings(),
@@ -108,27 +130,29 @@ def mine(
     beside: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
-    done: Callable[[Index], None] = lambda index: None,
-    then: Callable[[Mined], None] = lambda mined: None,
+    note: Callable[[str], None] = silent,
+    done: Callable[[Index], None] = silent,
+    then: Callable[[Mined], None] = silent,
     factory: str = FLAT,
-    **reading: Any,
+    **reading: Unpack[Reading],
 ) -> Mined:
     """Mine the translation pairs of two corpora, estimate their precision, and keep the best.
 
     >>> mine("news.de", "news.en", keep=Keep(target_precision=0.9)).pairs.write("pairs.tsv")
 
-    Both corpora are text files, one or several a side, or both are indexes. ``encoder`` is a model
-    or its directory, or any object with ``encode(sentences) -> (n, d)``: by default the model that
-    ships for text, and for indexes the one that built them.
+    Both corpora are text, or both are indexes. A text is a file or a pattern of files (a string), a
+    list of :class:`pathlib.Path`, or any iterable of texts: a list, a column of Arrow or pandas, a
+    column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
+    ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
+    one that built them.
 
     ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
     text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
     from the directory ``beside`` plus `.work`, which is there until ``then`` has returned; without
     either, results are temporary. ``workers`` say where tasks run. ``note`` receives lines about
     both corpora before the search, ``done`` each index of a text once it is there, ``then`` the
-    result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` goes to
-    :class:`miner.text.corpus.Reader`.
+    result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` of
+    files goes to :class:`miner.text.corpus.Reader`.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -168,7 +192,7 @@ def mine(
             for fact in encoder.facts():
                 note(fact)
             assert not isinstance(source, Index) and not isinstance(target, Index)
-            names = paths(source), paths(target)
+            names = named(source, "source"), named(target, "target")
             _refuse_other_indexes(work)
             run = stack.enter_context(
                 open_run(
@@ -291,10 +315,10 @@ def _refuse_other_indexes(work: str | Path | None) -> None:
 
 def _indexed(
     run: Run,
-    names: tuple[list[str | Path], list[str | Path]],
+    names: tuple[list[Name], list[Name]],
     encoder: SentenceEncoder,
     factory: str,
-    reading: dict[str, Any],
+    reading: Mapping[str, Any],
     done: Callable[[Index], None],
 ) -> tuple[tuple[Index, Result], tuple[Index, Result]]:
     """Index two texts with one model, which may have a vocabulary for each side.

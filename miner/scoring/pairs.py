@@ -9,16 +9,17 @@ import numpy as np
 
 from miner.index.index import Index
 from miner.libraries import library
+from miner.results import BLOCK, Results
 from miner.scoring.verifier import FEATURES
 from miner.text.formats import FORMATS, check_suffix, check_written, file_format
 from miner.text.output import open_output
 
-# Rows of text held at a time while writing.
-BLOCK = 16_384
+# Names of texts and ids in Parquet.
+_IN_PARQUET = {"source_id": "src_id", "target_id": "tgt_id", "source": "src", "target": "tgt"}
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Results):
     """Mined pairs, sorted by score descending, ties by source row, then target row.
 
     Columns of one length ``m``: ``score`` float64, to which thresholds apply; ``source_row`` and
@@ -118,40 +119,39 @@ class Pairs:
         for start in range(0, len(self), BLOCK):
             yield self.take(slice(start, start + BLOCK))
 
+    def columns(self) -> dict[str, Any]:
+        """Return score, texts and ids."""
+        return {
+            "score": self.score,
+            "source": self.source.sentences(self.source_row),
+            "target": self.target.sentences(self.target_row),
+            "source_id": self.source.ids(self.source_row),
+            "target_id": self.target.ids(self.target_row),
+        }
+
+    def every_column(self) -> dict[str, Any]:
+        """Return all columns, features by name."""
+        names = ("margin_ratio", "cosine", "forward_rank", "backward_rank", "q_value", "raw_score")
+        found = {name: getattr(self, name) for name in names}
+        columns = self.columns() | {name: one for name, one in found.items() if one is not None}
+        if self.features is not None:
+            columns |= dict(zip(FEATURES, self.features.T, strict=True))
+        return columns
+
     def _write_parquet(self, path: str | Path) -> None:
-        pyarrow, parquet = (
-            library(name, f"{path}: writing Parquet", "parquet")
-            for name in ("pyarrow", "pyarrow.parquet")
-        )
-        text, real, rank = pyarrow.string(), pyarrow.float64(), pyarrow.int16()
-        schema = pyarrow.schema(
-            [("src_id", text), ("tgt_id", text), ("src", text), ("tgt", text)]
-            + [("score", real), ("margin_ratio", real), ("cosine", pyarrow.float32())]
-            + [("forward_rank", rank), ("backward_rank", rank)]
-            + [("q_value", real)] * (self.q_value is not None)
-            + [("raw_score", real)] * (self.raw_score is not None)
-            + [(name, pyarrow.float32()) for name in FEATURES] * (self.features is not None)
-        )
+        parquet = library("pyarrow.parquet", f"{path}: writing Parquet", "parquet")
+        schema = self.take(slice(0))._for_parquet().schema
         with open_output(path, binary=True) as file, parquet.ParquetWriter(file, schema) as writer:
             for part in self._blocks():
-                columns: dict[str, Any] = {
-                    "src_id": part.source.ids(part.source_row),
-                    "tgt_id": part.target.ids(part.target_row),
-                    "src": part.source.sentences(part.source_row),
-                    "tgt": part.target.sentences(part.target_row),
-                    "score": part.score,
-                    "margin_ratio": part.margin_ratio,
-                    "cosine": part.cosine,
-                    "forward_rank": part.forward_rank,
-                    "backward_rank": part.backward_rank,
-                }
-                if part.q_value is not None:
-                    columns["q_value"] = part.q_value
-                if part.raw_score is not None:
-                    columns["raw_score"] = part.raw_score
-                if part.features is not None:
-                    columns |= dict(zip(FEATURES, part.features.T, strict=True))
-                writer.write_table(pyarrow.table(columns, schema=schema))
+                writer.write_table(part._for_parquet())
+
+    def _for_parquet(self) -> Any:
+        """Return the table by the names of its columns in Parquet."""
+        table = self.to_arrow()
+        names = [_IN_PARQUET.get(name, name) for name in table.column_names]
+        return table.rename_columns(names).select(
+            [*_IN_PARQUET.values(), *(name for name in names if name not in _IN_PARQUET.values())]
+        )
 
 
 def each_duplicate(pairs: Pairs) -> Pairs:

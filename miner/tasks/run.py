@@ -209,7 +209,7 @@ def open_run(
     stamps: Mapping[str, Any] | None = None,
     beside: str | Path | None = None,
     report: Reporter = silent,
-    note: Callable[[str], None] = lambda line: None,
+    note: Callable[[str], None] = silent,
 ) -> Iterator[Run]:
     """Hold a work directory and start the workers of a run; both end with the block.
 

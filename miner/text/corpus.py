@@ -6,7 +6,7 @@ Every record is accounted for: kept, empty, or skipped as undecodable.
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict, Unpack
 
 import numpy as np
 
@@ -37,6 +37,16 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+
+class Reading(TypedDict, total=False):
+    """Settings of reading a corpus, as keywords of `Reader`."""
+
+    format: str | None
+    on_error: str
+    column: int | str | None
+    id_column: int | str | None
+    header: bool
 
 
 class Reader:
@@ -124,7 +134,7 @@ class Reader:
         return int(self.header and FORMATS[self.format].has_header)
 
 
-def read(path: StrPath, **reading: Any) -> Corpus:
+def read(path: StrPath, **reading: Unpack[Reading]) -> Corpus:
     """Read a whole file as one block; arguments and errors as `Reader`.
 
     Empty and skipped records are not reported: use a `Reader` where the tallies matter.

@@ -254,7 +254,7 @@ def test_another_plan(corpus: Corpus, finished: Path, tmp_path: Path, tiny_model
 
 
 def test_an_index_that_this_mining_has_not_made(corpus: Corpus, tmp_path: Path) -> None:
-    Index.build(corpus.encoder, corpus.texts[0], tmp_path / "source")
+    Index.build(corpus.encoder, corpus.sides[0], tmp_path / "source")
     with pytest.raises(ArtifactError, match=r"source: was not made by this command.*another --wor"):
         corpus.mine(tmp_path)
     assert len(Index.open(tmp_path / "source")) == 62

@@ -8,6 +8,7 @@ from miner.encoder.encoder import Encoder
 from miner.mining.mine import Mined, mine
 from miner.tasks.task import DONE
 from miner.tasks.workers import Workers
+from miner.text.remote import is_remote
 
 MEANS = 256 << 20
 
@@ -19,6 +20,11 @@ class Corpus:
     texts: tuple[list[str], list[str]]
     encoder: Encoder
 
+    @property
+    def sides(self) -> list[list[str | Path]]:
+        """Files of both sides: paths, or addresses in an object store."""
+        return [[one if is_remote(one) else Path(one) for one in own] for own in self.texts]
+
     def mine(
         self,
         work: str | Path | None = None,
@@ -28,11 +34,11 @@ class Corpus:
     ) -> Mined:
         """Mine in parts of so many lines, in the directory ``work`` or a temporary one."""
         own = replace(workers, memory=MEANS, threads=1, shard_lines=lines)
-        return mine(*self.texts, encoder=self.encoder, work=work, workers=own, **more)
+        return mine(*self.sides, encoder=self.encoder, work=work, workers=own, **more)
 
     def whole(self, **more: Any) -> Mined:
         """Mine in one part, as without any option."""
-        return mine(*self.texts, encoder=self.encoder, **more)
+        return mine(*self.sides, encoder=self.encoder, **more)
 
 
 def same(found: Mined, wanted: Mined, place: Path) -> bool:

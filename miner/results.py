@@ -1,0 +1,80 @@
+"""`Results`: rows that a call returns: to iterate, index, slice, show, and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from numbers import Integral
+from typing import Any, Self
+
+from miner.libraries import library
+
+# Rows that are made at a time, and rows that a notebook shows.
+BLOCK, SHOWN = 16_384, 10
+
+
+class Results:
+    """Rows of named cells. Subclasses define ``len``, :meth:`take` and :meth:`columns`."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def take(self, keep: Any) -> Self:
+        """Return the rows of a slice, or at an array of positions."""
+        raise NotImplementedError
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by name: lists of text, and arrays or lists of numbers."""
+        raise NotImplementedError
+
+    def every_column(self) -> dict[str, Any]:
+        """Return :meth:`columns`, and further ones for tables."""
+        return self.columns()
+
+    def __getitem__(self, place: Any) -> Any:
+        """Return one row as a dictionary, or the rows of a slice or an array."""
+        if not isinstance(place, Integral):
+            return self.take(place)
+        row = range(len(self))[int(place)]
+        return next(iter(self.take(slice(row, row + 1))))
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for start in range(0, len(self), BLOCK):
+            columns = self.take(slice(start, start + BLOCK)).columns()
+            cells = (getattr(column, "tolist", lambda c=column: c)() for column in columns.values())
+            for row in zip(*cells, strict=True):
+                yield dict(zip(columns, row, strict=True))
+
+    def to_arrow(self) -> Any:
+        """Return a :class:`pyarrow.Table` of all columns. Raises DependencyError."""
+        arrow = library("pyarrow", "to_arrow()", "parquet")
+        columns = self.every_column()
+        lists = [name for name, column in columns.items() if isinstance(column, list)]
+        text = {name: arrow.string() for name in lists if not _numbers(columns[name])}
+        return arrow.table(
+            {name: arrow.array(column, text.get(name)) for name, column in columns.items()}
+        )
+
+    def to_pandas(self) -> Any:
+        """Return a :class:`pandas.DataFrame` of all columns. Raises DependencyError."""
+        return library("pandas", "to_pandas()").DataFrame(self.every_column())
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the first rows, and the line of ``repr``."""
+        some = self.take(slice(0, SHOWN))
+        columns = some.columns()
+        heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_shown(cell)}</td>" for cell in row.values()) + "</tr>"
+            for row in some
+        )
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"
+
+
+def _numbers(column: list[Any]) -> bool:
+    return bool(column) and isinstance(column[0], int | float)
+
+
+def _shown(cell: Any) -> str:
+    return f"{cell:.4f}" if isinstance(cell, float) else escape(str(cell))
