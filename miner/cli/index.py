@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.tasks.workers import Workers
+from miner.text.remote import is_remote
 
 if TYPE_CHECKING:
     from miner.index.index import Index
@@ -92,6 +94,7 @@ def index(
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     options.check_columns(corpus, reading["format"], reading["column"])
+    files = [path if is_remote(path) else Path(path) for path in corpus]
     with ExitStack() as stack:
         report = stack.enter_context(Progress())
         if embeddings and add:
@@ -111,11 +114,11 @@ def index(
         else:
             encoder = stack.enter_context(options.opened(model, threads, device, side, loading))
             if add:
-                built = Index.open(output).add(encoder, corpus, report=report, **reading)
+                built = Index.open(output).add(encoder, files, report=report, **reading)
             else:
                 built = Index.build(
                     encoder,
-                    corpus,
+                    files,
                     output,
                     index=factory,
                     work=work,

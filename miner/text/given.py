@@ -44,24 +44,28 @@ class GivenTexts:
 def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
     """List the files of a corpus, or its texts as one.
 
-    A string is a file, a pattern of files or ``-``. In a list, paths are files, and strings are
-    texts unless all are addresses in object stores. Raises CorpusError for a pattern without files,
-    and ValueError for a list of strings that are all files.
+    A string is a file, a pattern of files or ``-``. A list of paths and of addresses in object
+    stores is files; other strings in a list are texts. Raises CorpusError for a pattern without
+    files, and ValueError for a list of strings that are all files.
     """
     if isinstance(corpus, Path):
         return [corpus]
     if isinstance(corpus, str):
         return [*matching(corpus)]
     if isinstance(corpus, list | tuple) and corpus:
+        if all(isinstance(one, Path) or _is_address(one) for one in corpus):
+            return [*corpus]
         if all(isinstance(one, str) and os.path.isfile(one) for one in corpus):
             raise ValueError(
                 f"{name}: {corpus[0]!r} is a file and would be read as a text; give several files "
                 "as pathlib.Path, or as one pattern"
             )
-        if all(isinstance(one, str) and _ADDRESS.fullmatch(one) for one in corpus):
-            return [*corpus]
     items = iter(corpus)
     first = next(items, None)
     if isinstance(first, Path):
         return [first, *items]
     return [GivenTexts(items if first is None else chain([first], items), name)]
+
+
+def _is_address(name: Any) -> bool:
+    return isinstance(name, str) and _ADDRESS.fullmatch(name) is not None
