@@ -257,6 +257,7 @@ def perform(
         found = {
             "fingerprint": task.fingerprint,
             "files": {path.name: path.stat().st_size for path in files},
+            "changed": {path.name: path.stat().st_mtime_ns for path in files},
             "sha256": {path.name: sha256(path) for path in files if durably},
             "seconds": time.time() - begun,
             "core seconds": time.process_time() - busy,
@@ -333,18 +334,23 @@ def stands(work: Path, task: Task) -> bool:
 def _is_whole(work: Path, name: str) -> bool:
     """Return True if a result has all its files, and is not from before a restart unsynced.
 
-    Files of a durable result are compared with their SHA-256: it may be years old.
+    Files of a durable result that were written to since are compared with their SHA-256.
     """
     try:
         found = record(work, name)
-        sizes, digests = found["files"], found["sha256"]
         return found["boot"] in (None, boot()) and all(
-            (work / name / file).stat().st_size == sizes[file]
-            and digests.get(file) in (None, sha256(work / name / file))
-            for file in sizes
+            _is_same(work / name / file, found) for file in found["files"]
         )
     except (ArtifactError, OSError, KeyError, TypeError):
         return False
+
+
+def _is_same(path: Path, found: Mapping[str, Any]) -> bool:
+    stat, name = path.stat(), path.name
+    return stat.st_size == found["files"][name] and (
+        stat.st_mtime_ns == found["changed"][name]
+        or found["sha256"].get(name) in (None, sha256(path))
+    )
 
 
 def load(path: Path) -> np.ndarray:
