@@ -9,14 +9,14 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal
 
 import numpy as np
 
-from miner.errors import ArtifactError, resource_error
+from miner.errors import ArtifactError, reason, writing
 
 Shape = int | tuple[int, ...]
 # Most bytes that an archive of arrays may unpack to.
@@ -37,8 +37,7 @@ def open_npy(path: Path, mode: Literal["r", "c"] = "r") -> np.ndarray:
             # Unlike np.load, this takes .npy alone and never a pickle.
             return np.lib.format.open_memmap(path, mode=mode)
     except Exception as error:  # numpy evaluates the header, so a damaged one raises anything
-        reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        raise ArtifactError(f"{path}: cannot be read as an array ({reason})") from None
+        raise ArtifactError(f"{path}: cannot be read as an array ({reason(error)})") from None
 
 
 def open_npz(file: str | Path | IO[bytes]) -> Any:
@@ -118,12 +117,6 @@ def _size(shape: Shape, dtype: Any) -> int:
     return math.prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
 
 
-@contextmanager
-def _temporary(directory: Path | None) -> Iterator[None]:
+def _temporary(directory: Path | None) -> AbstractContextManager[None]:
     """Turn an OSError into a ResourceError, if the file is in the system's temporary directory."""
-    try:
-        yield
-    except OSError as error:
-        if directory is not None:
-            raise
-        raise resource_error(error, tempfile.gettempdir()) from error
+    return writing(tempfile.gettempdir()) if directory is None else nullcontext()

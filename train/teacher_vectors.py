@@ -16,7 +16,7 @@ import numpy as np
 from miner.arrays import open_npy
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError, resource_error
+from miner.errors import ArtifactError, writing
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.locks import lock
@@ -80,10 +80,8 @@ def _check_key(
         "text": hashlib.sha256(b"".join(lines)).hexdigest(),
     }
     if not (place / KEY).exists():
-        try:
+        with writing(name):
             place.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise resource_error(error, name) from error
         with atomic_file(place / KEY) as partial:
             partial.write_text(json.dumps(key, indent=2) + "\n", encoding="utf-8")
         return

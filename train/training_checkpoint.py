@@ -15,7 +15,7 @@ from typing import IO, Any
 import numpy as np
 
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES
-from miner.errors import ArtifactError, resource_error
+from miner.errors import ArtifactError, writing
 from miner.text import durable
 from miner.text.locks import lock
 from miner_train.data import COLUMNS, PairData, Sentences
@@ -42,10 +42,8 @@ class Checkpoint:
         self._lock = ExitStack()
 
     def __enter__(self) -> "Checkpoint":
-        try:
+        with writing(self.directory):
             self.directory.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise resource_error(error, self.directory) from error
         self._lock.enter_context(lock(self.directory))
         return self
 
@@ -75,15 +73,13 @@ class Checkpoint:
 
     def save_vocabulary(self, files: Mapping[str, bytes]) -> None:
         """Write the vocabularies, by their file names in a model; remove everything else."""
-        try:
+        with writing(self.directory):
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(parents=True)
             for name, content in files.items():
                 self._write(name, methodcaller("write", content))
             # Compared as a whole, and so without a digest.
             self._write("key.json", methodcaller("write", self.key.encode()), digest=False)
-        except OSError as error:
-            raise resource_error(error, self.directory) from error
 
     def load_pairs(self) -> PairData | None:
         """Read the pairs of :meth:`save_pairs`, None without any. Raises ArtifactError."""
@@ -135,10 +131,8 @@ class Checkpoint:
             ) from None
 
     def _save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        try:
+        with writing(self.directory):
             self._write(name, lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
-        except OSError as error:
-            raise resource_error(error, self.directory) from error
 
     def _write(self, name: str, write: Callable[[IO[bytes]], Any], digest: bool = True) -> None:
         temporary = self.directory / f"{name}.partial"

@@ -13,7 +13,7 @@ from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import unpack_trigrams
 from miner.encoder.unit_lists import code_points
 from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs
-from miner.errors import CorpusError
+from miner.errors import CorpusError, reason
 from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
 from miner.names import SIDES
@@ -101,7 +101,7 @@ def train_vocabulary(
     except RuntimeError as error:
         raise CorpusError(
             f"no vocabulary of {config.pieces} pieces can be learned from {len(sample)} sentences "
-            f"({str(error).splitlines()[0]}); give more text or fewer --pieces"
+            f"({reason(error)}); give more text or fewer --pieces"
         ) from None
     return buffer.getvalue()
 

@@ -112,11 +112,7 @@ def index_blocks(encoder: SentenceEncoder, index: Index) -> Iterator[Block]:
 
     Raises MismatchError, before the first block, where ``encoder`` is not the model of the index.
     """
-    if encoder.fingerprint != index.fingerprint:
-        raise MismatchError(
-            f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
-            f"{encoder.name} ({encoder.fingerprint}); give the model that built it"
-        )
+    index.check_model(encoder)
     if encoder.side != index.side:
         raise MismatchError(
             f"{index.path} was built with --side {index.side}, not with {encoder.side}; leave out "

@@ -24,7 +24,7 @@ from itertools import chain, islice
 
 import numpy as np
 
-from miner.errors import resource_error
+from miner.errors import writing
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.counts import Counts, entropy, hash_of
 from miner.text.words import tokens
@@ -245,10 +245,8 @@ class TextCounter:
         """Write one block: ``known (4, n) float32`` and the token numbers."""
         assert self._file is not None
         self._blocks.append((known.shape[1], len(token)))
-        try:
+        with writing(tempfile.gettempdir()):
             self._file.write(known.tobytes() + token.tobytes())
-        except OSError as error:
-            raise resource_error(error, tempfile.gettempdir()) from error
 
     def _idf(self, rarity: Rarity | None) -> np.ndarray:
         return (rarity or Rarity(self))(self._numbers)

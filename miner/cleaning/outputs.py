@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from miner.cleaning.bitexts import Bitext, Piece
-from miner.errors import resource_error
+from miner.errors import writing
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.compression import MAGIC
@@ -66,11 +66,9 @@ def deliver(results: Sequence[Result], outputs: Sequence[Outputs]) -> None:
     with all_or_none() as together:
         for result, wanted in zip(results, outputs, strict=True):
             for role, path in wanted.items():
-                try:
-                    if path != "-":
+                if path != "-":
+                    with writing(path):
                         Path(path).parent.mkdir(parents=True, exist_ok=True)
-                except OSError as error:
-                    raise resource_error(error, path) from error
                 with (
                     open(result.path / f"{role}{_packing(path)}", "rb") as source,
                     open_output(path, binary=True, together=together, packed=True) as file,

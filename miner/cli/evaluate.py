@@ -18,7 +18,7 @@ from miner.cli.option_types import NUMBER, Parsed
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Group
 from miner.encoder.loading import Loading
-from miner.errors import ArtifactError, CorpusError, NoTestSetError, resource_error
+from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes the sentences of the others.
@@ -238,10 +238,8 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
             f"{place}: has {there[0]}, which new sentences would not fit; remove it, or choose "
             "another directory"
         )
-    try:
+    with writing(place):
         place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise resource_error(error, place) from error
     for one in left_out:
         say(str(one))
     count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)

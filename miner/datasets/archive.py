@@ -15,8 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TypeVar, cast
 
 from miner.datasets.download import require_space
-from miner.errors import CorpusError
-from miner.text.output import one_line
+from miner.errors import CorpusError, reason
 
 T = TypeVar("T")
 
@@ -73,7 +72,7 @@ def unpack(path: Path, into: Path) -> None:
         folders.add(place.parent)
         if len(folders) > 1 or len(place.parts) > 2 or (into / place.name).exists():
             raise CorpusError(
-                f"{path}: {one_line(name)!r} is not a file of its one folder; it is not an archive "
+                f"{path}: {name!r} is not a file of its one folder; it is not an archive "
                 "of one flat directory"
             )
         require_space(into, size or 0)
@@ -169,7 +168,7 @@ def _lines(path: Path, name: str, file: IO[bytes]) -> Iterator[bytes]:
         number += 1
         if len(line) > LONGEST:
             raise CorpusError(
-                f"{path}, {one_line(name)}, line {number}: has no end within {LONGEST:,} bytes; it "
+                f"{path}, {name}, line {number}: has no end within {LONGEST:,} bytes; it "
                 "is not the official layout: look at its home page"
             )
         yield line
@@ -178,13 +177,8 @@ def _lines(path: Path, name: str, file: IO[bytes]) -> Iterator[bytes]:
 def _refuse_escape(path: Path, name: str) -> None:
     parts = PurePosixPath(name.replace("\\", "/"))
     if parts.is_absolute() or ".." in parts.parts or ":" in name[:2]:
-        raise CorpusError(
-            f"{path}: its member {one_line(name)!r} leads out of the archive; do not use it"
-        )
+        raise CorpusError(f"{path}: its member {name!r} leads out of the archive; do not use it")
 
 
 def _damaged(path: Path, error: Exception) -> CorpusError:
-    return CorpusError(
-        f"{path}: damaged ({one_line(str(error)) or type(error).__name__}); remove it and "
-        "download it again"
-    )
+    return CorpusError(f"{path}: damaged ({reason(error)}); remove it and download it again")

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from miner.datasets.archive import lines, members
-from miner.errors import CorpusError, resource_error
+from miner.errors import CorpusError, writing
 from miner.progress import Reporter
 from miner.text.output import Waiting, one_line, open_output
 
@@ -59,10 +59,8 @@ class PartWriter:
     def copy(self, path: str, encoded: Iterable[bytes]) -> None:
         """Write lines unchanged."""
         final = self.into / path
-        try:
+        with writing(final.parent):
             final.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise resource_error(error, final.parent) from error
         count, stream = 0, iter(encoded)
         with open_output(final, binary=True, together=self.waiting) as out:
             while batch := list(islice(stream, BATCH)):

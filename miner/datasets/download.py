@@ -20,12 +20,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from miner.errors import DownloadError, ResourceError, resource_error
+from miner.errors import DownloadError, ResourceError, reason, writing
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
 from miner.text.input_files import file_sha256
-from miner.text.output import one_line, open_output
+from miner.text.output import open_output
 
 BLOCK = 1 << 18
 TIMEOUT = 30.0  # seconds to wait for a byte
@@ -57,7 +57,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
             fp.close()
             raise DownloadError(
-                f"{req.full_url}: the server points to {one_line(newurl)}, which is not encrypted; "
+                f"{req.full_url}: the server points to {newurl}, which is not encrypted; "
                 "look for the file at its home page, or give a mirror with --from"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -82,12 +82,10 @@ def fetch(
     Raises DownloadError (address, network, a redirect from https to anything else, web page,
     length, checksum) and ResourceError (disk).
     """
-    try:
+    with writing(path):  # of the disk; network errors are handled below
         if not path.exists():
             _download(address, path, size, report)
         return _checked(address, path, size, sha256)
-    except OSError as error:  # of the disk; network errors are handled below
-        raise resource_error(error, path) from error
 
 
 def _download(address: str, path: Path, size: int | None, report: Reporter) -> None:
@@ -204,8 +202,8 @@ def _open(address: str, start: int) -> http.client.HTTPResponse:
             "home page, or give a mirror with --from"
         ) from error
     except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        raise _Broken(f"cannot be reached ({_words(reason)})") from error
+        cause = getattr(error, "reason", error)
+        raise _Broken(f"cannot be reached ({reason(cause)})") from error
     except ValueError as error:
         raise DownloadError(f"{address}: not an address; it begins with https:// or http://") from (
             error
@@ -216,7 +214,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     try:
         return response.read(BLOCK)
     except (OSError, http.client.HTTPException) as error:
-        raise _Broken(f"the connection broke ({_words(error)})") from error
+        raise _Broken(f"the connection broke ({reason(error)})") from error
 
 
 def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[str, object]) -> bool:
@@ -274,8 +272,3 @@ def _read_note(note: Path, address: str) -> dict[str, Any]:
         if isinstance(found, dict) and found.get("address") == address:
             return found
     return {}
-
-
-def _words(reason: object) -> str:
-    text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-    return one_line(text) or type(reason).__name__

@@ -6,7 +6,7 @@ import urllib.parse
 from miner.datasets.archive import TAR, unpack
 from miner.datasets.download import fetch
 from miner.encoder.model import CONFIG, Model, load
-from miner.errors import ArtifactError, DownloadError, resource_error
+from miner.errors import ArtifactError, DownloadError, writing
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.output import StrPath
@@ -38,10 +38,8 @@ def get_model(
     # An archive that stays after a failure must not be taken for another address's.
     digest = hashlib.sha256(address.encode()).hexdigest()[:8]
     archive = directory.with_name(f"{directory.name}.download-{digest}{suffix}")
-    try:
+    with writing(archive.parent):
         archive.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise resource_error(error, archive.parent) from error
     found = fetch(address, archive, sha256=sha256, report=report)
     with atomic_directory(directory, CONFIG) as work:
         unpack(archive, work)

@@ -12,7 +12,7 @@ from miner.datasets.catalog import ALL, CATALOG, Dataset, File
 from miner.datasets.convert import convert
 from miner.datasets.converted_files import Converted
 from miner.datasets.download import fetch
-from miner.errors import ArtifactError, DownloadError, resource_error
+from miner.errors import ArtifactError, DownloadError, writing
 from miner.progress import Reporter, silent
 from miner.text.output import StrPath, open_output
 
@@ -91,10 +91,8 @@ def get(
     if before and _is_there(into, files, before):
         return Got(before["files"], Converted(before["written"], before["left_out"]), new=False)
     downloads = into / DOWNLOADS
-    try:
+    with writing(downloads):
         downloads.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise resource_error(error, downloads) from error
     fetched = []
     for file in files:
         path, address = downloads / file.name, mirrored(file.address, mirror)

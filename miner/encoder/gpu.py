@@ -7,9 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from miner.device import import_torch
-from miner.errors import MinerError
+from miner.errors import MinerError, reason
 from miner.ragged import offsets_of
-from miner.text.output import one_line
 
 # Sentences of the check, the longest of them, and the accepted difference, relative to the largest
 # number.
@@ -38,13 +37,13 @@ def checked(
         found = encode(on_gpu, ids, offsets)
         if np.abs(found - wanted).max() <= TOLERANCE * np.abs(wanted).max():
             return on_gpu, "cuda"
-        reason = "its vectors differ from the CPU's"
+        why = "its vectors differ from the CPU's"
     except (MinerError, KeyboardInterrupt):
         raise
     except Exception as error:  # the driver or the library
-        reason = one_line(str(error)) or type(error).__name__
+        why = reason(error)
     warnings.warn(
-        f"the GPU is not used for encoding: {reason}; the CPU encodes", RuntimeWarning, stacklevel=2
+        f"the GPU is not used for encoding: {why}; the CPU encodes", RuntimeWarning, stacklevel=2
     )
     return on_cpu, "cpu"
 

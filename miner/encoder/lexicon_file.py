@@ -25,7 +25,7 @@ import numpy as np
 
 from miner.arrays import open_npz
 from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, reason
 from miner.ragged import offsets_of
 
 # Arrays of a direction.
@@ -165,5 +165,4 @@ class _Stored(Mapping[Direction, Table]):
 def _damaged(name: str, error: Exception) -> ArtifactError:
     if isinstance(error, ArtifactError):
         return error
-    reason = str(error).split("\n")[0] or type(error).__name__
-    return ArtifactError(f"{name}: not a lexicon ({reason}); copy the model again")
+    return ArtifactError(f"{name}: not a lexicon ({reason(error)}); copy the model again")

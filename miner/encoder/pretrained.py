@@ -18,7 +18,7 @@ import numpy as np
 from miner.device import resolve_device
 from miner.encoder.foreign_encoder import ForeignEncoder
 from miner.encoder.loading import HF, MODEL2VEC, USUAL, Loading, split_name
-from miner.errors import ArtifactError, DependencyError
+from miner.errors import ArtifactError, DependencyError, MinerError, reason
 from miner.libraries import library
 from miner.machine import thread_count
 from miner.text.input_files import file_sha256
@@ -31,6 +31,10 @@ EXPORTED = {"onnx": "onnx", "openvino": "openvino"}
 # File of a directory without which no encoder is in it.
 MARKERS = {HF: ("modules.json", "config.json"), MODEL2VEC: ("config.json",)}
 CARD = "README.md"
+NAME = (
+    "name a directory with an encoder, or one of the hub (HF_HUB_OFFLINE=1 keeps to what was "
+    "downloaded)"
+)
 LICENCE = re.compile(r"^licen[cs]e:\s*[\"']?([^\"'\n#]+)", re.MULTILINE)
 
 
@@ -70,7 +74,7 @@ class SentenceTransformerModel(ForeignEncoder):
         self.device = resolve_device(device)
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
-        with _loads(self.name), torch_threads(self._threads):
+        with loads(self.name, NAME), torch_threads(self._threads):
             self.loaded = transformers.SentenceTransformer(
                 place,
                 device=self.device,
@@ -149,7 +153,7 @@ class Model2VecModel(ForeignEncoder):
         self.name = f"{MODEL2VEC}:{place}"
         model2vec = library("model2vec", self.name, "hf")
         self._threads = thread_count(threads)
-        with _loads(self.name):
+        with loads(self.name, NAME):
             # What is in the cache is not downloaded again.
             self.loaded = model2vec.StaticModel.from_pretrained(place, force_download=False)
         directory = _snapshot(place, local)
@@ -243,22 +247,16 @@ def _snapshot(place: str, local: str | None) -> Path:
 
 
 @contextmanager
-def _loads(name: str) -> Iterator[None]:
+def loads(name: str, remedy: str) -> Iterator[None]:
     """Turn a library's exception for a place that it cannot load into one line."""
     try:
         yield
+    except MinerError:
+        raise
     except ImportError as error:
-        raise DependencyError(f"{name}: {_line(error)}") from None
+        raise DependencyError(f"{name}: {reason(error)}") from None
     except Exception as error:
-        raise ArtifactError(
-            f"{name}: cannot be loaded ({_line(error)}); name a directory with an encoder, or one "
-            "of the hub (HF_HUB_OFFLINE=1 keeps to what was downloaded)"
-        ) from None
-
-
-def _line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (lines[0].rstrip(".") if lines else type(error).__name__)[:200]
+        raise ArtifactError(f"{name}: cannot be loaded ({reason(error)}); {remedy}") from None
 
 
 def _usual_prompt(model: Any) -> str:

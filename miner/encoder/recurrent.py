@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from miner.encoder.architecture import ENCODERS, Architecture
 from miner.encoder.model import Part
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, reason
 from miner.ragged import take_lists
 
 # Sentences of a batch. Every batch is padded to this size: a matrix product may round differently
@@ -272,10 +272,9 @@ class RecurrentPool:
             )
             self.network.load(part.network)
         except (KeyError, IndexError, TypeError, RuntimeError) as error:
-            reason = str(error).split("\n")[0]
             raise ArtifactError(
-                f"{path}: its network does not fit the encoder {name} ({reason}); copy or train "
-                "the model again"
+                f"{path}: its network does not fit the encoder {name} ({reason(error)}); copy or "
+                "train the model again"
             ) from None
         self.network.to(device).eval()
         self.dimension = self.network.dimension

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import h5py
 import numpy as np
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, reason
 from miner.text.output import StrPath
 
 
@@ -49,5 +49,4 @@ def opened(path: StrPath) -> Iterator[h5py.File]:
         with h5py.File(path, "r") as file:
             yield file
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        raise ArtifactError(f"{path}: cannot be read as HDF5 ({reason})") from None
+        raise ArtifactError(f"{path}: cannot be read as HDF5 ({reason(error)})") from None

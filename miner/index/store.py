@@ -25,7 +25,7 @@ import h5py
 import numpy as np
 
 from miner.arrays import GrowingArray
-from miner.errors import ArtifactError, ResourceError
+from miner.errors import ArtifactError, ResourceError, reason
 from miner.index import hdf5
 from miner.index.duplicates import first_rows
 from miner.index.sentence_file import Texts
@@ -196,9 +196,8 @@ class Store:
                 self.first = _mapped(path, file["first"])
                 self.own_ids = bool(file.attrs["own_ids"])
         except (OSError, KeyError, ValueError, TypeError, RuntimeError, OverflowError) as error:
-            reason = str(error).split("\n")[0]
             raise ArtifactError(
-                f"{path}: not a complete embeddings file ({reason}); build the index again"
+                f"{path}: not a complete embeddings file ({reason(error)}); build the index again"
             ) from None
         n = len(self.vectors)
         if self.vectors.ndim != 2 or not (

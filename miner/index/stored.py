@@ -134,21 +134,26 @@ class StoredIndex:
                 f"{self.path} was built of vectors from another program; add the vectors of the "
                 "text, too (--embeddings)"
             )
-        if encoder.fingerprint != self.fingerprint and encoder.address == self.model_name:
-            raise MismatchError(
-                f"{self.path} was built by {self.model_name} ({self.fingerprint}), which has "
-                f"changed since ({encoder.fingerprint}); build the index again"
-            )
-        if encoder.fingerprint != self.fingerprint:
-            raise MismatchError(
-                f"{self.path} was built by {self.model_name} ({self.fingerprint}), not by "
-                f"{encoder.name} ({encoder.fingerprint}); add with the model that built it "
-                f"(--model {self.model_name})"
-            )
+        self.check_model(encoder)
         if encoder.side != self.side:
             raise MismatchError(
                 f"{self.path} was built with --side {self.side}, not with {encoder.side}"
             )
+
+    def check_model(self, encoder: SentenceEncoder, instead: str = "") -> None:
+        """Raise MismatchError for an encoder of another model; ``instead`` ends its remedy."""
+        if encoder.fingerprint == self.fingerprint:
+            return
+        built = f"{self.path} was built by {self.model_name} ({self.fingerprint})"
+        if encoder.address == self.model_name:
+            raise MismatchError(
+                f"{built}, which has changed since ({encoder.fingerprint}); build the index again"
+                + instead
+            )
+        raise MismatchError(
+            f"{built}, not by {encoder.name} ({encoder.fingerprint}); give the model that built it "
+            f"(--model {self.model_name})" + instead
+        )
 
     @classmethod
     def built(cls, path: str | Path) -> Self:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from miner.errors import CorpusError, MinerError, resource_error
+from miner.errors import CorpusError, MinerError, writing
 from miner.text.given import GivenTexts
 from miner.text.remote import is_remote, local_copy, remote_stamp
 
@@ -110,7 +110,7 @@ def _blocks(file: IO[bytes]) -> Iterator[bytes]:
 def _copy(blocks: Iterable[bytes], copy: Path) -> None:
     """Write blocks to a file. The file's time is a digest: of the same text, it is the same."""
     digest = hashlib.sha256()
-    try:
+    with writing(copy):
         copy.parent.mkdir(parents=True, exist_ok=True)
         with open(copy, "wb") as out:
             for block in blocks:
@@ -118,5 +118,3 @@ def _copy(blocks: Iterable[bytes], copy: Path) -> None:
                 out.write(block)
         time = int.from_bytes(digest.digest()[:7], "big")
         os.utime(copy, ns=(time, time))
-    except OSError as error:
-        raise resource_error(error, copy) from error

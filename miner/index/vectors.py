@@ -11,7 +11,7 @@ import numpy as np
 import psutil
 
 from miner.arrays import open_npy
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, reason
 from miner.index import hdf5
 from miner.text.output import atomic_file, open_output
 
@@ -42,8 +42,7 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
         else:
             array = _raw(path, dimension)
     except (OSError, ValueError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error).split("\n")[0]
-        raise ArtifactError(f"{path}: cannot be read as vectors ({reason})") from None
+        raise ArtifactError(f"{path}: cannot be read as vectors ({reason(error)})") from None
     _check_matrix(path, array.shape, array.dtype)
     if dimension is not None and array.shape[1] != dimension:
         raise ArtifactError(f"{path}: has dimension {array.shape[1]}, --dim says {dimension}")

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from miner.errors import MinerError
+from miner.errors import MinerError, reason
 from miner.knn.engines import Engine, float32_bound
 from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
-from miner.text.output import one_line
 
 # Rows and columns of the block, and queries of a compressed index.
 ROWS, COLUMNS, QUERIES = 96, 640, 64
@@ -26,14 +25,14 @@ TOLERANCE, AGREEING = 1e-3, 0.98
 def gpu_agrees(make: Callable[[], Engine], source: VectorSet, target: VectorSet) -> bool:
     """Search a sample of both sides with a new engine; warns and returns False if it is wrong."""
     try:
-        reason = _block_differs(make(), source, target)
+        fault = _block_differs(make(), source, target)
     except (MinerError, KeyboardInterrupt):
         raise
     except Exception as error:  # the driver or the library
-        reason = one_line(str(error)) or type(error).__name__
-    if reason:
-        _warn(reason)
-    return not reason
+        fault = reason(error)
+    if fault:
+        _warn(fault)
+    return not fault
 
 
 def index_agrees(on_gpu: Any, on_cpu: Any, queries: np.ndarray, width: int) -> bool:
@@ -41,7 +40,7 @@ def index_agrees(on_gpu: Any, on_cpu: Any, queries: np.ndarray, width: int) -> b
     try:
         found, wanted = on_gpu.search(queries, width)[0], on_cpu.search(queries, width)[0]
     except RuntimeError as error:
-        _warn(one_line(str(error)))
+        _warn(reason(error))
         return False
     # Missing neighbours have the lowest float32 on both devices.
     same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)

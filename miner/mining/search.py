@@ -42,8 +42,7 @@ def verifier_for(
 def _verifier(index: Index, encoder: SentenceEncoder | None) -> Verifier:
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
-    named = encoder is None
-    if named and split_name(index.model_name) is not None:
+    if encoder is None and split_name(index.model_name) is not None:
         raise ArtifactError(f"{index.model_name} {UNFITTED}")
     try:
         # The side does not matter: a model with two has no verifier, which is said below.
@@ -53,16 +52,7 @@ def _verifier(index: Index, encoder: SentenceEncoder | None) -> Verifier:
             f"{index.path} was built by {index.model_name}, which cannot be opened ({error}); say "
             "where the model is now (--model), or rank by margin"
         ) from None
-    if encoder.fingerprint != index.fingerprint and named:
-        raise MismatchError(
-            f"{index.path} was built by {index.model_name} ({index.fingerprint}), which has been "
-            f"replaced since ({encoder.fingerprint}); index again, or rank by margin"
-        )
-    if encoder.fingerprint != index.fingerprint:
-        raise MismatchError(
-            f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
-            f"{encoder.name} ({encoder.fingerprint}); verify with the model that built it"
-        )
+    index.check_model(encoder, ", or rank by margin")
     return Verifier(encoder)
 
 

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from miner.errors import ArtifactError, CorpusError, resource_error
+from miner.errors import ArtifactError, CorpusError, writing
 from miner.filters.ngram_overlap import overlap, sentence_bleu
 from miner.papers.translators import Translation, Translator
 from miner.progress import Reporter, silent
@@ -69,22 +69,19 @@ def translate_all(
     text = hashlib.blake2b("\n".join(sentences).encode("utf-8", "surrogatepass"), digest_size=16)
     head = json.dumps({"version": 2, **key, "k": k, "text": text.hexdigest()}, sort_keys=True)
     found: dict[int, list[Translation]] = {}
-    try:
-        with _opened(checkpoint, head, found) as file:
-            for own, make in parts:
-                left = [row for row in own.tolist() if row not in found]
-                translator = make() if left else None
-                for start in range(0, len(left), BATCH):
-                    rows = left[start : start + BATCH]
-                    assert translator is not None
-                    batch = translator.translate([sentences[row] for row in rows], k)
-                    plain = [[[one.text, one.cost] for one in each] for each in batch]
-                    file.write(json.dumps([rows, plain]) + "\n")
-                    file.flush()
-                    found.update(zip(rows, batch, strict=True))
-                    report("translating", len(found), len(sentences))
-    except OSError as error:
-        raise resource_error(error, checkpoint) from error
+    with writing(checkpoint), _opened(checkpoint, head, found) as file:
+        for own, make in parts:
+            left = [row for row in own.tolist() if row not in found]
+            translator = make() if left else None
+            for start in range(0, len(left), BATCH):
+                rows = left[start : start + BATCH]
+                assert translator is not None
+                batch = translator.translate([sentences[row] for row in rows], k)
+                plain = [[[one.text, one.cost] for one in each] for each in batch]
+                file.write(json.dumps([rows, plain]) + "\n")
+                file.flush()
+                found.update(zip(rows, batch, strict=True))
+                report("translating", len(found), len(sentences))
     return [found[row] for row in range(len(sentences))]
 
 

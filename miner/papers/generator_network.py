@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from miner.errors import ArtifactError
+from miner.errors import ArtifactError, reason
 
 # Ids behind the pieces': padding, start and end of a sentence.
 PAD, START, END = 0, 1, 2
@@ -87,8 +87,7 @@ def fill(network: Network, weights: Mapping[str, np.ndarray]) -> Network:
     try:
         network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
     except RuntimeError as error:
-        reason = str(error).splitlines()[0].rstrip(":")
-        raise ArtifactError(f"the generator's arrays do not fit its sizes ({reason})") from None
+        raise ArtifactError(f"the generator's arrays do not fit it ({reason(error)})") from None
     return network
 
 

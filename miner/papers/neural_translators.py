@@ -6,13 +6,12 @@ negative log-likelihood per piece.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from miner.device import resolve_device
-from miner.encoder.pretrained import torch_threads
-from miner.errors import ArtifactError, DependencyError, MinerError
+from miner.encoder.pretrained import loads, torch_threads
+from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
 from miner.papers.translators import Translation, by_length, distinct
@@ -48,7 +47,7 @@ class CTranslate2Translator:
             )
         ctranslate2 = library("ctranslate2", name, "ctranslate2")
         files = sentencepiece_files(directory)
-        with _loads(name):
+        with loads(name, "name another model"):
             self.before, self.after = (
                 SentencePieceProcessor(model_file=str(path)) for path in files
             )
@@ -108,7 +107,7 @@ class TransformersTranslator:
         transformers.utils.logging.disable_progress_bar()
         self.device = resolve_device(device)
         opened = str(directory.resolve()) if local else place
-        with _loads(name), torch_threads(self.threads):
+        with loads(name, "name another model"), torch_threads(self.threads):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(
                 opened, local_files_only=local
             )
@@ -234,18 +233,3 @@ def _vocabulary(directory: Path) -> set[str]:
 
 def _limit(sentences: Sequence[Sequence[object]]) -> int:
     return min(LONGEST, 2 * max(map(len, sentences), default=0) + FEWEST)
-
-
-@contextmanager
-def _loads(name: str) -> Iterator[None]:
-    """Turn errors of a library that loads a model into one line."""
-    try:
-        yield
-    except MinerError:
-        raise
-    except ImportError as error:
-        raise DependencyError(f"{name}: {error}") from None
-    except Exception as error:
-        line = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
-        shown = (line or type(error).__name__)[:200].rstrip(".")
-        raise ArtifactError(f"{name}: cannot be loaded ({shown}); name another model") from None

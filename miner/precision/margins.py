@@ -74,12 +74,7 @@ def encoder_of(
             f"{index.path} was built by {index.model_name}, which cannot be opened ({error}) to "
             "encode decoys; say where it is now (--model), or search with --no-estimate"
         ) from None
-    if encoder.fingerprint != index.fingerprint:
-        raise MismatchError(
-            f"{index.path} was built by {index.model_name} ({index.fingerprint}), not by "
-            f"{encoder.name} as it is now ({encoder.fingerprint}); index again, or search with "
-            "--no-estimate"
-        )
+    index.check_model(encoder, ", or search with --no-estimate")
     return encoder.on_side(index.side)
 
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from miner.errors import ResourceError
+from miner.errors import ResourceError, reason
 from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
@@ -152,10 +152,9 @@ class Ray:
                 _knock(address)
                 ray.init(address=address, log_to_driver=False, logging_level="error")
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            first = str(error).splitlines()[0]
             raise ResourceError(
-                f"--address {address or 'local'}: no Ray cluster ({first}); start one with 'ray "
-                "start --head'"
+                f"--address {address or 'local'}: no Ray cluster ({reason(error)}); start one "
+                "with 'ray start --head'"
             ) from None
         self.slots = workers
         self._call = ray.remote(num_cpus=threads, max_retries=0)(execute)

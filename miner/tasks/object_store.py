@@ -23,7 +23,9 @@ from miner.errors import (
     MinerError,
     MismatchError,
     ResourceError,
+    reason,
     resource_error,
+    writing,
 )
 from miner.libraries import library
 from miner.progress import Reporter, silent
@@ -41,7 +43,7 @@ from miner.tasks.task import (
     sha256,
 )
 from miner.text import durable
-from miner.text.output import atomic_file, one_line
+from miner.text.output import atomic_file
 
 # The file that says what a work directory is for.
 PLAN = "plan.json"
@@ -70,15 +72,13 @@ class ObjectStore:
                 options = {"auto_mkdir": True} if url.startswith("file:") else {}
                 self._fs, self._root = fsspec.core.url_to_fs(self.url, **options)
         except ImportError as error:  # the library of another store
-            raise DependencyError(f"{user}: {one_line(str(error))}") from None
+            raise DependencyError(f"{user}: {reason(error)}") from None
         digest = hashlib.sha256(self.url.encode()).hexdigest()[:16]
         self.cache = Path(tempfile.gettempdir()) / f"bitext-miner-work-{digest}"
         self._records: dict[str, dict[str, Any]] = {}
-        try:
+        with writing(self.cache):
             self.cache.mkdir(mode=0o700, exist_ok=True)
             private = durable.is_private(self.cache)
-        except OSError as error:
-            raise resource_error(error, self.cache) from error
         if not private:
             raise ResourceError(
                 f"{self.cache}: other users can write to this cache of {self.url}; remove it, or "
@@ -304,10 +304,9 @@ class ObjectStore:
         except Exception as error:
             if reading and isinstance(error, FileNotFoundError):
                 raise
-            words = one_line(str(error)) or type(error).__name__
             raise ResourceError(
-                f"{self.url}: the object store cannot be used ({words}); check its name and your "
-                "credentials, and repeat the command"
+                f"{self.url}: the object store cannot be used ({reason(error)}); check its "
+                "name and your credentials, and repeat the command"
             ) from None
 
 

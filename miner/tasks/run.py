@@ -17,7 +17,8 @@ from miner.errors import (
     MinerError,
     MismatchError,
     ResourceError,
-    resource_error,
+    reason,
+    writing,
 )
 from miner.names import VERSION
 from miner.progress import Reporter, silent
@@ -28,7 +29,7 @@ from miner.tasks.task import Function, Result, Task, remove_leftovers, stands
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.locks import lock
-from miner.text.output import atomic_file, one_line
+from miner.text.output import atomic_file
 from miner.text.remote import is_remote
 
 # Workers that may die over one task.
@@ -247,10 +248,8 @@ def open_run(
             place = Path(f"{beside}.work" if work is None else work).absolute()
             address = str(place)
             _check_own(place)
-            try:
+            with writing(place):
                 place.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise resource_error(error, place) from error
             stack.enter_context(lock(place))
             try:
                 _claim(place, content, address)
@@ -314,8 +313,7 @@ def read_identity(work: Path) -> dict[str, Any]:
             raise ValueError("another format")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(
-            f"{path}: not the plan of a work directory ({one_line(str(error))}); name another "
-            "--work"
+            f"{path}: not the plan of a work directory ({reason(error)}); name another --work"
         ) from None
     if found.get("version") != VERSION:
         raise MismatchError(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from miner.errors import ArtifactError, resource_error
+from miner.errors import ArtifactError, writing
 from miner.text import durable
 from miner.text.output import StrPath
 
@@ -21,14 +21,13 @@ def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
     target = replaceable(path, marker)
     temporary = durable.temporary_name(target)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        durable.remove_leftovers(target)
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir()
-        yield temporary
-        durable.replace_directory(temporary, target)
-    except OSError as error:
-        raise resource_error(error, path) from error
+        with writing(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            durable.remove_leftovers(target)
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            yield temporary
+            durable.replace_directory(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

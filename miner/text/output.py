@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from miner.errors import resource_error
+from miner.errors import resource_error, writing
 from miner.text import durable
 from miner.text.compression import codec, compressor
 
@@ -70,10 +70,8 @@ def all_or_none() -> Iterator[Waiting]:
     try:
         yield waiting
         for partial, final in waiting:
-            try:
+            with writing(final):
                 durable.replace_synced(partial, final)
-            except OSError as error:
-                raise resource_error(error, final) from error
     finally:
         for partial, _ in waiting:
             with suppress(OSError):
@@ -89,14 +87,13 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
     final = Path(os.path.realpath(path))
     partial = durable.temporary_name(final)
     try:
-        if final.exists() and not final.is_file():
-            raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
-        durable.remove_leftovers(final)
-        durable.create(partial)
-        yield partial
-        durable.replace(partial, final)
-    except OSError as error:
-        raise resource_error(error, path) from error
+        with writing(path):
+            if final.exists() and not final.is_file():
+                raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+            durable.remove_leftovers(final)
+            durable.create(partial)
+            yield partial
+            durable.replace(partial, final)
     finally:
         with suppress(OSError):
             partial.unlink()

@@ -4,11 +4,10 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, reason
 from miner.libraries import library
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
-from miner.text.output import one_line
 from miner.text.text_format import Cells, Column, Columns, Parse, TextFormat
 
 
@@ -71,9 +70,9 @@ def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[b
                     yield tuple([value or b"" for value in row])
         # ValueError: of a name of a column that is not UTF-8.
         except (pa.ArrowException, OSError, ValueError) as error:
-            reason = one_line(str(error)).split(". ")[0]
+            why = reason(error).split(". ")[0]
             raise CorpusError(
-                f"{name}: damaged after record {done} ({reason}); not Parquet, or "
+                f"{name}: damaged after record {done} ({why}); not Parquet, or "
                 "an incomplete download: fetch it again"
             ) from error
 

@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from miner.errors import CorpusError, DependencyError, MinerError
+from miner.errors import CorpusError, DependencyError, MinerError, reason
 from miner.libraries import library
 from miner.text.durable import scratch_directory
-from miner.text.output import one_line
 
 
 def is_remote(path: str | Path) -> bool:
@@ -68,9 +67,8 @@ def _asking(url: str) -> Iterator[None]:
     except (CorpusError, DependencyError):
         raise
     except ImportError as error:  # the library of another store
-        raise DependencyError(f"{url}: {one_line(str(error))}") from None
+        raise DependencyError(f"{url}: {reason(error)}") from None
     except Exception as error:
-        words = one_line(str(error)) or type(error).__name__
         raise CorpusError(
-            f"{url}: cannot be read ({words}); check its name and your credentials"
+            f"{url}: cannot be read ({reason(error)}); check its name and your credentials"
         ) from None

@@ -151,8 +151,6 @@ def test_the_working_directory(ready, german_file, monkeypatch):
         "index de/sentences.txt",
         "index a b --embeddings v.npy -o out",
         "index a b --add --embeddings v.npy -o de",
-        "train -o out",
-        "train --source a --source b --target c -o out",
     ],
 )
 def test_wrong_usage(ready: Miner, arguments: str) -> None:

@@ -156,7 +156,7 @@ def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, 
         assert miner("index", corpus, "--model", model, "-o", tmp_path / name)[0] == 0
     trained(files, tmp_path / "model", "--seed", "2", "--overwrite")
     code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--ids")
-    assert code == 1 and "replaced since" in err and "rank by margin" in err
+    assert code == 1 and "changed since" in err and "rank by margin" in err
     code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")
     assert code == 0 and right(out) > 50
 

@@ -109,7 +109,7 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
         server.add(file.address, body)
     with pytest.raises(MinerError) as caught:
         datasets.get(dataset, part, tmp_path / "data", mirror=server.address)
-    assert isinstance(caught.value, CorpusError) and "\n" not in str(caught.value)
+    assert isinstance(caught.value, CorpusError)
     assert not [
         path for path in (tmp_path / "data").rglob("*")
         if path.is_file() and "downloads" not in path.parts

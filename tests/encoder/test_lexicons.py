@@ -135,7 +135,7 @@ def test_damaged_files_are_refused_or_read(seed: int, data: st.DataObject) -> No
     try:
         from_bytes(bytes(content), "l.npz").of("de", "en")
     except ArtifactError as error:
-        assert "\n" not in str(error) and "l.npz: not a lexicon" in str(error)
+        assert "l.npz: not a lexicon" in str(error)
 
 
 def test_arrays_that_contradict_each_other(tmp_path: Path) -> None:

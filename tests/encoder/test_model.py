@@ -43,7 +43,6 @@ def refused(path: Path) -> str:
     with pytest.raises(ArtifactError) as caught:
         load(path)
     text = str(caught.value)
-    assert "\n" not in text
     assert str(path) in text
     return text
 
@@ -240,9 +239,8 @@ def test_embeddings_of_another_vocabulary(copied: Path, weights: np.ndarray) -> 
 def test_a_vocabulary_that_is_none(copied: Path) -> None:
     (copied / SPM).write_bytes(b"no SentencePiece model")
     rehash(copied)
-    with pytest.raises(ArtifactError, match="not a SentencePiece model") as caught:
+    with pytest.raises(ArtifactError, match="not a SentencePiece model"):
         Encoder.load(copied)
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex64, "S4"])

@@ -62,9 +62,8 @@ def test_surfaces_join_to_the_normalised_sentence(tokenizer: Tokenizer, german: 
     ],
 )
 def test_malformed_vocabularies_are_refused(kind: type, vocabulary: bytes, fault: str) -> None:
-    with pytest.raises(ArtifactError, match=f"^here.*{fault}") as caught:
+    with pytest.raises(ArtifactError, match=f"^here.*{fault}"):
         kind(vocabulary, True, name="here")
-    assert "\n" not in str(caught.value)
 
 
 def test_a_trigram_of_another_length() -> None:

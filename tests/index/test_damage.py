@@ -130,7 +130,7 @@ def test_altered_bytes_are_found_before_a_search(encoder, german_file, tmp_path,
             (path / name).write_bytes(changed)
             with pytest.raises(ArtifactError) as caught:
                 search(Index.open(path), Index.open(path))
-            assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+            assert str(path) in str(caught.value)
         (path / name).write_bytes(data)
     assert len(search(Index.open(path), Index.open(path))) > 0
 

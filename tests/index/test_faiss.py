@@ -57,9 +57,8 @@ def test_faiss_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(importlib, "import_module", missing)
     assert faiss.faiss_distributions() == []
-    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[cpu\]"') as caught:
+    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[cpu\]"'):
         faiss.faiss()
-    assert "\n" not in str(caught.value)
 
 
 def test_faiss_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,16 +79,15 @@ def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DependencyError) as caught:
         faiss.faiss()
     command = "pip uninstall -y faiss-cpu faiss-gpu && pip install faiss-gpu"
-    assert command in str(caught.value) and "\n" not in str(caught.value)
+    assert command in str(caught.value)
 
 
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     fake(monkeypatch, gpus=0)
     assert faiss.gpu_count() == 0
     assert search_device("auto", "faiss") == search_device("cpu", "faiss") == "cpu"
-    with pytest.raises(ResourceError, match="--device cuda: FAISS .*--device cpu") as caught:
+    with pytest.raises(ResourceError, match="--device cuda: FAISS .*--device cpu"):
         search(*indexes, SearchSettings(device="cuda", engine="faiss"))
-    assert "\n" not in str(caught.value)
 
 
 def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_a_compressed_index_of_no_sentences(encoder: Encoder, tmp_path: Path, fa
     try:
         index = Index.build(encoder, tmp_path / "c", tmp_path / "i", index=factory)
     except ResourceError as error:
-        assert "--index flat" in str(error) and "\n" not in str(error)
+        assert "--index flat" in str(error)
         assert entries(tmp_path) == ["c", "i.work"]
     else:
         assert index.ann().ntotal == 0
@@ -170,17 +170,15 @@ def test_a_compressed_index_holds_the_distinct_rows(encoder, german, tmp_path, f
 
 @pytest.mark.parametrize("factory", ["nonsense", "IVF", "", "PQ5"])
 def test_a_factory_that_faiss_does_not_know(encoder, german_file, tmp_path, factory):
-    with pytest.raises((ArtifactError, ResourceError), match="--index") as caught:
+    with pytest.raises((ArtifactError, ResourceError), match="--index"):
         Index.build(encoder, german_file, tmp_path / "i", index=factory)
-    assert "\n" not in str(caught.value)
     assert entries(tmp_path) == []
 
 
 def test_too_few_sentences_to_train_on(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
     """The vectors stay for a flat index."""
-    with pytest.raises(ResourceError, match="60 sentences.*--index flat") as caught:
+    with pytest.raises(ResourceError, match="60 sentences.*--index flat"):
         Index.build(encoder, german_file, tmp_path / "i", index="IVF100,Flat")
-    assert "\n" not in str(caught.value)
     assert entries(tmp_path) == ["i.work"]
     seen: list[str] = []
     Index.build(encoder, german_file, tmp_path / "i", report=lambda stage, *_: seen.append(stage))
@@ -190,9 +188,8 @@ def test_too_few_sentences_to_train_on(encoder: Encoder, german_file: Path, tmp_
 def test_a_damaged_faiss_index(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
     index = Index.build(encoder, german_file, tmp_path / "i", index="SQ8")
     os.truncate(tmp_path / "i" / ANN, 40)
-    with pytest.raises(ArtifactError, match=ANN) as caught:
+    with pytest.raises(ArtifactError, match=ANN):
         index.ann()
-    assert "\n" not in str(caught.value)
     (tmp_path / "i" / ANN).unlink()
     with pytest.raises(ArtifactError, match=ANN):
         index.ann()

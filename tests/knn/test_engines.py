@@ -120,9 +120,8 @@ def test_rows_are_searched_again_only_where_rounding_matters(kind, monkeypatch):
 def test_too_little_memory() -> None:
     generator = np.random.default_rng(11)
     source = side(units(generator, 500, 64))
-    with pytest.raises(ResourceError, match="--memory 0M is too little.*give at least") as caught:
+    with pytest.raises(ResourceError, match="--memory 0M is too little.*give at least"):
         nearest_both(source, source, searching(4, memory=1000))
-    assert "\n" not in str(caught.value)
 
 
 @pytest.fixture
@@ -225,9 +224,8 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
     same(nearest_both(source, target, searching(4)), wanted)
     assert short.sizes[0] == 1000 and min(short.sizes) == 250
     short.most = 100
-    with pytest.raises(ResourceError, match="out of memory in a block of.*less --memory") as caught:
+    with pytest.raises(ResourceError, match="out of memory in a block of.*less --memory"):
         nearest_both(source, target, searching(4))
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("kind", ["float32", "faiss"])

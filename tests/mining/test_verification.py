@@ -66,7 +66,7 @@ def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
 def test_a_verifier_that_is_not_there(indexes, verifying, other_model, tmp_path):
     with pytest.raises(ArtifactError, match="carries no verifier"):
         search(*indexes, SearchSettings(rank="probability"))
-    with pytest.raises(MismatchError, match="verify with the model that built it"):
+    with pytest.raises(MismatchError, match="give the model that built it"):
         search(*verifying, SearchSettings(rank="probability"), encoder=Encoder.load(other_model))
     copies = []
     for index in verifying:

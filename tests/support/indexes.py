@@ -50,5 +50,5 @@ def refused(path: Path) -> str:
     with pytest.raises(ArtifactError) as caught:
         Index.open(path)
     text = str(caught.value)
-    assert "\n" not in text and str(path) in text
+    assert str(path) in text
     return text

@@ -53,12 +53,6 @@ def tallies(reader: Reader) -> tuple[int, int, int, int]:
     return reader.lines, reader.empty, reader.undecodable, reader.replaced
 
 
-def message(caught: pytest.ExceptionInfo[BaseException]) -> str:
-    text = str(caught.value)
-    assert "\n" not in text, "an error is one line"
-    return text
-
-
 @cache
 def noise(suffix: str) -> bytes:
     """20 000 lines that no codec makes small, so that a cut falls inside the data."""

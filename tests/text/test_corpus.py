@@ -19,7 +19,6 @@ from support.texts import (
     TEXT,
     drain,
     feed,
-    message,
     put,
     tallies,
 )
@@ -133,7 +132,7 @@ def test_bad_bytes_fail(tmp_path: Path) -> None:
     path = put(tmp_path / "a.txt", BAD)
     with pytest.raises(CorpusError) as caught:
         read(path)
-    text = message(caught)
+    text = str(caught.value)
     for part in (str(path), "line 2,", "byte offset 2:", "0xE9", "iconv"):
         assert part in text
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.texts import message
 
 from miner.errors import ResourceError
 from miner.text import locks
@@ -25,7 +24,7 @@ def test_a_second_holder_is_told_of_the_first(tmp_path: Path) -> None:
             raise AssertionError("the body must not run")
         with lock(tmp_path / "another"):
             pass
-    said = message(caught)
+    said = str(caught.value)
     assert said.startswith(
         f"{place}: held by process {os.getpid()} on {socket.gethostname()} since"
     )

@@ -58,9 +58,8 @@ def test_checkpoint_of_the_pairs(checkpoint):
     path = checkpoint.directory / "pairs.npz"
     for left in (b"", path.read_bytes()[:1000], b"text"):
         path.write_bytes(left)
-        with pytest.raises(ArtifactError, match="pairs.npz: cannot be read.*--restart") as caught:
+        with pytest.raises(ArtifactError, match="pairs.npz: cannot be read.*--restart"):
             checkpoint.load_pairs()
-        assert "\n" not in str(caught.value)
 
 
 def test_checkpoint_with_other_bytes_is_refused(checkpoint):

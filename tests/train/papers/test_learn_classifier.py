@@ -289,9 +289,8 @@ def test_too_little_text(tmp_path: Path) -> None:
         ((good, good), "good: 0 sentences to learn from, beside 150 that are in both classes"),
         ((good, ["\u200b", "\u200b\u200b"]), "of one class have no known word"),
     ):
-        with pytest.raises(CorpusError, match=message) as caught:
+        with pytest.raises(CorpusError, match=message):
             fit(texts, tmp_path)
-        assert "\n" not in str(caught.value)
         assert not (tmp_path / "model").exists()
 
 
