@@ -1,4 +1,4 @@
-"""Layout of the tables that commands print."""
+"""Layout of what people read: tables, counts and quotations."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,3 +18,13 @@ def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
         colglobalalign="right",
         colalign=("left",) * left,
     ).splitlines()
+
+
+def count_of(count: int, unit: str) -> str:
+    """Return a count with its unit: ``1 line``, ``2,000 lines``."""
+    return f"{count:,} {unit}{'s' * (count != 1)}"
+
+
+def quoted(text: str, longest: int = 60) -> str:
+    """Quote text on one line; of a longer one, the beginning and "…"."""
+    return repr(text if len(text) <= longest else text[: longest - 1] + "…")

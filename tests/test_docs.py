@@ -103,6 +103,7 @@ def test_examples_run_and_print_what_is_shown(name, files, tmp_path, monkeypatch
     shutil.copytree(files, place)
     monkeypatch.chdir(place)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("COLUMNS", "88")
     content, differences = run_page(text)
     if os.environ.get("MINER_DOCS") == "write":
         (ROOT / name).write_text(content, encoding="utf-8")

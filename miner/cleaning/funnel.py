@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.cleaning.decide import UNREAD, Cleaned, Stage, mean_quality
 from miner.text.layout import REPLACED
-from miner.text_table import aligned
+from miner.text_table import aligned, count_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _stage(part: Summary, label: str) -> Stage:
 def table(found: Summary) -> str:
     """Format the funnel for people, with a line on top that sums up all rows."""
     lines = [
-        f"{found.rows:,} rows: {found.kept:,} kept ({share(found.kept, found.rows)}), "
+        f"{count_of(found.rows, 'row')}: {found.kept:,} kept ({share(found.kept, found.rows)}), "
         f"{found.rows - found.kept:,} rejected; {found.words_kept:,} words kept on the target's "
         "side"
     ]

@@ -15,6 +15,7 @@ from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.tasks.workers import Workers
 from miner.text.remote import is_remote
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.index.index import Index
@@ -144,8 +145,8 @@ def describe(built: Index, name: str) -> str:
         "repeats of another": repeated,
         "without a piece that the model knows": built.different - built.distinct,
     }
-    parts = [f"{totals['records']} lines", f"{len(built)} sentences"]
-    parts += [f"{count} {note}" for note, count in notes.items() if count]
+    parts = [count_of(totals["records"], "line"), count_of(len(built), "sentence")]
+    parts += [f"{count:,} {note}" for note, count in notes.items() if count]
     if not len(built):
         parts.append("nothing to search: the corpus has no sentence")
     return f"{name}: {', '.join(parts)}"

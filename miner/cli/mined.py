@@ -139,6 +139,7 @@ class Output:
         """End the bar, write the pairs and the report, then say how many were kept and why."""
         from miner.mining.hints import repeated_ids
         from miner.reports import search_report
+        from miner.scoring.language_notes import mismatched
 
         progress.close()
         kept, pairs = mined.pairs, mined.all_pairs
@@ -164,7 +165,8 @@ class Output:
         # The warning that nothing was mined is the last, and comes after the counts.
         for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:
             say(f"warning: {warning}")
-        if len(pairs) and (mined.estimate is not None or not mined.keep.chosen):
+        fit = not mismatched(mined.search.languages)
+        if len(pairs) and fit and (mined.estimate is not None or not mined.keep.chosen):
             say(table(mined))
         where = "standard output" if self.output == "-" else self.output
         line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
@@ -172,7 +174,7 @@ class Output:
             from miner.precision.estimate import rounded
 
             line += f": scores of {rounded(mined.threshold):.6f} or more"
-        if mined.precision is not None:
+        if fit and mined.precision is not None:
             line += f", estimated precision {mined.precision:.3f}"
         say(line)
         if not len(kept):
@@ -216,24 +218,28 @@ def table(mined: Mined) -> str:
         rows += [f"{row.threshold:9.6f} {row.kept:8d}" for row in mined.table()]
         rows.append("No threshold suits every corpus: read pairs around one before you trust it.")
         return "\n".join(rows)
-    rows = ["threshold     kept  precision (90%)        recall (90%)"]
+    rows = ["threshold     kept  precision (90% interval)  recall (90% interval)"]
     for row in mined.table():
         assert row.precision is not None and row.recall is not None
         rows.append(
-            f"{row.threshold:9.6f} {row.kept:8d}  {_share(row.precision, row.precision_interval)}"
-            f"  {_share(row.recall, row.recall_interval)}".rstrip()
+            f"{row.threshold:9.6f} {row.kept:8d}  "
+            f"{_share(row.precision, row.precision_interval):26}"
+            f"{_share(row.recall, row.recall_interval)}"
         )
     rows.append(
         f"Estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
         + "); recall is relative to the pairs found."
     )
-    near = "Near-copies are not covered"
+    near = "Not covered: pairs that differ in one number, name or negation."
     if estimate.near is not None and len(mined.pairs):
         share = estimate.near.kept(float(mined.pairs.score[-1]))
-        count = len(estimate.near.score)
-        near += f": of {count} pairs with one fact changed, {share:.0%} would be kept"
-    rows.append(f"{near}.")
+        kept = {0.0: "none", 1.0: "all"}.get(share, f"{share:.0%}")
+        near += (
+            f" As a test, one fact was changed in {len(estimate.near.score)} likely pairs: this "
+            f"threshold would keep {kept} of them."
+        )
+    rows.append(f"{near} 'miner filter' finds some.")
     return "\n".join(rows)
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -156,8 +160,20 @@ def write_json(path: str, record: Any, **layout: Any) -> None:
 
 
 def say(line: str) -> None:
-    """Print a line for the user, apart from the data."""
+    """Print text for the user, apart from the data; a terminal, or COLUMNS, wraps it by words."""
+    width = shutil.get_terminal_size().columns
+    if sys.stderr.isatty() or "COLUMNS" in os.environ:
+        line = "\n".join(map(partial(_wrapped, width=width), line.split("\n")))
     click.echo(line, err=True)
+
+
+def _wrapped(line: str, width: int) -> str:
+    """Wrap a line, unless it is the row of a table."""
+    if "  " in line:
+        return line
+    return textwrap.fill(
+        line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def status(directory: str) -> None:
       miner status work
     """
     from miner.tasks.status import status as read_status
-    from miner.text_table import aligned
+    from miner.text_table import aligned, count_of
 
     found = read_status(directory)
     rows: list[tuple[str, ...]] = [
@@ -42,7 +42,8 @@ def status(directory: str) -> None:
             line += "; no worker runs: repeat the command that began it"
         else:
             hours, minutes = divmod(round(found.left / 60), 60)
-            line += f", {hours}:{minutes:02} hours left"
+            left = f"{hours}:{minutes:02} hours" if hours else count_of(minutes, "minute")
+            line += f", {left if found.left >= 60 else 'less than a minute'} left"
     click.echo(line)
     for name, error in found.errors.items():
         click.echo(f"failed: {name}: {error}")

@@ -13,6 +13,7 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.names import SIDES
 from miner.text.text_format import is_blank
+from miner.text_table import quoted
 
 # Encoded once to learn the dimension of an encoder, and its fingerprint where it has none.
 PROBES = ("Good morning!", "The train arrives at six.", "Где находится вокзал?", "图书馆在哪里？")
@@ -117,7 +118,7 @@ class ForeignEncoder(ABC):
         if not finite.all():
             bad = sentences[int(np.argmin(finite))]
             raise ArtifactError(
-                f"{self.name}: encode returned NaN or infinity for {bad[:60]!r}; mend the encoder"
+                f"{self.name}: encode returned NaN or infinity for {quoted(bad)}; mend the encoder"
             )
         length = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)

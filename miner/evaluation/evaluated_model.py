@@ -19,6 +19,7 @@ from miner.text.durable import scratch_directory
 from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 from miner.text.text_format import is_blank
+from miner.text_table import quoted
 
 # Files of a directory of vectors.
 SENTENCES = "sentences.txt"
@@ -120,7 +121,7 @@ class PrecomputedVectors:
                 continue
             if sentence not in self._row:
                 raise MismatchError(
-                    f"{self._path}: has no sentence {sentence[:60]!r}; write the "
+                    f"{self._path}: has no sentence {quoted(sentence)}; write the "
                     "sentences with 'miner evaluate sentences', and encode them"
                 )
             row[:] = self._vectors[self._row[sentence]]

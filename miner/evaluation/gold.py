@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from miner.errors import CorpusError
 from miner.evaluation.labelled_text import number_in, tab_rows
 from miner.evaluation.metrics import IdPair, ScoredIds
+from miner.text_table import quoted
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
@@ -20,7 +21,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
         score = number_in(text)
         if math.isnan(score):
             raise CorpusError(
-                f"{os.fspath(path)}, line {line}: the score {_short(text)} is not a number"
+                f"{os.fspath(path)}, line {line}: the score {quoted(text, 40)} is not a number"
             )
         pairs.append((score, source, target))
     return pairs
@@ -75,7 +76,7 @@ def _columns(
     for line, columns in tab_rows(path):
         if len(columns) != len(names) or not all(columns):
             remedy = "; 'miner search --ids' writes such lines" if len(names) == 3 else ""
-            text = _short("\t".join(columns))
+            text = quoted("\t".join(columns), 40)
             raise CorpusError(
                 f"{os.fspath(path)}, line {line}: expected {len(names)} tab-separated columns "
                 f"({', '.join(names)}), found {text}{remedy}"
@@ -85,9 +86,4 @@ def _columns(
 
 def _example(ids: set[Hashable]) -> str:
     """Return one id to show; the least by its text, so that the message is always the same."""
-    return _short(min(map(str, ids)))
-
-
-def _short(text: str) -> str:
-    """Quote the text on one line, cut to about 40 characters."""
-    return repr(text if len(text) <= 40 else text[:39] + "…")
+    return quoted(min(map(str, ids)), 40)

@@ -13,6 +13,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.text.corpus import Reader
 from miner.text.output import StrPath
+from miner.text_table import quoted
 
 SUFFIXES = ("", ".gz", ".bz2", ".xz", ".zst")
 
@@ -96,7 +97,7 @@ def read_labelled(
         score = number_in(cell)
         if not math.isfinite(score):
             raise CorpusError(
-                f"{path}, line {line}: column {column + 1} has {cell[:40]!r}, not a number"
+                f"{path}, line {line}: column {column + 1} has {quoted(cell, 40)}, not a number"
             )
         if labels and score not in labels:
             known = " or ".join(f"{label:g}" for label in labels)

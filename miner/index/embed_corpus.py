@@ -13,6 +13,7 @@ from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
 from miner.text.corpus import Reader
 from miner.text.input_files import file_sha256
+from miner.text_table import count_of
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ def read_with_vectors(
     [source] = read_corpus(writer, [corpus], number, reading, report)
     if len(array) != source.records:
         raise MismatchError(
-            f"{name} has {len(array)} vectors but {corpus} has {source.records} lines; there must "
-            "be one vector for every line, empty lines included"
+            f"{name} has {count_of(len(array), 'vector')} but {corpus} has "
+            f"{count_of(source.records, 'line')}; there must be one vector for "
+            "every line, empty lines included"
         )
     # Vector i is of record i; a header is a line but no record.
     records = writer.lines()[before:] - 1 - Reader(corpus, **reading).head

@@ -35,7 +35,7 @@ from miner.precision.margins import (
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
 from miner.results import Results
-from miner.scoring.language_notes import describe_both, doubts, one_language
+from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.verifier import UNFITTED, Verifier
@@ -428,17 +428,25 @@ def _estimated(
     notes: list[str],
     warnings: list[str],
 ) -> tuple[Search, Estimate | None]:
-    """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn."""
+    """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn.
+
+    For texts in other languages than expected, which was said before the search, lines about the
+    estimate would distract.
+    """
+    fit = not mismatched(found.languages)
     try:
         found, guess = calibrate(found, keep)
     except MinerError as error:
         margins = found.verifier is None and (keep.asks or keep.threshold is not None)
         if keep.target_precision is not None or keep.decoys is not None or margins:
             raise
-        warnings.append(f"precision cannot be estimated, and scores are the model's own: {error}")
+        if fit:
+            said = "precision cannot be estimated, and scores are the model's own"
+            warnings.append(f"{said}: {error}")
         return found, None
-    notes += guess.notes
-    warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
+    if fit:
+        notes += guess.notes
+        warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
     return found, guess
 
 

@@ -97,7 +97,6 @@ def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:
         return (f"ranked by the model's own function: about {right:.0f} pairs to fit it to",)
     if right < FEW_RIGHT:
         return (
-            f"the function fitted to this corpus stays near the model's: about {right:.0f} pairs "
-            "to fit it to",
+            f"few likely pairs (about {right:.0f}): the model's scoring is used almost unchanged",
         )
     return ()

@@ -18,6 +18,7 @@ from miner.scoring.pair_features import PreparedText, prepare
 from miner.scoring.verification import release
 from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
+from miner.text_table import count_of
 
 # Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, since
 # they would crowd each other out otherwise.
@@ -92,7 +93,7 @@ def choose_among(
         usable = usable[alike]
     if len(rows) < FEWEST_TARGETS:
         raise ResourceError(
-            f"only {len(rows)} different targets, too few to mix decoys in among; "
+            f"only {count_of(len(rows), 'different target')}, too few to mix decoys in among; "
             "give a --threshold"
         )
     # A sample, whatever the order of the decoys.

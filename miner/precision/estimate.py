@@ -25,6 +25,7 @@ from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import Search
 from miner.scoring.logistic import log_odds
 from miner.scoring.verifier import FEATURES
+from miner.text_table import count_of, quoted
 
 # Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
 # factor either way, and where a few sentences (HUBS) take more than the share HUB of all lists of
@@ -265,7 +266,7 @@ def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
     doubts = []
     pairs = found.pairs
     if len(pairs) < FEW_PAIRS:
-        doubts.append(f"only {len(pairs)} pairs to judge by")
+        doubts.append(f"only {count_of(len(pairs), 'pair')} to judge by")
     if not 1 / UNLIKE_CORPUS <= factor <= UNLIKE_CORPUS:
         doubts.append(
             f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
@@ -294,6 +295,6 @@ def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
             (text,) = own.sentences(hubs[:1])
             doubts.append(
                 f"{HUBS} {name} fill {share:.0%} of all neighbour lists, most of all "
-                f"{text[:60]!r}; remove such lines from the corpus, or search with a larger -k"
+                f"{quoted(text)}; remove such lines from the corpus, or search with a larger -k"
             )
     return tuple(doubts)

@@ -50,6 +50,11 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
         )
 
 
+def mismatched(languages: tuple[Identified, Identified]) -> bool:
+    """Return True if texts to mine are in one language, or not in those that were given."""
+    return any(one.contradicted for one in languages) or any(one_language(languages))
+
+
 def _why(facts: KnownLanguage) -> str:
     """State the evidence of a low level."""
     pairs = f"{facts.pairs:,} training pairs"

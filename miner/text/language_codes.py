@@ -9,16 +9,15 @@ ENGLISH = "en"
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
 # A line of the table has a language's shortest code, its others (ISO 639-3, ISO 639-2/B, obsolete
-# ones, and the member of a macrolanguage that most of its text is in), and behind a tab the English
-# name of the languages that users are told about.
+# ones, and the member of a macrolanguage that most of its text is in), and behind a tab its English
+# name.
 _SHORT: dict[str, str] = {}
 _ENGLISH: dict[str, str] = {}
 for _line in resources.files(__package__).joinpath("languages.tsv").read_text("utf-8").splitlines():
     _codes, _, _name = _line.partition("\t")
     _first, *_others = _codes.split()
     _SHORT |= dict.fromkeys(_others, _first)
-    if _name:
-        _ENGLISH[_first] = _name
+    _ENGLISH[_first] = _name
 
 # Codes of one language, or of varieties that identification distinguishes and users who name a
 # file's language do not.

@@ -33,6 +33,7 @@ from miner.text.layout import Block, Layout, Raw, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
 from miner.text.text_format import Column, Columns
+from miner.text_table import count_of
 
 # Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
 # the end of a line, so that pieces have both, lest one of the text be lost.
@@ -130,8 +131,8 @@ class Rows:
             counts.append(sum(1 for _ in file))
         if counts[0] != counts[1]:
             raise CorpusError(
-                f"{layout.names[0]} has {counts[0]} lines but {layout.names[1]} has {counts[1]}; "
-                "the two sides of a bitext must be aligned line by line"
+                f"{layout.names[0]} has {count_of(counts[0], 'line')} but {layout.names[1]} has "
+                f"{counts[1]:,}; the two sides of a bitext must be aligned line by line"
             )
         self.count = counts[0]
 

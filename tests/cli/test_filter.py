@@ -122,14 +122,14 @@ def test_a_dry_run_writes_nothing(clean, noisy: Path, size: str) -> None:
     out, err = clean(noisy, *COLUMNS, "--dry-run", size, "-o", "out.tsv", "--report", "r.json")
     rows = min(111, {"1k": 1000}.get(size) or int(size))
     assert out == "" and err.startswith(f"trying {rows} of 111 rows")
-    assert f"\n{rows} rows: " in err
+    assert f"\n{rows} row{'s' * (rows != 1)}: " in err
     assert sorted(os.listdir()) == ["noisy.tsv", "r.json", "rules.toml"]
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert report["rows"] == rows and noisy.read_bytes() == before
     assert report["filters"][1]["seen"] == rows  # expensive filters score all rows of a sample
     out, err = clean("--source", noisy, "--target", noisy, "--format", "plain", "--dry-run", size)
     assert out == "" and err.startswith(f"trying {rows} of 111 rows")
-    assert f"\n{rows} rows: " in err
+    assert f"\n{rows} row{'s' * (rows != 1)}: " in err
 
 
 def test_a_dry_run_names_the_line_at_fault(miner) -> None:
@@ -204,7 +204,7 @@ def test_usage(miner, arguments, words) -> None:
         (("a.tsv", "--config", "missing.toml"), "missing.toml: cannot be read: No such file"),
         (("a.tsv", "--model", "none"), "none"),
         (("a.tsv", "-o", "x", "--work", "taken"), "taken: exists and is no work directory"),
-        (("--source", "a.tsv", "--target", "b"), "a.tsv has 1 lines but b has 2"),
+        (("--source", "a.tsv", "--target", "b"), "a.tsv has 1 line but b has 2"),
         (("b", "-o", "x"), "b, line 1: column 2 is asked for, 1 found"),
         (("cut.gz", "-o", "x"), "cut.gz: damaged after line"),
         (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from miner.cli import interrupts, progress_bars
+from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 
 
@@ -114,3 +115,15 @@ def test_a_signal_that_python_drops_is_raised_by_the_next_report(number: signal.
         interrupts.catch()
         for one, handler in before.items():
             signal.signal(one, handler)
+
+
+def test_messages_are_wrapped_by_words_and_tables_are_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "threshold     kept  recall\nwarning: the corpus has near-copies"
+    monkeypatch.delenv("COLUMNS", raising=False)
+    say(text)
+    monkeypatch.setenv("COLUMNS", "20")
+    say(text)
+    wrapped = "threshold     kept  recall\nwarning: the corpus\n  has near-copies"
+    assert capsys.readouterr().err == f"{text}\n{wrapped}\n"

@@ -228,7 +228,7 @@ def test_usage(miner, tmp_path: Path, monkeypatch, arguments, words) -> None:
         (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),
         (("a.tsv", "--model", "none"), "none"),
         (("a.tsv", "--score", "language"), "needs to know the languages"),
-        (("--source", "a.tsv", "--target", "long.tsv"), "a.tsv has 1 lines but long.tsv has 2"),
+        (("--source", "a.tsv", "--target", "long.tsv"), "a.tsv has 1 line but long.tsv has 2"),
         (("a.tsv", "-o", "none/out.tsv"), "none/out.tsv: cannot be written: no such directory"),
         (("a.parquet",), "rows of parquet cannot be written back"),
     ],

@@ -19,7 +19,7 @@ Miner = Callable[..., tuple[int, str, str]]
 def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Path]) -> None:
     code, out, err = miner("search", *sides)
     assert code == 0 and len(out.splitlines()) >= 55
-    assert "threshold     kept  precision (90%)        recall (90%)" in err
+    assert "threshold     kept  precision (90% interval)  recall (90% interval)" in err
     assert "Estimated with" in err and "decoys" in err
     assert "warning: the estimates may be off: only" in err
     # So few decoys are matched here that there are no intervals.
@@ -63,7 +63,10 @@ def test_languages_are_told_and_doubted(miner, german_file, english_file, verify
     assert named[1] == out and "source: German (de) as given, target: English" in named[2]
     wrong = miner("mine", german_file, english_file, *options, "--source-lang", "fr")[2]
     assert "warning: " in wrong and "looks like German (de); give --source-lang de" in wrong
-    assert "both sides are in German (de)" in miner("mine", german_file, german_file, *options)[2]
+    # An estimate for the wrong language would mislead.
+    of_one = miner("mine", german_file, german_file, *options[:2])[2]
+    assert "both sides are in German (de)" in of_one and " pairs written to " in of_one
+    assert "precision" not in of_one and "decoys" not in of_one
     code, _, err = miner("mine", german_file, english_file, *options, "--target-lang", "!")
     assert code == 2 and "'!' is no language code" in err
 

@@ -104,7 +104,7 @@ def test_vectors_that_cannot_follow(encoder: Encoder, built: Index, tmp_path: Pa
     for place, vectors, lines, error, said in (
         (built, good, corpus, MismatchError, "without --embeddings"),
         (index, save(tmp_path / "n.npy", VECTORS[:, :5]), corpus, MismatchError, "5 dimensions"),
-        (index, good, text(tmp_path / "s", "a"), MismatchError, "4 vectors but .* 1 lines"),
+        (index, good, text(tmp_path / "s", "a"), MismatchError, "4 vectors but .* 1 line;"),
         (index, save(tmp_path / "b.npy", bad), corpus, ArtifactError, "vector 2 of 4"),
     ):
         with pytest.raises(error, match=said):

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.tiny import sentences
 
-from miner.scoring.languages import HEAD, SPREAD, Identified, Identifier, identify, sample
+from miner.scoring.languages import (
+    HEAD,
+    SPREAD,
+    Identified,
+    Identifier,
+    identifier,
+    identify,
+    sample,
+)
 from miner.text.language_codes import describe, is_language, primary
 
 
@@ -83,4 +91,6 @@ def test_the_sample_has_the_head_and_a_spread(count: int) -> None:
 def test_codes() -> None:
     assert [primary(code) for code in ("de-AT", "DE_de", "deu", "ger", "xx")] == ["de"] * 4 + ["xx"]
     assert describe("deu") == "German (de)" and describe("xx") == "xx"
+    unnamed = [code for code in identifier().codes if "(" not in describe(code)]
+    assert not unnamed
     assert is_language("zh-Hant") and not is_language("German!")
