@@ -11,7 +11,7 @@ import pytest
 
 import miner
 from benchmarks import report
-from benchmarks.speed import mine_speed, process, speed_tables, speed_text
+from benchmarks.speed import mine_speed, process, small_jobs, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +100,20 @@ def test_sections_are_merged(tmp_path: Path) -> None:
     assert "pytest" in sections["other 1"]["versions"]
     lines = speed_tables.tables(json.loads(path.read_text()), lambda section: section["command"])
     assert "2 threads: copy, GB/s 9." in lines[0]
+
+
+def test_whole_commands_and_their_table(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.tsv"
+    rows.write_text("eins\tone\n" * 9, encoding="utf-8")
+    found = small_jobs.job(ROOT, ["score", str(rows), "--score", "length"], 1, tmp_path)
+    assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 9
+    assert 0 < found["cpu seconds"] < 60 and 10 < found["peak MiB"] < 400
+    with pytest.raises(SystemExit, match="nowhere: cannot be read"):
+        small_jobs.job(ROOT, ["score", "nowhere"], 1, tmp_path)
+    measured = {"cpu seconds": [1.5, 2.0, 4.0], "seconds": 3, "peak MiB": 9}
+    measured_rows = [{"name": "score", "before": measured, "now": measured}]
+    results = {"threads": 1, "rows": measured_rows, "commit": {"before": "abc", "now": "def"}}
+    assert speed_tables.jobs(results)[-1].startswith("| score | 2.00; 1.5 to 4.0 | 2.00;")
 
 
 @pytest.mark.slow
