@@ -13,6 +13,7 @@ BENCHMARKS = {
     "mining": "benchmarks.mining.mining_quality",
     "precision": "benchmarks.mining.precision_reached",
     "between": "benchmarks.mining.between_languages",
+    "documents": "benchmarks.mining.document_pairs",
     "verification": "benchmarks.mining.verification_cost",
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",

@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks import plots, report
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import filled, table
+from benchmarks.mining import document_pairs
 from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
@@ -208,6 +209,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
     "between": simple("between.json", between),
+    "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),
     "training": simple("training.json", training),
     "speed": part("speed.json", speed_tables.tables),

@@ -3,21 +3,24 @@
 A document without a translation in the other collection is what makes a wrong pair. So each
 source is compared again as if the target that it was paired with were not there. The target that
 it would win then, free or not as well paired, is a decoy: a pair that is known to be wrong, of
-this very collection, near-duplicates included. The mixture of right and wrong pairs
-(:mod:`miner.precision.mixture`) turns scores into probabilities.
+this very collection, near-duplicates included. Sources without a translation match as decoys do.
+How many there are is told by poor pairs, nearly all of them wrong. So counting decoys estimates the
+precision at every threshold, and isotonic regression the probability of each pair.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from miner.precision import refit
-from miner.precision.estimate import FEWEST_MATCHED, Estimate, expected_wrong
-from miner.precision.margins import LAW, SLOPE
+from miner.precision.estimate import FEWEST_MATCHED, Estimate, counted_wrong
 from miner.scoring.margin import match_one_to_one
+
+# Share of the decoys whose scores are poor. Rounds in which decoys are weighted by the probability
+# that the pair they stand for is right: without its target, a wrong pair is only worse.
+POOR, ROUNDS = 0.7, 4
+TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,37 +43,70 @@ class Scores:
 
 
 def decoys(pairs: Scores, knocked: Scores) -> np.ndarray:
-    """Return the scores of the pairs that sources would be in without their partners, ``(n,)``.
+    """Return the score that each pair's source would have without its target, ``(m,) float64``.
 
-    ``knocked`` are the candidates of all paired sources, scored without their partners.
+    It is -inf where the source would be in no pair. ``knocked`` are the candidates of all sources,
+    scored without their targets.
     """
-    if not len(knocked):
-        return np.empty(0)
-    held = np.full(int(max(pairs.target.max(), knocked.target.max())) + 1, -np.inf)
+    size = 1 + max(side.max(initial=-1) for side in (pairs.target, knocked.target))
+    held = np.full(size, -np.inf)
     held[pairs.target] = pairs.score
     wins = knocked.take(knocked.score > held[knocked.target])
-    wins = wins.take(np.isin(wins.source, pairs.source))
-    best = np.full(int(wins.source.max(initial=-1)) + 1, -np.inf)
+    best = np.full(1 + max(side.max(initial=-1) for side in (pairs.source, wins.source)), -np.inf)
     np.maximum.at(best, wins.source, wins.score)
-    return best[np.isfinite(best)]
+    found: np.ndarray = best[pairs.source]
+    return found
 
 
 def calibrate(pairs: Scores, knocked: Scores) -> tuple[Scores, Estimate] | None:
     """Turn the scores of pairs, best first, into probabilities; None for too few decoys."""
-    wrong_scores = decoys(pairs, knocked)
-    if len(wrong_scores) < FEWEST_MATCHED:
+    wrong_score = decoys(pairs, knocked)
+    matched = np.isfinite(wrong_score)
+    if np.count_nonzero(matched) < FEWEST_MATCHED:
         return None
-    center, spread = wrong_scores.mean(), max(float(wrong_scores.std()), 1e-9)
-    fitted = refit.scored(
-        (pairs.score - center) / spread,
-        (wrong_scores - center) / spread,
-        np.ones(len(wrong_scores)),
-        SLOPE,
-        LAW,
-    )
-    score = fitted.mixture.probability(fitted.logit)
-    wrong, q_value = expected_wrong(score)
-    resample = partial(fitted.histogram.resampled, fitted.mixture)
-    counts = len(pairs), len(wrong_scores)
-    estimate = Estimate(score, wrong, q_value, *counts, resample=resample)
-    return Scores(pairs.source, pairs.target, score), estimate
+    score, decoy = pairs.score, wrong_score[matched]
+    right = np.ones(len(score))
+    for _ in range(ROUNDS):
+        weight = right[matched]
+        each = each_stands_for(score, decoy, weight)
+        right = share_right(score, decoy, each * weight)
+    wrong, q_value = counted_wrong(score, decoy, each * weight)
+    # Equal shares in the order of the scores, so that a threshold can cut anywhere.
+    right = right * (1 - TIE) + TIE * np.linspace(1, 0, len(right))
+    estimate = Estimate(right, wrong, q_value, len(pairs), len(decoy))
+    return Scores(pairs.source, pairs.target, right), estimate
+
+
+def each_stands_for(score: np.ndarray, decoy: np.ndarray, weight: np.ndarray) -> float:
+    """Return the number of wrong pairs for each decoy of weight 1, by the poor pairs."""
+    order = np.argsort(decoy)
+    total = np.cumsum(weight[order])
+    poor = decoy[order][np.searchsorted(total, POOR * total[-1])]
+    return np.count_nonzero(score < poor) / max(float(weight[decoy < poor].sum()), 1e-9)
+
+
+def share_right(score: np.ndarray, decoy: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the probability of being right of pairs, best first, by isotonic regression ``(m,)``.
+
+    ``weight (n,)`` is the number of wrong pairs that each decoy stands for.
+    """
+    at = np.concatenate([score, decoy])
+    order = np.argsort(-at, kind="stable")
+    pair = order < len(score)
+    weights = np.concatenate([np.ones(len(score)), np.maximum(weight, 1e-9)])[order]
+    share = falling(pair.astype(np.float64), weights)
+    found: np.ndarray = np.clip(2 - 1 / np.maximum(share[pair], 1e-9), 0, 1)
+    return found
+
+
+def falling(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the falling function nearest to ``values (n,)``: weighted isotonic regression."""
+    runs: list[tuple[float, float, int]] = []
+    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
+        run = value * weight, weight, 1
+        while runs and runs[-1][0] * run[1] <= run[0] * runs[-1][1]:
+            last = runs.pop()
+            run = last[0] + run[0], last[1] + run[1], last[2] + run[2]
+        runs.append(run)
+    sums, sizes, counts = (np.array(column) for column in zip(*runs, strict=True))
+    return np.repeat(sums / sizes, counts)

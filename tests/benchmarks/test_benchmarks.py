@@ -14,7 +14,7 @@ import pytest
 import miner
 from benchmarks import pages
 from benchmarks.markdown import filled
-from benchmarks.mining import between_languages, bucc_protocol, mining_quality
+from benchmarks.mining import between_languages, bucc_protocol, document_sets, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner.encoder.model import Model, Part
 from miner.text.output import open_output
@@ -113,6 +113,27 @@ def test_pairs_between_languages_share_an_english_sentence() -> None:
     numbers = [{text.split()[1] for text in side.values()} for side in sides]
     assert len(numbers[0] & numbers[1]) == len(gold)
     assert between_languages.corpus(czech, spanish) == (sides, gold)
+
+
+def test_collections_of_documents_have_known_pairs() -> None:
+    """Pages of a template differ in one number; pieces of laws have as many lines as before."""
+    pieces = [
+        [(f"la loi {n}, article {line}", f"law {n}, section {line}") for line in range(12)]
+        for n in range(100)
+    ]
+    noisy = document_sets.noisy_laws(pieces, 0.5, seed=3)
+    assert (len(noisy.source), len(noisy.target), noisy.shared) == (80, 80, 60)
+    assert {len(lines) for lines in noisy.source.values()} == {12}
+    assert document_sets.noisy_laws(pieces, 0.5, seed=3) == noisy
+    with_numbers = [[("Article 5 abrogé", "Section 5 repealed"), *piece[:11]] for piece in pieces]
+    pages = document_sets.numbered_pages(with_numbers, seed=3)
+    assert pages.shared == 360
+    for name in pages.source.keys() & pages.target.keys():
+        numbers = (
+            {line.split()[1] for line in side[name] if line.startswith(("Article", "Section"))}
+            for side in pages
+        )
+        assert len(set.union(*numbers)) == 1
 
 
 def test_parameters() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import miner
 from miner import Keep
-from miner.documents.knock_out import Scores, decoys
+from miner.documents.knock_out import Scores, decoys, each_stands_for, falling, share_right
 from miner.documents.layout import DocumentFormat
 from miner.documents.stages import mean_vote
 from miner.errors import CorpusError, ResourceError
@@ -185,14 +185,36 @@ def test_mean_vote_is_what_it_says():
 
 
 def test_decoys_win_free_targets_and_worse_pairs():
-    """Source 0 takes the free target 2, source 1 that of the worse pair; source 3 has no pair."""
+    """Source 0 wins the free target 2, source 1 the one of the worse pair; source 2 wins none."""
     pairs = Scores(np.array([0, 1, 2]), np.array([0, 1, 3]), np.array([0.9, 0.8, 0.2]))
     knocked = Scores(
-        np.array([0, 0, 1, 1, 2, 3]),
-        np.array([1, 2, 0, 3, 0, 2]),
-        np.array([0.7, 0.3, 0.5, 0.4, 0.1, 0.6]),
+        np.array([0, 0, 1, 1, 2]),
+        np.array([1, 2, 0, 3, 0]),
+        np.array([0.7, 0.3, 0.5, 0.4, 0.1]),
     )
-    assert decoys(pairs, knocked).tolist() == [0.3, 0.4]
+    assert decoys(pairs, knocked).tolist() == [0.3, 0.4, -np.inf]
+
+
+def test_the_share_of_right_pairs_is_estimated():
+    """A third of the sources has no translation; their scores are drawn as those of decoys."""
+    generator = np.random.default_rng(5)
+    right = generator.random(3000) < 2 / 3
+    score = np.where(right, generator.normal(2.5, 1, 3000), generator.normal(0, 1, 3000))
+    order = np.argsort(-score)
+    score, right = score[order], right[order]
+    decoy = generator.normal(0, 1, 2000)
+    each = each_stands_for(score, decoy, np.ones(2000))
+    assert each == pytest.approx(0.5, abs=0.05)
+    found = share_right(score, decoy, np.full(2000, each))
+    assert (np.diff(found) <= 0).all()
+    for threshold in (0.3, 0.6, 0.9):
+        kept = found >= threshold
+        assert found[kept].mean() == pytest.approx(right[kept].mean(), abs=0.03)
+
+
+def test_the_nearest_falling_function():
+    found = falling(np.array([1.0, 0, 1, 0]), np.array([1.0, 1, 3, 1]))
+    np.testing.assert_allclose(found, [1, 0.75, 0.75, 0])
 
 
 @pytest.mark.skipif(not LAWS.is_file(), reason=f"no laws in {LAWS} (set MINER_DATA)")
