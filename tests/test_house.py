@@ -67,6 +67,7 @@ ORDER = (
     "scoring",
     "precision",
     "mining",
+    "alignment",
     "documents",
     "filters",
     "cleaning",

@@ -1,0 +1,1 @@
+"""Alignment: two documents that translate each other to pairs of sentences, in their order."""

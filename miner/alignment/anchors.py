@@ -1,0 +1,118 @@
+"""Anchors of an alignment: sentences that surely translate each other, and a band of states.
+
+Anchors are mutual nearest neighbours by margin, cut to the heaviest chain that increases on both
+sides. In long documents a sample of the source finds the first of them, and only what lies between
+these is compared in full.
+"""
+
+import numpy as np
+
+from miner.kernels.beads import heaviest_chain
+from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
+from miner.knn.vector_set import VectorSet
+from miner.scoring.margin import neighborhood_mean
+
+# Least cosine of an anchor, and least ratio of it to the mean over the neighbours.
+COSINE, MARGIN = 0.2, 1.05
+# Pairs of sentences that are compared in full; of longer documents a sample is, and then segments.
+ALL, SEGMENT = 1 << 26, 1 << 20
+# States on either side of the line between two anchors.
+WIDTH = 7
+# States between two anchors that are all in the band.
+RECTANGLE = 4000
+
+Band = tuple[np.ndarray, np.ndarray]
+
+
+def anchors(
+    source: np.ndarray, target: np.ndarray, settings: SearchSettings
+) -> tuple[np.ndarray, tuple[int, int]]:
+    """Find the anchors of two documents: ``(p, 2) int64``, rows that increase on both sides.
+
+    ``source (n, d)`` and ``target (m, d) float32`` are unit rows, or zero rows. The second value
+    counts the mutual nearest neighbours that are in the chain, and all.
+    """
+    sizes = len(source), len(target)
+    if sizes[0] * sizes[1] <= ALL:
+        pairs, weight = mutual(source, target, settings)
+        found = chain(pairs, weight, sizes[1])
+        return found, (len(found), len(pairs))
+    step = -(-sizes[0] * sizes[1] // ALL)
+    pairs, weight = mutual(source[::step], target, settings)
+    pairs[:, 0] *= step
+    rough = chain(pairs, weight, sizes[1])
+    found = np.concatenate([[[-1, -1]], rough, [sizes]])
+    parts, weights = [], []
+    begin = found[0]
+    for number, end in enumerate(found[1:], 1):
+        area = (found[min(number + 1, len(found) - 1)] - begin).prod()
+        if area < SEGMENT and number < len(found) - 1:
+            continue
+        (i, j), (i_end, j_end) = begin + 1, end
+        if (end - begin).prod() <= ALL:
+            own, weight = mutual(source[i:i_end], target[j:j_end], settings)
+            parts.append(own + begin + 1)
+            weights.append(weight)
+        if number < len(found) - 1:
+            parts.append(end[None])
+            weights.append(np.ones(1))
+        begin = end
+    return chain(np.concatenate(parts), np.concatenate(weights), sizes[1]), (len(rough), len(pairs))
+
+
+def mutual(
+    source: np.ndarray, target: np.ndarray, settings: SearchSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find mutual nearest neighbours ``(p, 2) int64``, sorted, and their cosines ``(p,)``."""
+    if not (len(source) and len(target)):
+        return np.empty((0, 2), np.int64), np.empty(0)
+    forward, backward = nearest_both(_whole(source), _whole(target), settings)
+    row, best = np.arange(len(source)), forward.row[:, 0]
+    cosine = forward.similarity[:, 0]
+    means = neighborhood_mean(forward), neighborhood_mean(backward)
+    usual = (means[0] + means[1][best]) / 2
+    keep = (best >= 0) & (backward.row[best, 0] == row)
+    keep &= (cosine > COSINE) & (cosine > MARGIN * usual)
+    return np.stack([row[keep], best[keep]], axis=1), cosine[keep].astype(np.float64)
+
+
+def _whole(vectors: np.ndarray) -> VectorSet:
+    """Let all vectors but zero rows take part."""
+    return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+
+
+def chain(pairs: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
+    """Return the heaviest increasing chain of ``pairs (p, 2)``, which are sorted."""
+    keep = np.zeros(len(pairs), np.bool_)
+    heaviest_chain(np.ascontiguousarray(pairs[:, 1]), weight, size, keep)
+    return pairs[keep]
+
+
+def band(found: np.ndarray, n: int, m: int) -> Band:
+    """Return the band of states around ``found``, the anchors of n and m sentences.
+
+    ``low (n + 1,)`` is the first state of each row, ``first (n + 2,)`` the first cell.
+    """
+    low = np.full(n + 1, m, np.int64)
+    high = np.zeros(n + 1, np.int64)
+    # Corners of the gaps: an anchor is a bead, from a gap's last state to the next one's first.
+    starts = np.concatenate([[[0, 0]], found + 1])
+    ends = np.concatenate([found, [[n, m]]])
+    for (i, j), (i_end, j_end) in zip(starts.tolist(), ends.tolist(), strict=True):
+        rows = np.arange(i, i_end + 1)
+        rise = (j_end - j) / max(1, i_end - i)
+        width = WIDTH
+        if (i_end - i + 1) * (j_end - j + 1) <= RECTANGLE:
+            left, right = np.full(len(rows), j), np.full(len(rows), j_end)
+        else:
+            line = j + rise * (rows - i)
+            # The longer a gap, the further its alignment may be from the line.
+            width += round(max(i_end - i, j_end - j) ** 0.5)
+            left, right = np.floor(line - rise), np.ceil(line + rise)
+        low[rows] = np.minimum(low[rows], left.clip(j, j_end) - width)
+        high[rows] = np.maximum(high[rows], right.clip(j, j_end) + width)
+    low = np.minimum.accumulate(low.clip(0, m)[::-1])[::-1]
+    high = np.maximum.accumulate(high.clip(0, m))
+    low[0], high[-1] = 0, m
+    return np.ascontiguousarray(low), np.concatenate([[0], np.cumsum(high - low + 1)])

@@ -1,0 +1,40 @@
+"""Ladders: files of alignments, as vecalign and Text+Berg write them.
+
+A line is ``[0, 1]:[2]``: numbers of the source's and the target's sentences, from 0. Sentences
+without a counterpart stand beside ``[]``. What follows a second colon, a cost, is ignored.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from miner.errors import CorpusError
+from miner.text.lines import read_lines
+from miner.text.output import open_output
+
+Bead = tuple[tuple[int, ...], tuple[int, ...]]
+LINE = re.compile(r"\[([\d, ]*)\]:\[([\d, ]*)\](?::.*)?")
+
+
+def read_ladder(path: str | Path) -> list[Bead]:
+    """Read the beads of a ladder. Raises CorpusError."""
+    beads = []
+    for number, line in enumerate(read_lines(str(path)), 1):
+        text = line.decode("utf-8", "replace").strip()
+        if not text:
+            continue
+        found = LINE.fullmatch(text)
+        if found is None:
+            raise CorpusError(f"{path}, line {number}: no bead such as [0, 1]:[2]")
+        source, target = (
+            tuple(int(cell) for cell in side.split(",") if cell.strip()) for side in found.groups()
+        )
+        beads.append((source, target))
+    return beads
+
+
+def write_ladder(path: str | Path, beads: Iterable[Iterable[str]]) -> None:
+    """Write beads: lists of numbers, joined by commas. Raises ResourceError."""
+    with open_output(path) as out:
+        for source, target in beads:
+            out.write(f"[{source.replace(',', ', ')}]:[{target.replace(',', ', ')}]\n")

@@ -1,0 +1,198 @@
+"""Lattice of the beads of two documents: what the first stage scores them by.
+
+Sums of token vectors add up, so that the product of two blocks of sentences is the sum of the
+products of their sentences: each pair of sentences within the band is multiplied once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from miner.alignment.anchors import Band, anchors, band
+from miner.alignment.beads import KINDS, MOST
+from miner.encoder.encoder import Encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.kernels.beads import FEATURES, score_beads
+from miner.knn.settings import SearchSettings
+
+# Rows of source sentences whose products with their columns are computed at a time.
+ROWS = 64
+# Cosine of a pair where no anchors tell it, and the anchors that it weighs as much as.
+LEVEL, PRIOR = 0.6, 10
+
+
+@dataclass(frozen=True)
+class Side:
+    """Sentences of one document as the alignment reads them.
+
+    ``sums (n, d) float32``: sum of the vectors of each sentence's tokens. ``lengths (n + 1,)``:
+    characters before each sentence.
+    """
+
+    sums: np.ndarray
+    lengths: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[str], encoder: SentenceEncoder) -> "Side":
+        """Encode sentences. Vectors of other architectures are weighted by characters."""
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        if isinstance(encoder, Encoder) and encoder.averages:
+            _, offsets = encoder.tokenizer(texts)
+            weight = np.diff(offsets)
+            vectors = _means(encoder).encode(texts)
+        else:
+            weight, vectors = lengths, encoder.encode(texts)
+        sums = vectors * weight[:, None].astype(np.float32)
+        return cls(sums, np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.sums)
+
+    def unit(self) -> np.ndarray:
+        """Return the unit vectors of the sentences, ``(n, d) float32``."""
+        norms = np.linalg.norm(self.sums, axis=1, keepdims=True)
+        return self.sums / np.maximum(norms, 1e-9)
+
+    def blocks(self, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return lengths of the sums of 1 to 6 sentences from each one on, and their cosines.
+
+        ``usual (d,)`` is the mean vector of the other document. Both are ``(n, 6) float32``.
+        """
+        n, width = len(self), MOST - 1
+        norms = np.zeros((n, width), np.float32)
+        cosines = np.zeros((n, width), np.float32)
+        total = np.zeros_like(self.sums)
+        for count in range(min(width, n)):
+            total = total[: n - count] + self.sums[count:]
+            norm = np.linalg.norm(total, axis=1)
+            norms[: n - count, count] = norm
+            cosines[: n - count, count] = total @ usual / np.maximum(norm, 1e-9)
+        return norms, cosines
+
+
+@lru_cache(maxsize=2)
+def _means(encoder: Encoder) -> Encoder:
+    """Return the encoder of means that are not normalised."""
+    return Encoder(encoder.model, encoder.threads, side=encoder.side, unit=False)
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All beads of two documents within a band, with what their scores are computed from.
+
+    ``likely`` counts the likely pairs of sentences in the order of the documents, and all. The
+    other fields are arguments of :func:`miner.kernels.beads.score_beads`.
+    """
+
+    band: Band
+    products: tuple[np.ndarray, np.ndarray, np.ndarray]
+    norms: tuple[np.ndarray, np.ndarray]
+    usual: tuple[np.ndarray, np.ndarray]
+    lengths: tuple[np.ndarray, np.ndarray]
+    facts: tuple[float, float, float]
+    likely: tuple[int, int]
+
+    @classmethod
+    def of(cls, source: Side, target: Side, settings: SearchSettings) -> "Lattice":
+        """Find the band of two documents, and the products of the sentences in it."""
+        units = source.unit(), target.unit()
+        found, counts = anchors(*units, settings)
+        limits = band(found, len(source), len(target))
+        means = [unit.mean(axis=0) if len(unit) else unit.sum(axis=0) for unit in units]
+        ratio = _ratio(source.lengths, target.lengths, found)
+        norms, usual = zip(source.blocks(means[1]), target.blocks(means[0]), strict=True)
+        return cls(
+            limits,
+            _products(source.sums, target.sums, limits),
+            norms,
+            usual,
+            (source.lengths, target.lengths),
+            (ratio, _loose(source.lengths, target.lengths, found, ratio), _level(units, found)),
+            counts,
+        )
+
+    def scores(
+        self, weights: np.ndarray, *, features: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Score all beads, ``(cells, K) float32``; with their ``features``, ``(cells, K, F)``."""
+        first = self.band[1]
+        scores = np.empty((first[-1], len(KINDS)), np.float32)
+        found = np.zeros((*scores.shape, len(FEATURES)) if features else (0, 0, 0), np.float32)
+        score_beads(
+            *(self.band, self.products, self.norms, self.usual, self.lengths, self.facts),
+            *(KINDS, weights, scores, found),
+        )
+        return scores, found
+
+    def cosines(self, spans: np.ndarray) -> np.ndarray:
+        """Return the cosines ``(p,) float32`` of beads with sentences on both sides."""
+        flat, low, first = self.products
+        source, target = (
+            norms[spans[:, column], spans[:, column + 1] - spans[:, column] - 1]
+            for norms, column in zip(self.norms, (0, 2), strict=True)
+        )
+        total = np.zeros(len(spans), np.float32)
+        for a in range(MOST - 1):
+            for b in range(MOST - 1 - a):
+                row, column = spans[:, 0] + a, spans[:, 2] + b
+                inside = np.flatnonzero((row < spans[:, 1]) & (column < spans[:, 3]))
+                row, column = row[inside], column[inside]
+                total[inside] += flat[first[row] + column - low[row]]
+        return total / np.maximum(source * target, np.float32(1e-9))
+
+
+def _products(
+    source: np.ndarray, target: np.ndarray, limits: Band
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Multiply each source sentence with all target sentences that a bead may join it with.
+
+    Returns the products, flat, and low ``(n,)`` and first ``(n + 1,)`` of each row's columns.
+    """
+    low, first = limits
+    n, high = len(source), low + np.diff(first)
+    rows = np.arange(n)
+    left = low[np.maximum(0, rows - MOST)]
+    right = np.minimum(high[np.minimum(n, rows + MOST)], len(target))
+    starts = np.concatenate([[0], np.cumsum(right - left)])
+    flat = np.empty(starts[-1], np.float32)
+    for start in range(0, n, ROWS):
+        end = min(n, start + ROWS)
+        columns = slice(left[start], right[end - 1])
+        block = source[start:end] @ target[columns].T
+        for row in range(start, end):
+            shift = left[row] - columns.start
+            flat[starts[row] : starts[row + 1]] = block[
+                row - start, shift : shift + right[row] - left[row]
+            ]
+    return flat, left, starts
+
+
+def _loose(source: np.ndarray, target: np.ndarray, found: np.ndarray, ratio: float) -> float:
+    """Return how much the characters between anchors differ, as the logarithm of a share of all.
+
+    Text without a counterpart makes one side longer; a free translation hardly does.
+    """
+    ends = [
+        np.concatenate([own[rows], own[-1:]]) - np.concatenate([[0], own[rows + 1]])
+        for own, rows in zip((source, target), found.T, strict=True)
+    ]
+    differing = np.abs(ends[0] * ratio - ends[1]).sum()
+    return float(np.log(differing / (source[-1] * ratio + target[-1] + 1) + 0.01))
+
+
+def _level(units: Sequence[np.ndarray], found: np.ndarray) -> float:
+    """Return the mean cosine of the anchors, which differs by domain; few weigh less."""
+    cosines = (units[0][found[:, 0]] * units[1][found[:, 1]]).sum(axis=1)
+    return float((cosines.sum() + PRIOR * LEVEL) / (len(cosines) + PRIOR))
+
+
+def _ratio(source: np.ndarray, target: np.ndarray, found: np.ndarray) -> float:
+    """Return the characters of the target for one of the source, by anchors if there are some."""
+    lengths = np.diff(source), np.diff(target)
+    if len(found) >= 10:
+        totals = [own[rows].sum() for own, rows in zip(lengths, found.T, strict=True)]
+    else:
+        totals = [source[-1], target[-1]]
+    return float(np.clip((totals[1] + 1) / (totals[0] + 1), 0.25, 4))

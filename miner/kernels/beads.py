@@ -1,0 +1,207 @@
+"""Alignment of two documents as a semi-Markov chain of beads, within a band.
+
+A bead joins a source sentences with b target sentences; ``kinds (K, 2) int64`` lists the (a, b)
+that are allowed, (1, 0) and (0, 1) among them. A state (i, j) says that the first i and j sentences
+are aligned. The states of row i are ``low[i] <= j < low[i] + first[i + 1] - first[i]``, and their
+cells follow ``first (n + 2,)``. A bead belongs to the cell that it ends in: arrays of beads are
+``(cells, K)``, and minus infinity marks beads that do not exist.
+"""
+
+import numpy as np
+
+from miner.kernels.cache import njit
+
+# Features of a bead beside its kind.
+FEATURES = (
+    *("similarity", "usual", "cosine", "length", "length_squared", "delta"),
+    *("left_out", "loose"),
+)
+# Variance of the characters of a translation, for each character (Gale and Church 1993).
+VARIANCE = 6.8
+
+
+@njit(nogil=True)
+def cell_of(i, j, low, first):
+    """Return the cell of the state (i, j), or -1 outside the band."""
+    if i < 0 or j < low[i] or j >= low[i] + first[i + 1] - first[i]:
+        return -1
+    return first[i] + j - low[i]
+
+
+@njit(nogil=True, error_model="numpy")
+def score_beads(band, products, norms, usual, lengths, facts, kinds, weights, scores, features):
+    """Score the beads of a band.
+
+    ``band``: low, first. ``products``: flat products of single sentences, and likewise low and
+    first of each source sentence's columns. ``norms``: ``(n, A)`` and ``(m, A) float32``, lengths
+    of the summed vectors of the next 1 to A sentences; ``usual`` likewise their cosine with the
+    mean of the other document. ``lengths``: characters before each sentence, ``(n + 1,)`` and
+    ``(m + 1,)``. ``facts``: target characters for one of the source, how loosely the documents
+    follow each other, and the usual cosine of a pair. ``weights (K + F,) float64``.
+    ``scores (cells, K) float32`` is written, and ``features (cells, K, F)`` too
+    unless it is empty.
+    """
+    low, first = band
+    flat, flat_low, flat_first = products
+    count = len(kinds)
+    x = np.zeros(len(weights) - count)
+    for i in range(len(low)):
+        for cell in range(first[i], first[i + 1]):
+            j = low[i] + cell - first[i]
+            for kind in range(count):
+                a, b = kinds[kind]
+                here, there = i - a, j - b
+                scores[cell, kind] = -np.inf
+                if there < 0 or cell_of(here, there, low, first) < 0:
+                    continue
+                x[:] = 0.0
+                left = lengths[0][i] - lengths[0][here]
+                right = lengths[1][j] - lengths[1][there]
+                if a == 0 or b == 0:
+                    x[6] = np.log(1.0 + left + right)
+                    x[7] = facts[1]
+                else:
+                    total = 0.0
+                    for row in range(here, i):
+                        place = flat_first[row] - flat_low[row]
+                        for column in range(there, j):
+                            total += flat[place + column]
+                    norm = norms[0][here, a - 1] * norms[1][there, b - 1]
+                    cosine = total / norm / facts[2] if norm > 0 else 0.0
+                    x[0] = a * b * cosine
+                    x[1] = a * b * (usual[0][here, a - 1] + usual[1][there, b - 1]) / 2 / facts[2]
+                    x[2] = cosine
+                    left *= facts[0]
+                    log = np.log((left + 5.0) / (right + 5.0))
+                    x[3] = abs(log)
+                    x[4] = min(log * log, 4.0)
+                    spread = np.sqrt(VARIANCE * (left + right + 2.0) / 2)
+                    x[5] = min(abs(left - right) / spread, 6.0)
+                score = weights[kind]
+                for f in range(len(x)):
+                    score += weights[count + f] * x[f]
+                scores[cell, kind] = score
+                if len(features):
+                    for f in range(len(x)):
+                        features[cell, kind, f] = x[f]
+
+
+@njit(nogil=True)
+def forward_backward(scores, band, kinds, out):
+    """Write the posterior probability of each bead to ``out (cells, K) float32``.
+
+    Returns the logarithm of the sum over all alignments; minus infinity where there is none, and
+    then ``out`` is all zero. Memory: 16 bytes a cell.
+    """
+    low, first = band
+    cells, count = len(scores), len(kinds)
+    n = len(low) - 1
+    before = np.full(cells, -np.inf)
+    before[0] = 0.0
+    for i in range(n + 1):
+        for cell in range(first[i], first[i + 1]):
+            j = low[i] + cell - first[i]
+            most = before[cell]
+            for kind in range(count):
+                if scores[cell, kind] > -np.inf:
+                    origin = cell_of(i - kinds[kind, 0], j - kinds[kind, 1], low, first)
+                    most = max(most, before[origin] + scores[cell, kind])
+            if most == -np.inf or cell == 0:
+                continue
+            total = 0.0
+            for kind in range(count):
+                if scores[cell, kind] > -np.inf:
+                    origin = cell_of(i - kinds[kind, 0], j - kinds[kind, 1], low, first)
+                    total += np.exp(before[origin] + scores[cell, kind] - most)
+            before[cell] = most + np.log(total)
+    whole = before[cells - 1]
+    after = np.full(cells, -np.inf)
+    after[cells - 1] = 0.0
+    for i in range(n, -1, -1):
+        for cell in range(first[i + 1] - 1, first[i] - 1, -1):
+            j = low[i] + cell - first[i]
+            for kind in range(count):
+                out[cell, kind] = 0.0
+                if scores[cell, kind] == -np.inf or after[cell] == -np.inf:
+                    continue
+                origin = cell_of(i - kinds[kind, 0], j - kinds[kind, 1], low, first)
+                way = scores[cell, kind] + after[cell]
+                if before[origin] == -np.inf:
+                    continue
+                out[cell, kind] = np.exp(before[origin] + way - whole)
+                high, less = max(after[origin], way), min(after[origin], way)
+                after[origin] = high + np.log1p(np.exp(less - high))
+    return whole
+
+
+@njit(nogil=True)
+def best_path(values, band, kinds, beads):
+    """Find the alignment with the largest sum of ``values (cells, K)``; return its length.
+
+    ``beads (n + m, 2) int64`` receives the cell and the kind of each bead, in order. Of equals the
+    first kind wins. 0 where there is no alignment.
+    """
+    low, first = band
+    cells, count = len(values), len(kinds)
+    n = len(low) - 1
+    best = np.full(cells, -np.inf)
+    best[0] = 0.0
+    choice = np.full(cells, -1, np.int8)
+    for i in range(n + 1):
+        for cell in range(first[i], first[i + 1]):
+            j = low[i] + cell - first[i]
+            for kind in range(count):
+                if values[cell, kind] > -np.inf:
+                    origin = cell_of(i - kinds[kind, 0], j - kinds[kind, 1], low, first)
+                    value = best[origin] + values[cell, kind]
+                    if value > best[cell]:
+                        best[cell] = value
+                        choice[cell] = kind
+    i, cell, size = n, cells - 1, 0
+    j = low[n] + cell - first[n]
+    while cell != 0:
+        kind = choice[cell]
+        if kind < 0:
+            return 0
+        beads[size, 0], beads[size, 1] = cell, kind
+        i, j = i - kinds[kind, 0], j - kinds[kind, 1]
+        size += 1
+        cell = cell_of(i, j, low, first)
+    for place in range(size // 2):
+        for column in range(2):
+            one, other = beads[place, column], beads[size - 1 - place, column]
+            beads[place, column], beads[size - 1 - place, column] = other, one
+    return size
+
+
+@njit(nogil=True)
+def heaviest_chain(target, weight, size, keep):
+    """Mark in ``keep (p,) bool`` the heaviest chain of pairs that increases on both sides.
+
+    Pairs are sorted by source, one for each; ``target (p,) int64 < size``, ``weight (p,)`` > 0.
+    """
+    # A Fenwick tree of the heaviest chain that ends at or before a target.
+    tree = np.zeros(size + 1)
+    last = np.full(size + 1, -1, np.int64)
+    before = np.full(len(target), -1, np.int64)
+    for pair in range(len(target)):
+        place, most, at = target[pair], 0.0, -1
+        while place > 0:
+            if tree[place] > most:
+                most, at = tree[place], last[place]
+            place -= place & -place
+        before[pair] = at
+        most += weight[pair]
+        place = target[pair] + 1
+        while place <= size:
+            if most > tree[place]:
+                tree[place], last[place] = most, pair
+            place += place & -place
+    most, pair, place = 0.0, -1, size
+    while place > 0:
+        if tree[place] > most:
+            most, pair = tree[place], last[place]
+        place -= place & -place
+    while pair >= 0:
+        keep[pair] = True
+        pair = before[pair]
