@@ -23,6 +23,7 @@ BENCHMARKS = {
     "languages": "benchmarks.models.language_accuracy",
     "seeds": "benchmarks.models.seeds",
     "distances": "benchmarks.models.distances",
+    "align": "benchmarks.alignment.alignment_quality",
     "filtering": "benchmarks.filtering.filter_quality",
     "speed": "benchmarks.speed.speed_sections",
     "hybrid": "benchmarks.speed.hybrid_engine",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
+from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import filled, table
 from benchmarks.mining import document_pairs
@@ -208,6 +209,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
+    "align": part("align.json", alignment_quality.tables),
     "between": simple("between.json", between),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from miner.names import VERSION
 
 if TYPE_CHECKING:
+    from miner.alignment.align import Aligned, align
     from miner.documents.align_documents import AlignedDocuments, align_documents
     from miner.encoder.encoder import Encoder
     from miner.encoder.open_encoder import open_encoder
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 __all__ = [
+    "Aligned",
     "AlignedDocuments",
     "Encoder",
     "Evaluation",
@@ -37,6 +39,7 @@ __all__ = [
     "MinerError",
     "Pairs",
     "SearchSettings",
+    "align",
     "align_documents",
     "best_threshold",
     "evaluate",
@@ -46,6 +49,7 @@ __all__ = [
 ]
 # The module of each public name.
 _HOMES = {
+    "Aligned": "miner.alignment.align",
     "AlignedDocuments": "miner.documents.align_documents",
     "Encoder": "miner.encoder.encoder",
     "Evaluation": "miner.evaluation.metrics",
@@ -55,6 +59,7 @@ _HOMES = {
     "MinerError": "miner.errors",
     "Pairs": "miner.scoring.pairs",
     "SearchSettings": "miner.knn.settings",
+    "align": "miner.alignment.align",
     "align_documents": "miner.documents.align_documents",
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",

@@ -68,6 +68,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pages = [{"id": f"{name}-{n}", "text": text} for n, text in texts.items()]
         with open_output(directory / f"pages.{name}.jsonl") as file:
             file.writelines(json.dumps(page) + "\n" for page in pages)
+    chapter = [pair[1] for pair in gold[:40]]
+    chapter[2:4] = [f"{chapter[2]} {chapter[3]}"]  # two German sentences are one English one
+    for name, texts in (("de", [pair[0] for pair in gold[:40]]), ("en", chapter[:-1])):
+        text = "".join(f"{line}\n" for line in texts)
+        (directory / f"chapter.{name}").write_text(text, encoding="utf-8")
     labelled = "".join(f"1\t{row}\n" for row in numbered)
     (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
     write_every(directory / "data", [one for one, _ in gold], [other for _, other in gold])

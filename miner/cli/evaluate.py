@@ -103,6 +103,33 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
         write_json(json_file, record, indent=2)
 
 
+@evaluate.command()
+@click.argument("alignment")
+@click.argument("gold")
+@options.json_file()
+def align(alignment: str, gold: str, json_file: str | None) -> None:
+    """Strict and lax F1 of the ladder ALIGNMENT against the ladder GOLD, as vecalign scores them.
+
+    Both have lines [0, 1]:[2] of sentence numbers from 0; [] stands beside sentences left out.
+
+    Examples:
+      miner evaluate align book.ladder book.gold
+    """
+    from miner.alignment.ladder import read_ladder
+    from miner.evaluation import alignment as alignments
+
+    guard.check([alignment, gold], {"--json": json_file})
+    found = alignments.evaluate([(read_ladder(alignment), read_ladder(gold))])
+    record = found.as_dict()
+    for way in alignments.WAYS:
+        values = "  ".join(f"{name} {value:.3f}" for name, value in record[way].items())
+        click.echo(f"{way:6s}  {values}")
+    for kind, (right, every) in record["by kind"].items():
+        click.echo(f"{kind:6s}  {right} of {every} found")
+    if json_file:
+        write_json(json_file, record, indent=2)
+
+
 def model_task(described: Callable[[], None]) -> click.Command:
     """Make the command of one evaluation task of the function that holds its name and help."""
     name = described.__name__

@@ -23,6 +23,9 @@ ScoredIds: TypeAlias = tuple[float, Hashable, Hashable]
 Statistic: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 
+# --- mined pairs against a gold standard --------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """Comparison of the pairs kept by a threshold with the gold.
@@ -138,6 +141,9 @@ def _gold_set(gold: Iterable[IdPair]) -> frozenset[IdPair]:
     if not expected:
         raise ValueError("the gold is empty: there is nothing to evaluate against")
     return expected
+
+
+# --- metrics of weighted items ------------------------------------------------------------------
 
 
 def value_of(statistic: Statistic, items: int) -> float:

@@ -110,6 +110,7 @@ def _table(counts: Counter[tuple[Words, Words]], least: int) -> PhraseTable:
     )
 
 
+# --- links of words, and phrases that agree with them -------------------------------------------
 # Translation probabilities are sparse: ``columns[rows[x]:rows[x + 1]]``, ascending, are the
 # translations of word ``x``, with the same slice of ``probability``.
 

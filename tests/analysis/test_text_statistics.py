@@ -169,6 +169,9 @@ def test_one_against_the_other() -> None:
     )
 
 
+# --- counts -------------------------------------------------------------------------------------
+
+
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 20))
 def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> None:
     counts = Counts(limit=51)
@@ -204,6 +207,9 @@ def test_hashes_of_rows_differ() -> None:
     assert len(np.unique(hash_of(one, other))) == 300**2
     assert len(np.unique(hash_of(one, other) >> np.uint64(32))) > 300**2 - 10
     assert hash_of(one[:0], other[:0]).dtype == np.uint64
+
+
+# --- correlations -------------------------------------------------------------------------------
 
 
 def test_correlations_with_statistics() -> None:

@@ -21,7 +21,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.texts import put
 
 from miner.encoder import decoy_file, lexicon_file
 from miner.encoder import model as models
@@ -163,24 +162,37 @@ def test_a_directory_without_a_configuration(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [SPM, WEIGHTS])
-@pytest.mark.parametrize("damage", ["missing", "empty", "half", "without its end", "one bit"])
-def test_a_damaged_file(copied: Path, name: str, damage: str) -> None:
+def test_a_missing_file(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    assert name in refused(copied)
+
+
+@pytest.mark.parametrize("name", [SPM, WEIGHTS])
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.999])
+def test_a_file_cut_short(copied: Path, name: str, keep: float) -> None:
+    os.truncate(copied / name, int((copied / name).stat().st_size * keep))
+    assert name in refused(copied)
+
+
+@pytest.mark.parametrize("name", [SPM, WEIGHTS])
+def test_one_altered_byte(copied: Path, name: str) -> None:
     data = bytearray((copied / name).read_bytes())
-    kept = {"empty": 0, "half": len(data) // 2, "without its end": -1}
-    data[len(data) // 2] ^= damage == "one bit"
-    (copied / name).write_bytes(data[: kept.get(damage)])
-    if damage == "missing":
-        (copied / name).unlink()
+    data[len(data) // 2] ^= 1
+    (copied / name).write_bytes(data)
     assert name in refused(copied)
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "null", '"text"', "3", "{}", '{"format": "other"}', "\ufffd", "[" * 10_000]
-    + [b'{"format": "\xff"}'],
+    ["", "{", "[]", "null", '"text"', "3", "{}", '{"format": "other"}', "\ufffd", "[" * 10_000],
 )
-def test_a_configuration_that_is_none(copied: Path, text: str | bytes) -> None:
-    put(copied / CONFIG, text)
+def test_a_configuration_that_is_none(copied: Path, text: str) -> None:
+    (copied / CONFIG).write_text(text, encoding="utf-8")
+    assert CONFIG in refused(copied)
+
+
+def test_a_configuration_that_is_not_utf8(copied: Path) -> None:
+    (copied / CONFIG).write_bytes(b'{"format": "\xff"}')
     assert CONFIG in refused(copied)
 
 
@@ -196,10 +208,15 @@ def test_a_configuration_that_lacks_a_key(copied: Path, key: str) -> None:
     assert key in refused(copied)
 
 
+@pytest.mark.parametrize("files", [[], "text", 3, None, {}, {"sp.model": 1, "weights.npy": 2}])
+def test_files_that_are_no_table_of_files(copied: Path, files: Any) -> None:
+    change(copied, lambda config: config.update(files=files))
+    refused(copied)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("pieces", 3), ("pieces", "many"), ("dimension", 31), ("fingerprint", "0" * 16)]
-    + [("files", files) for files in ([], "text", 3, None, {}, {"sp.model": 1, "weights.npy": 2})],
+    [("pieces", 3), ("pieces", "many"), ("dimension", 31), ("fingerprint", "0" * 16)],
 )
 def test_a_configuration_that_disagrees_with_its_files(copied: Path, key: str, value: Any) -> None:
     change(copied, lambda config: config.update({key: value}))

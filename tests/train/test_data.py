@@ -48,6 +48,9 @@ def lists(found):
 many = st.lists(st.lists(st.integers(0, 99), max_size=5), max_size=8)
 
 
+# --- sentences ----------------------------------------------------------------------------------
+
+
 @given(many, st.data())
 def test_take(given_lists, data):
     n = len(given_lists)
@@ -88,6 +91,9 @@ def test_dropped_share(rate):
     share = 1 - len(after.ids) / len(before.ids)
     assert share == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 30_000))
     assert len({tuple(pieces) for pieces in lists(after)}) == 300  # each drawn anew
+
+
+# --- pairs --------------------------------------------------------------------------------------
 
 
 def words(chunk):
@@ -194,6 +200,9 @@ def test_split_of_distinct_pairs_takes_all_it_may():
     assert max(held[0]) > 100 > min(held[0])  # not just the first ones
 
 
+# --- vocabulary ---------------------------------------------------------------------------------
+
+
 def test_vocabulary_is_the_seeds():
     sides = synthetic(300)
     config = TrainConfig(pieces=80, vocabulary_sample=200, seed=3)
@@ -253,6 +262,8 @@ def test_vocabulary_asks_for_the_sample(monkeypatch):
     train_vocabulary(sides, dataclasses.replace(config, vocabulary_sample=4400), language)
     assert len(asked["sentences"]) == 4000 + 200
 
+
+# --- configuration ------------------------------------------------------------------------------
 
 BAD = {
     "pieces": [7, -1],

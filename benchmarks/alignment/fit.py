@@ -1,0 +1,119 @@
+"""Learning of the weights of beads from aligned documents, by conditional likelihood.
+
+The scores of :mod:`miner.alignment` are linear in the weights, so that the gradient is the features
+of the right beads less their expectation: forward and backward sums over all alignments, a penalty
+on the squares of the weights, and L-BFGS.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from benchmarks.alignment.synthetic_documents import AlignedDocuments
+from miner.alignment.anchors import Band
+from miner.alignment.beads import FINE, KINDS, Weights
+from miner.alignment.fine import likely
+from miner.alignment.lattice import Lattice, Side
+from miner.encoder.encoder import Encoder
+from miner.kernels.beads import FEATURES, forward_backward
+from miner.knn.settings import SearchSettings
+from miner.scoring.quality import Quality
+from miner.scoring.verifier import verifier_of
+
+ROUNDS, RIDGE = 60, 2.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """Beads: cells and kinds ``(p,)``, features ``(p, F)``, and the places of the right ones."""
+
+    band: Band
+    cell: np.ndarray
+    kind: np.ndarray
+    features: np.ndarray
+    right: np.ndarray
+
+    def loss(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the negative log-likelihood of the right alignment, and its gradient."""
+        count = len(KINDS)
+        own = weights[self.kind] + self.features @ weights[count:]
+        scores = np.full((self.band[1][-1], count), -np.inf, np.float32)
+        scores[self.cell, self.kind] = own
+        posterior = np.empty_like(scores)
+        whole = forward_backward(scores, self.band, KINDS, posterior)
+        excess = posterior[self.cell, self.kind].astype(np.float64)
+        excess[self.right] -= 1
+        gradient = [np.bincount(self.kind, excess, count), excess @ self.features]
+        return float(whole - own[self.right].sum()), np.concatenate(gradient)
+
+
+def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: Encoder) -> Weights:
+    """Fit both stages to synthetic documents, each with its languages.
+
+    Documents whose alignment leaves the band teach nothing.
+    """
+    settings = SearchSettings(k=4, device="cpu")
+    none = np.zeros(len(KINDS) + len(FEATURES))
+    known = []
+    coarse = []
+    for document, languages in documents:
+        sides = [Side.of(texts, encoder) for texts in (document.source, document.target)]
+        lattice = Lattice.of(sides[0], sides[1], settings)
+        right = places_of(document.beads, lattice.band)
+        if right is None:
+            continue
+        scores, features = lattice.scores(none, features=True)
+        cell, kind = np.nonzero(scores > -np.inf)
+        known.append((document, languages, lattice, right))
+        coarse.append(_example(lattice.band, cell, kind, features[cell, kind], right))
+    weights = learn(coarse, none)
+    fine = []
+    for document, languages, lattice, right in known:
+        quality = Quality(verifier_of(encoder, languages))
+        scores, _ = lattice.scores(weights)
+        found = likely(lattice, scores, (document.source, document.target), quality, right)
+        fine.append(_example(lattice.band, found.cell, found.kind, found.features, right))
+    start = np.zeros(len(KINDS) + len(FINE))
+    start[len(KINDS)] = 1
+    return Weights(weights, learn(fine, start))
+
+
+def learn(examples: Sequence[Example], start: np.ndarray) -> np.ndarray:
+    """Return the weights ``(K + F,)`` that fit the examples best, held near ``start``."""
+    weights = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+    optimiser = torch.optim.LBFGS([weights], max_iter=ROUNDS, line_search_fn="strong_wolfe")
+
+    def closure() -> float:
+        current = weights.detach().numpy()
+        losses, gradients = zip(*(one.loss(current) for one in examples), strict=True)
+        penalty = RIDGE * (current - start)
+        weights.grad = torch.from_numpy(sum(gradients) + penalty)
+        return sum(losses) + float(penalty @ (current - start)) / 2
+
+    optimiser.step(closure)
+    return weights.detach().numpy().copy()
+
+
+def places_of(beads: np.ndarray, limits: Band) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the cells and kinds ``(k,)`` of beads ``(k, 2)``; None if one is not in the band."""
+    low, first = limits
+    i, j = np.cumsum(beads, axis=0).T
+    cell = first[i] + j - low[i]
+    kind = (beads[:, None] == KINDS).all(axis=2)
+    if (j < low[i]).any() or (cell >= first[i + 1]).any() or not kind.any(axis=1).all():
+        return None
+    return cell, kind.argmax(axis=1)
+
+
+def _example(
+    limits: Band,
+    cell: np.ndarray,
+    kind: np.ndarray,
+    features: np.ndarray,
+    right: tuple[np.ndarray, np.ndarray],
+) -> Example:
+    place = np.full((limits[1][-1], len(KINDS)), -1)
+    place[cell, kind] = np.arange(len(cell))
+    return Example(limits, cell, kind, features.astype(np.float64), place[right])

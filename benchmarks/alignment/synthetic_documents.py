@@ -1,0 +1,100 @@
+"""Synthetic documents with known alignments, made of bitext in running order.
+
+Sentences are split, joined and left out, boundaries move, and text of elsewhere is put in, one
+sentence at a time or in blocks. The alignment is known, since every change is.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.alignment.beads import MOST
+
+# Probabilities that a bead of one sentence each is changed: one side is split; both are, at other
+# places; it is joined with the next one on one side; one side is left out.
+SPLIT, SHIFT, JOIN, OMIT = 0.12, 0.015, 0.12, 0.03
+# Sentences shorter than this are not split.
+SHORTEST = 30
+BOUNDARY = re.compile(r"(?<=[,;:.!?)»”–—])\s+")
+BLOCK = 12
+
+Texts = list[str]
+
+
+@dataclass(frozen=True)
+class AlignedDocuments:
+    """Two documents, and the sizes of the beads that align them: ``(k, 2) int64``."""
+
+    source: Texts
+    target: Texts
+    beads: np.ndarray
+
+
+def make_documents(
+    pairs: Sequence[tuple[str, str]],
+    foreign: Sequence[tuple[str, str]],
+    noise: float,
+    generator: np.random.Generator,
+    *,
+    blocks: bool = False,
+    changed: bool = True,
+) -> AlignedDocuments:
+    """Make two documents of ``pairs``, whose lines follow each other in a text.
+
+    ``noise``: sentences of ``foreign`` text that each document receives, as a share of its own;
+    with ``blocks`` several at a place. ``changed``: sentences are split, joined and left out.
+    """
+    beads: list[tuple[Texts, Texts]] = []
+    for source, target in pairs:
+        bead = [source], [target]
+        chance = generator.random(3) if changed else np.ones(3)
+        sides = generator.integers(2, size=3)
+        if chance[0] < SPLIT:
+            bead[sides[0]][:] = _split(bead[sides[0]][0], generator)
+        elif chance[0] < SPLIT + SHIFT:
+            bead = _split(source, generator), _split(target, generator)
+        last = beads[-1] if beads else ([], [])
+        size = sum(map(len, (*bead, *last)))
+        if chance[1] < JOIN and last[0] and last[1] and size <= MOST + 1:
+            # One side's last sentence and the first of this bead are one sentence.
+            side = sides[1]
+            last[side][-1] = f"{last[side][-1]} {bead[side].pop(0)}"
+            for own, more in zip(last, bead, strict=True):
+                own += more
+        elif chance[2] < OMIT:
+            bead[sides[2]].clear()
+            beads += _singles(bead)
+        else:
+            beads.append(bead)
+    size = BLOCK if blocks else 1
+    for side in (0, 1):
+        for _ in range(round(noise * len(pairs) / size)):
+            start = int(generator.integers(max(1, len(foreign) - size)))
+            alone: tuple[Texts, Texts] = [], []
+            alone[side].extend(pair[side] for pair in foreign[start : start + size])
+            place = int(generator.integers(len(beads) + 1))
+            beads[place:place] = _singles(alone)
+    return AlignedDocuments(
+        [text for bead in beads for text in bead[0]],
+        [text for bead in beads for text in bead[1]],
+        np.array([(len(source), len(target)) for source, target in beads]),
+    )
+
+
+def _split(text: str, generator: np.random.Generator) -> Texts:
+    """Split a sentence in two: at punctuation if there is some inside, else between two words."""
+    if len(text) < SHORTEST:
+        return [text]
+    places = [found.span() for found in BOUNDARY.finditer(text)]
+    places = places or [found.span() for found in re.finditer(r"\s+", text)]
+    if not places:
+        return [text]
+    start, end = places[generator.integers(len(places))]
+    return [text[:start], text[end:]]
+
+
+def _singles(bead: tuple[Texts, Texts]) -> list[tuple[Texts, Texts]]:
+    """Return a bead for each sentence that has no counterpart."""
+    return [([text], []) for text in bead[0]] + [([], [text]) for text in bead[1]]
