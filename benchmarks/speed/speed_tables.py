@@ -120,7 +120,7 @@ def jobs(results: dict[str, Any]) -> list[str]:
     versions = list(results["commit"])
     columns = [
         f"{what}, {version}"
-        for what in ("CPU seconds (median; min to max)", "seconds", "peak")
+        for what in ("CPU seconds (median; min to max)", "peak")
         for version in versions
     ]
     lines = [
@@ -133,7 +133,6 @@ def jobs(results: dict[str, Any]) -> list[str]:
         measured = [row[version] for version in versions]
         cpu = [one["cpu seconds"] for one in measured]
         cells = [f"{statistics.median(some):.2f}; {some[0]} to {some[-1]}" for some in cpu]
-        cells += [f"{one['seconds']}" for one in measured]
         cells += [f"{one['peak MiB']} MiB" for one in measured]
         lines.append(line([row["name"], *cells]))
     return lines
