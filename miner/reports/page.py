@@ -4,6 +4,7 @@ Charts are Bokeh's, its JavaScript inlined. A slider moves a threshold through t
 much it keeps.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,8 @@ from miner.text.output import StrPath, open_output
 
 # Names of the lines in charts that the slider moves.
 MOVED = ("threshold0", "threshold1")
+# Random names of Bokeh's documents and elements.
+_RANDOM = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def moved(number: int, at: float) -> Any:
@@ -49,6 +52,12 @@ def write(
         lstrip_blocks=True,
     )
     script, divisions = bokeh.embed.components(dict(charts)) if charts else ("", {})
+    # Equal pages are equal files.
+    names = {name: f"chart-{n}" for n, name in enumerate(dict.fromkeys(_RANDOM.findall(script)))}
+    script, *marks = (
+        _RANDOM.sub(lambda found: names.get(found[0], found[0]), text)
+        for text in (script, *divisions.values())
+    )
     page = environment.get_template(template).render(
         context,
         title=title,
@@ -57,7 +66,7 @@ def write(
         script=Markup(script),
         charts={
             name: Markup('<div class="chart">{}</div>').format(Markup(division))
-            for name, division in divisions.items()
+            for name, division in zip(divisions, marks, strict=True)
         },
     )
     with open_output(path) as file:

@@ -51,6 +51,9 @@ def test_parts_of_the_page(page: Path, found: Search) -> None:
         "only 60 pairs to judge by" if len(found.pairs) == 60 else "pairs to judge by",
     ):
         assert part in text, part
+    # Equal pages are equal files: no random name is left.
+    assert 'id="chart-1"' in text
+    assert not re.search("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text)
     # Nothing is fetched: no address in any element that loads.
     assert not re.findall(
         r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"']?(?:https?:)?//", text
