@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test ci lint docs bench model clean
+.PHONY: demo test ci lint docs bench model wheel clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -59,8 +59,21 @@ $(VENV)/developing: setup.cfg constraints.txt
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
 	@touch $(VENV)/installed $@
 
+# A wheel in dist/ that brings its loops compiled, for this Python and the installed numba: those of
+# mine, score and filter, of short texts and long ones.
+LOOPS := NUMBA_CACHE_DIR=$(CURDIR)/build/cache
+wheel: $(VENV)/installed
+	rm -rf build dist miner/kernels/compiled
+	mkdir -p build miner/kernels/compiled
+	for side in de en; do tr '\n' ' ' < $(DEMO)/demo.$$side | cat - $(DEMO)/demo.$$side > build/$$side; done
+	$(LOOPS) $(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en -o build/pairs.tsv
+	$(LOOPS) $(BIN)/miner score --source build/de --target build/en -o build/scored.tsv
+	$(LOOPS) $(BIN)/miner filter build/pairs.tsv --scol 2 --tcol 3 -o build/clean.tsv
+	cp build/cache/bitext-miner/kernels-*/*.nb? miner/kernels/compiled
+	$(BIN)/pip wheel -q --no-deps -w dist .
+
 clean:
-	rm -rf $(VENV) demo-out site build dist *.egg-info
+	rm -rf $(VENV) demo-out site build dist *.egg-info miner/kernels/compiled
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
 # and name below $(DATA)/train. Its card is train/shipped.md with the table of languages.

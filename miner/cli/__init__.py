@@ -7,6 +7,7 @@ import select
 import shlex
 import sys
 import traceback
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TextIO
 
@@ -70,6 +71,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
     interrupts.catch()
+    warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     _tolerate_no_reader_of_messages()
     if sys.stdin is None or sys.stdout is None:
         return _fail("standard input or output is closed; open it, or send it to /dev/null")

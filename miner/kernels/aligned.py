@@ -6,10 +6,9 @@ counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 
 alignment).
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 from miner.kernels.dots import dots
 from miner.parallel import in_ranges
 
@@ -46,7 +45,7 @@ def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     )
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _translations(own, others, lexicon, position, following, step, other_step, out):
     """Write the probabilities of ``others (m,)`` as translations of ``own (n,)``.
 
@@ -69,7 +68,7 @@ def _translations(own, others, lexicon, position, following, step, other_step, o
         position[token] = -1
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _relate(a, b, table, lexicon, scratch):
     """Write tables of all pairs of tokens, row ``j`` of ``b (m,)``, column ``i`` of ``a (n,)``.
 
@@ -101,7 +100,7 @@ def _relate(a, b, table, lexicon, scratch):
             score[i] = similar[i] + evidence - DISTANCE * abs(along[i] - place)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _describe(
     own, others, tables, side, step, other_step, weight, frequency, partner, mutual, out
 ):  # fmt: skip
@@ -217,14 +216,14 @@ def _describe_pairs(start, end, texts, table, lexicon, scratch, starts, ids, num
         _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _tokens(text, row):
     """Return the token ids of one sentence, MOST at most."""
     ids, offsets = text
     return ids[offsets[row] : min(offsets[row + 1], offsets[row] + MOST)]
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _neighbours(own, others, places, ids):
     n = len(own)
     for i in range(n):
@@ -301,7 +300,7 @@ def _compare_pairs(start, end, texts, table, lexicon, network, scratch, layers, 
         out[c] = total
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _give(own, others, i, j, units, numbers, given):
     """Write the input of the first layer: token ``i`` of ``own`` and its counterpart ``j``."""
     for k in range(COLUMNS):
@@ -317,7 +316,7 @@ def _give(own, others, i, j, units, numbers, given):
         given[at + 5 * size] = units[own[i + 1], k] if i + 1 < len(own) else np.float32(0.0)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _layer(given, weight, bias, out):
     """Write ``max(0, given @ weight + bias)`` to ``out``.
 

@@ -7,6 +7,10 @@ hashes every file of the package, and numba and llvmlite by their versions.
 numba reads the cache by pickle, so the folder must belong to the user and be writable by nobody
 else. Where no such folder can be made, as in many containers, loops are compiled into a temporary
 one, which children of the process share and which goes with it.
+
+Loops are compiled for `TARGET`, so that all machines of a cluster share a cache, and a wheel can
+hold one (`SHIPPED`, filled by ``make wheel``). Where it does not fit the processor, Python or
+numba, a first run compiles them.
 """
 
 from __future__ import annotations
@@ -18,12 +22,22 @@ import shutil
 import stat
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parent
+# Loops that a wheel brings compiled, as `folder` has them.
+SHIPPED = PACKAGE / "compiled"
+# Processors with AVX2, of 2013 (Intel) or 2015 (AMD) and later, by LLVM's names.
+TARGET = "x86-64-v3"
+FEATURES = (
+    *("64bit", "avx", "avx2", "bmi", "bmi2", "cmov", "crc32", "cx16", "cx8", "f16c", "fma", "fxsr"),
+    *("lzcnt", "mmx", "movbe", "popcnt", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2"),
+    *("ssse3", "xsave"),
+)
 # Folders unused for so long are removed when a new one is made.
 STALE_DAYS = 30
 
@@ -32,13 +46,78 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate a loop: ``numba.njit`` that keeps the compiled code in `folder`."""
     # The threads of a loop would spin when it ends, at the cost of what comes next.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    import numba
-    from numba.core.caching import CacheImpl
 
-    locators: list[Any] = CacheImpl._locator_classes
-    if Locator not in locators:
-        locators.insert(0, Locator)
-    return numba.njit(cache=True, **options)
+    def decorate(function: Callable[..., Any]) -> Any:
+        loop = helper(**options)(function)
+        loop._cache = _kept()(function)
+        return loop
+
+    return decorate
+
+
+def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a function that loops call: ``numba.njit``, compiled and kept with the loops."""
+    import numba
+
+    _set_target()
+    return numba.njit(**{"no_cfunc_wrapper": True, **options})
+
+
+@cache
+def _set_target() -> None:
+    """Let numba compile for `TARGET`, unless the user chose or numba has compiled already."""
+    import llvmlite.binding
+    from numba import config
+    from numba.core.registry import cpu_target
+
+    settings: Any = config
+    chosen = settings.CPU_NAME is not None or settings.CPU_FEATURES is not None
+    if chosen or "_toplevel_target_context" in vars(cpu_target):
+        return
+    host = llvmlite.binding.get_host_cpu_features()
+    if all(host.get(name) for name in FEATURES):
+        settings.CPU_NAME, settings.CPU_FEATURES = TARGET, ",".join(f"+{name}" for name in FEATURES)
+
+
+@cache
+def _kept() -> Any:
+    """Return numba's class of the cache of a function, which reads `SHIPPED` and `folder`."""
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+
+    class Placed(CompileResultCacheImpl):
+        _locator_classes: Any = [Locator]
+
+    class Kept(FunctionCache):
+        _impl_class = Placed
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            own = self._cache_file
+            shipped = IndexDataCacheFile(str(SHIPPED), self._impl.filename_base, content())
+            for self._cache_file in (shipped, own):
+                try:
+                    found = super().load_overload(sig, target_context)
+                except Exception as error:  # pickle raises anything for a damaged file
+                    _tell(f"damaged ({type(error).__name__}); they are compiled again")
+                    found = None
+                    with contextlib.suppress(OSError):
+                        self._cache_file.flush()
+                if found is not None:
+                    break
+            self._cache_file = own
+            return found
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except OSError as error:
+                _tell(f"not kept ({error.strerror}); the next run compiles them again")
+
+    return Kept
+
+
+@cache  # once for each process
+def _tell(state: str) -> None:
+    warnings.warn(f"{folder()}: compiled loops are {state}", RuntimeWarning, stacklevel=2)
 
 
 def compiled(module: str = "*") -> bool:
@@ -46,7 +125,7 @@ def compiled(module: str = "*") -> bool:
 
     Imports no numba.
     """
-    return any(folder().glob(f"{module}.*.nbi"))
+    return any(any(place.glob(f"{module}.*.nbi")) for place in (SHIPPED, folder()))
 
 
 @cache
@@ -67,8 +146,8 @@ def folder() -> Path:
 
     A temporary one if that cannot be written, or could be written by others.
     """
-    with contextlib.suppress(OSError, RuntimeError):  # RuntimeError: the user has no home
-        asked, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    asked, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    try:
         path = _below(Path(asked or home or Path.home() / ".cache"))
         if not path.exists():
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -77,6 +156,14 @@ def folder() -> Path:
         if _private(path):
             os.utime(path)  # in use: not stale
             return path
+        fault = f"{path} is not yours alone"
+    except (OSError, RuntimeError) as error:  # RuntimeError: the user has no home
+        fault = str(error)
+    warnings.warn(
+        f"compiled loops are not kept: {fault}; name another directory in NUMBA_CACHE_DIR",
+        RuntimeWarning,
+        stacklevel=2,
+    )
     _temporary.append(tempfile.TemporaryDirectory(prefix="miner-kernels-"))
     os.environ["NUMBA_CACHE_DIR"] = _temporary[0].name
     path = _below(Path(_temporary[0].name))

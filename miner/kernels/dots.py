@@ -6,12 +6,12 @@ and adds neighbours to 8 int32. Numba has no such instruction, so the tile is wr
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from miner.kernels.cache import helper
 from miner.kernels.tile import Writer, constant, has_avx2
 
 # Rows of one tile, and rows of the other side that they are multiplied with.
@@ -107,7 +107,7 @@ class _Tile(Writer):
         return self.call("llvm.x86.avx2.phadd.d", _INTS, one, other)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _by_tiles(rows, n, codes, wanted, m, out, eight):
     steps = rows.shape[1] // STEP
     for j in range(0, m, OTHERS):
@@ -119,7 +119,7 @@ def _by_tiles(rows, n, codes, wanted, m, out, eight):
                 out[last, i + row] = eight[ROWS * (last - j) + row]
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _one_by_one(rows, n, codes, wanted, m, out, eight):
     for j in range(m):
         code = codes[wanted[j]]

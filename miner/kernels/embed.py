@@ -7,7 +7,7 @@ the input, so results are the same bits for any number of threads.
 import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 
 
 @njit(parallel=True, error_model="numpy")
@@ -28,7 +28,7 @@ def mean_batch(table, ids, offsets, out):
                 row[j] *= inverse
 
 
-@numba.njit(inline="always")
+@helper(inline="always")
 def _bits(seed, block):
     """Return 64 random bits, a function of ``seed`` and ``block`` (SplitMix64)."""
     x = seed + (np.uint64(block) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)

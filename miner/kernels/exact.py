@@ -5,10 +5,9 @@ to the same float32 in any order. So the similarity of a pair does not depend on
 the search, the block size, the thread count or the device.
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 from miner.kernels.half import bits, read_only, widen
 from miner.parallel import in_ranges
 
@@ -18,7 +17,7 @@ CHUNK = 1 << 14
 TOGETHER = 16
 
 
-@numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy")
+@helper(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _dot(a, b):
     total = 0.0
     for j in range(len(a)):
@@ -69,7 +68,7 @@ def _rescore_pairs(queries, base, query, row, first, last, out):
         out[i] = _dot(queries[query[i]], base[row[i]])
 
 
-@numba.njit(fastmath={"reassoc", "contract"}, error_model="numpy")
+@helper(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _rough(a, b):
     total = np.float32(0.0)
     for j in range(len(a)):

@@ -15,10 +15,9 @@ root of 32767.
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 from miner.kernels.half import bits, widen
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
@@ -47,7 +46,7 @@ class Pack:
     count: int
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _factor(vector, row):
     """Widen ``vector`` into ``row``; returns the largest factor that scales it to int8."""
     largest = np.float32(0.0)

@@ -5,9 +5,9 @@ reach to w + reach of the other text: in time that grows with the length and not
 and with features as of texts that are as long as a window.
 """
 
-import numba
 import numpy as np
 
+from miner.kernels.cache import helper
 from miner.kernels.dots import dots
 
 # Most tokens of a part, a multiple of miner.kernels.dots.ROWS, and parts on either side of its
@@ -17,13 +17,13 @@ PART, REACH = 40, 1
 ORDER_PART, ORDER_REACH = 128, 0
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def part_count(own, others, size):
     """Return the number of parts of at most ``size`` tokens of texts of ``own`` and ``others``."""
     return max(1, (max(own, others) + size - 1) // size)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def bounds(own, others, parts, w, reach):
     """Return the bounds of part ``w`` of a text, and of its window in the other text."""
     low, high = max(0, w - reach), min(parts, w + reach + 1)
@@ -60,7 +60,7 @@ def window_scratch(table: tuple[np.ndarray, ...], longest: int) -> tuple[np.ndar
     )
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def compare_windows(own, others, part, reach, table, lexicon, scratch):
     """Compare every token of ``own (n,)`` with its window of ``others (m,)``, both token ids.
 

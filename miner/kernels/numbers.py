@@ -5,19 +5,18 @@ between two digits join them. A space or an apostrophe joins only groups of thou
 but not ``in 1999 200 people``.
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 from miner.kernels.half import read_only
 
 
-@numba.njit
+@helper()
 def _digit(text, place, end):
     return place < end and 48 <= text[place] <= 57
 
 
-@numba.njit
+@helper()
 def _separator(text, place, end):
     """Return the length in bytes of a space or apostrophe between thousands at ``place``, or 0."""
     if place >= end:
@@ -32,7 +31,7 @@ def _separator(text, place, end):
     return 3 if text[place + 2] == 0xAF or text[place + 2] == 0x99 else 0
 
 
-@numba.njit
+@helper()
 def _number(text, place, end):
     """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
     value = np.uint64(0)
@@ -63,7 +62,7 @@ def _number(text, place, end):
     return value, place
 
 
-@numba.njit
+@helper()
 def _scan(text, start, end, out, first):
     """Write the distinct numbers of a sentence to ``out`` from ``first``; returns their count."""
     count = 0

@@ -3,8 +3,9 @@
 A mean of token vectors does not see order.
 """
 
-import numba
 import numpy as np
+
+from miner.kernels.cache import helper
 
 # A token is matched if the similarity to its counterpart is at least this.
 MATCHED = 0.35
@@ -17,7 +18,7 @@ FEWEST = 4
 COLUMNS = 4
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def order_features(own, place, best, weight, row, side):
     """Write the two features of one side of a pair to ``row[side]`` and ``row[2 + side]``.
 

@@ -8,10 +8,9 @@ int8 needs a quarter of it. Values are rounded to float32 before they are added,
 same bits.
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 
 
 def mean_pool(
@@ -77,7 +76,7 @@ def _normalise_rows(vectors, squares):
         _normalise(vectors[i], squares)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _sum(table, scales, ids, row):
     for j in range(len(row)):
         row[j] = 0.0
@@ -87,7 +86,7 @@ def _sum(table, scales, ids, row):
             row[j] += np.float32(values[j]) * scale
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _normalise(row, squares):
     """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 

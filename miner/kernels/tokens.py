@@ -3,10 +3,9 @@
 Every candidate pair is compared on its own, so its features do not depend on the batch.
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 from miner.kernels.dots import dots
 from miner.kernels.long_texts import (
     ORDER_PART,
@@ -32,7 +31,7 @@ CHUNK, LONG_CHUNK, SLOTS = 4096, 64, 4096
 COLUMNS = 9
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _features(own, others, best, total, weight, frequency, information, row, side):
     """Write the four features of one side of a pair to ``row``.
 
@@ -100,13 +99,13 @@ def _compare_long(pairs, texts, table, information, lexicon, scratch, out, order
                 order[c, side], order[c, 2 + side] = adjacent / n, correlation / n
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _sentence(text, row):
     ids, offsets = text
     return ids[offsets[row] : offsets[row + 1]]
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _places(similar, slot, b, n, place_a, best_a, place_b):
     """Find the positions of the counterparts of both sides: ``place_a (n,)`` and ``place_b``.
 
@@ -251,7 +250,7 @@ def _compare_short(start, end, texts, table, information, lexicon, scratch, out,
                 order_features(own_tokens, places[side], best, weight, order[c], side)
 
 
-@numba.njit(error_model="numpy")
+@helper(error_model="numpy")
 def _forget(a, position, translated, offsets, translations):
     """Take the tokens ``a`` of a source out of ``position`` and ``translated``."""
     for token in a:

@@ -1,5 +1,6 @@
 """Cache of compiled loops: shared by equal packages, and never read by another one."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -7,12 +8,15 @@ import sys
 import time
 from pathlib import Path
 
+import llvmlite.binding
+import numpy as np
 import pytest
 
-from miner.kernels import cache
+from miner.kernels import cache, units
+from miner.kernels.tile import has_avx2
 
 KERNELS = Path(__file__).parent.parent.parent / "miner" / "kernels"
-HELPER = "import numba\n\n@numba.njit\ndef product(a, b):\n    return {}\n"
+HELPER = "from miner.kernels.cache import helper\n\n@helper()\ndef product(a, b):\n    return {}\n"
 LOOP = """
 from miner.kernels.cache import njit
 from miner.kernels.helper import product
@@ -28,6 +32,11 @@ from miner.kernels.loop import loop
 print(loop(6, 7), before, cache.compiled("loop"), sum(loop.stats.cache_hits.values()))
 print(cache.folder())
 """
+TARGET = """
+import miner.kernels.tokens
+from numba.core.registry import cpu_target
+print(cpu_target.target_context.codegen().magic_tuple()[1])
+"""
 
 
 def clone(place: Path, body: str = "a * b") -> Path:
@@ -42,10 +51,11 @@ def clone(place: Path, body: str = "a * b") -> Path:
     return place
 
 
-def run(clone: Path, base: Path) -> tuple[str, Path]:
+def run(clone: Path, base: Path, message: str = "") -> tuple[str, Path]:
     """Call the loop in a new process; its result and the folder of the cache.
 
     The line has the product, whether it was compiled before and after, and hits of the cache.
+    ``message`` is the only warning.
     """
     done = subprocess.run(
         [sys.executable, "-B", "-c", RUN],
@@ -54,7 +64,8 @@ def run(clone: Path, base: Path) -> tuple[str, Path]:
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0 and done.stderr == ""
+    assert done.returncode == 0
+    assert message in done.stderr and done.stderr.count("RuntimeWarning") == bool(message)
     line, place = done.stdout.splitlines()
     return line, Path(place)
 
@@ -68,9 +79,66 @@ def test_equal_clones_share_a_cache_and_a_changed_one_has_its_own(tmp_path: Path
     line, other = run(first, tmp_path)
     assert line == "0 False True 0" and other.parent == place.parent and other != place
     other.chmod(0o770)  # others may have written what it has
-    line, private = run(first, tmp_path)
+    line, private = run(first, tmp_path, "is not yours alone")
     assert line == "0 False True 0" and private.parent != place.parent
     assert not private.exists(), "gone with the process"
+
+
+@pytest.mark.skipif(not has_avx2(), reason="loops are compiled for AVX2, which is not here")
+@pytest.mark.parametrize(
+    "before, asked, expected",
+    [
+        ("", None, cache.TARGET),
+        ("", "haswell", "haswell"),
+        ("import numba; numba.njit(lambda x: x)", None, None),
+    ],
+)
+def test_loops_are_compiled_for_many_processors(before, asked, expected) -> None:
+    """Unless the user chose, or has functions of numba already."""
+    environment = {name: value for name, value in os.environ.items() if "NUMBA_CPU" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", before + TARGET],
+        env=environment | ({"NUMBA_CPU_NAME": asked} if asked else {}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == (expected or llvmlite.binding.get_host_cpu_name())
+
+
+def test_loops_that_come_compiled_need_no_cache(tmp_path: Path) -> None:
+    """Unless they are of other source: then they are compiled."""
+    first = clone(tmp_path / "first")
+    _, place = run(first, tmp_path / "cache")
+    shipped = first / "miner" / "kernels" / "compiled"
+    shutil.copytree(place, shipped)
+    line, other = run(first, tmp_path / "other")
+    assert line == "42 True True 1" and not any(other.iterdir())
+    (first / "miner" / "kernels" / "helper.py").write_text(HELPER.format("0"))
+    assert run(first, tmp_path / "other")[0] == "0 True True 0"
+
+
+@pytest.mark.parametrize("damaged", ["*.nbi", "*.nbc"])
+def test_a_damaged_cache_is_made_again(tmp_path: Path, damaged: str) -> None:
+    first = clone(tmp_path / "first")
+    _, place = run(first, tmp_path)
+    for path in place.glob(damaged):
+        path.write_bytes(path.read_bytes()[:-9])
+    assert run(first, tmp_path, "they are compiled again")[0] == "42 True True 0"
+    assert run(first, tmp_path)[0] == "42 True True 1"
+
+
+def test_a_full_disk_costs_the_next_run_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from numba.core.caching import IndexDataCacheFile
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", full)
+    again = cache.njit()(units.fingerprint.py_func)
+    monkeypatch.setattr(again._cache, "load_overload", lambda *_: None)
+    with pytest.warns(RuntimeWarning, match="not kept .No space left on device"):
+        assert again(np.array([7])) == units.fingerprint(np.array([7]))
 
 
 def folder(monkeypatch: pytest.MonkeyPatch, **environment: Path) -> Path:
@@ -123,7 +191,8 @@ def test_a_cache_that_is_not_the_users_is_not_read(tmp_path, monkeypatch, fault)
         pytest.skip("only root can give a folder away")
     else:
         os.chown(place, 1, -1)
-    private = folder(monkeypatch, **asked)
+    with pytest.warns(RuntimeWarning, match="compiled loops are not kept"):
+        private = folder(monkeypatch, **asked)
     assert private.is_dir() and not private.stat().st_mode & 0o077
     assert os.environ["NUMBA_CACHE_DIR"] == str(private.parent.parent), "for its children"
     assert private.parent.parent.name.startswith("miner-kernels-")
