@@ -193,6 +193,8 @@ def _kept(
     elif precision is not None:
         threshold = CAUTIOUS
         notes.append(f"precision is not estimated; scores of {CAUTIOUS} or more are kept")
+    if threshold == math.inf:
+        notes.append(f"warning: no threshold has an estimated precision of {precision:g}")
     kept = pairs if threshold is None else pairs.take(pairs.score >= threshold)
     if keep.top_n is not None:
         kept = Scores(*(column[: keep.top_n] for column in vars(kept).values()))
