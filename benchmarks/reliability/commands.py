@@ -110,7 +110,12 @@ COMMANDS = {
             ("pairs.tsv", "report.html"),
             checkpoint="pairs.tsv.work",
         ),
-        Command("export", "export model --to model2vec -o exported", ("exported",), ("train",)),
+        Command(
+            "export",
+            "export model --to model2vec --overwrite -o exported",
+            ("exported",),
+            ("train",),
+        ),
         Command(
             "distill",
             "distill --teacher model --text ../in/demo.de --pieces 300 --dimension 16 --batch 64"
