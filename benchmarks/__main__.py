@@ -14,6 +14,7 @@ BENCHMARKS = {
     "precision": "benchmarks.mining.precision_reached",
     "between": "benchmarks.mining.between_languages",
     "documents": "benchmarks.mining.document_pairs",
+    "sparse": "benchmarks.mining.sparse_corpora",
     "verification": "benchmarks.mining.verification_cost",
     "encoders": "benchmarks.models.encoders",
     "evaluations": "benchmarks.models.evaluations",

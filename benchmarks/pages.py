@@ -129,6 +129,39 @@ def precision(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def sparse(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
+    rows, held = [], []
+    for pair, section in record["sections"].items():
+        groups: dict[tuple[int, bool, float], list[dict[str, Any]]] = {}
+        for row in section["results"]:
+            groups.setdefault((row["true pairs"], row["refit"], row["asked"]), []).append(row)
+            held += [row["inside"]] * bool(row["kept"])
+        for (true, refit, asked), some in groups.items():
+            kept, right = (sum(row[name] for row in some) for name in ("kept", "right"))
+            rows.append(
+                (
+                    pair,
+                    ", ".join(f"{lines:,}" for lines in sorted({row["lines"] for row in some})),
+                    f"{true:,}",
+                    "yes" if refit else "no",
+                    f"{asked:.2f}",
+                    f"{right / kept:.3f}" if true and kept else "–",
+                    f"{right / true / len(some):.3f}" if true else "–",
+                    " ".join(f"{row['kept']:,}" for row in some),
+                )
+            )
+    columns = "languages", "lines", "true pairs", "refit", "asked", "reached", "recall", "kept"
+    inside = [sum(both[n] for both in held) for n in (0, 1)]
+    return [
+        *table(columns, rows),
+        "",
+        f"Of {len(held)} samples with pairs kept, {inside[0]} true precisions and {inside[1]} "
+        "recalls of the pairs found are inside their intervals of 90%.",
+        "",
+        conditions(next(iter(record["sections"].values()))),
+    ]
+
+
 def between(record: dict[str, Any]) -> list[str]:
     rows = []
     for row in record["results"]:
@@ -210,6 +243,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
     "align": part("align.json", alignment_quality.tables),
+    "sparse": part("sparse.json", sparse),
     "between": simple("between.json", between),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),

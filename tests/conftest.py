@@ -133,6 +133,14 @@ def english_file() -> Path:
 
 
 @pytest.fixture(scope="session")
+def lone_file(german: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The German sentences, the last without its translation, so that a few decoys are matched."""
+    path = tmp_path_factory.mktemp("lone") / "tiny.de"
+    path.write_text("\n".join([*german[:-1], "Briefmarken und Tee."]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
 def german() -> list[str]:
     return sentences("de")
 
@@ -274,10 +282,10 @@ def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
 
 
 @pytest.fixture(scope="session")
-def verifying(verifying_model, german_file, english_file, tmp_path_factory):
+def verifying(verifying_model, lone_file, english_file, tmp_path_factory):
     """Indexes of the small text by the model with a verifier; tests must not change them."""
     place = tmp_path_factory.mktemp("verifying")
-    return both_sides(Encoder.load(verifying_model, threads=2), german_file, english_file, place)
+    return both_sides(Encoder.load(verifying_model, threads=2), lone_file, english_file, place)
 
 
 def both_sides(encoder: Encoder, german: Path, english: Path, place: Path) -> tuple[Index, Index]:

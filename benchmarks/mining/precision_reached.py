@@ -15,6 +15,7 @@ to the corpus, at the threshold tuned on the gold itself.
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from miner.evaluation import metrics
 from miner.mining.mine import run
 from miner.mining.search import verifier_for
 from miner.precision.estimate import calibrate
+from miner.precision.search_result import Search
 from miner.scoring.pairs import each_duplicate
 from miner.text.corpus import read
 
@@ -62,21 +64,43 @@ def subset(
     return sides, gold
 
 
+def bucc_style(
+    data: Path, pair: str, split: str
+) -> tuple[list[dict[str, str]], set[tuple[str, str]]]:
+    """Return the sentences of both sides by id, and the gold pairs."""
+    task = bucc_protocol.located(data, pair)
+    sides = []
+    for language in pair.split("-"):
+        corpus = read(task.need(f"{split}.{language}"), format="bucc")
+        sides.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
+    return sides, task.gold(split)
+
+
 def measure(
     model: str, data: Path, pair: str, split: str = "test", *, refitting: bool = True
 ) -> Iterator[dict[str, Any]]:
     """Yield the results of one language pair, share by share."""
     encoder = Encoder.load(model)
-    task = bucc_protocol.located(data, pair)
-    gold = task.gold(split)
-    whole = []
-    for language in pair.split("-"):
-        corpus = read(task.need(f"{split}.{language}"), format="bucc")
-        whole.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
+    whole, gold = bucc_style(data, pair, split)
     for share in SHARES:
         sides, left = subset(whole, gold, share)
         for row in mined(encoder, sides, left, refitting=refitting):
             yield {"pair": pair, "share": share, **row}
+
+
+@contextmanager
+def searched(encoder: Encoder, sides: list[dict[str, str]]) -> Iterator[Search]:
+    """Search two sides, sentences by id, with decoys."""
+    with tempfile.TemporaryDirectory(prefix="precision-") as work:
+        indexes = []
+        for number, ids in enumerate(sides):
+            path = Path(work) / str(number)
+            lines = "".join(f"{name}\t{text}\n" for name, text in ids.items())
+            path.write_text(lines, encoding="utf-8")
+            index = Path(work) / f"{number}.index"
+            indexes.append(Index.build(encoder, path, index, format="bucc"))
+        verifier = verifier_for(indexes[0], "probability", encoder)
+        yield run(indexes[0], indexes[1], verifier, estimating=True)
 
 
 def mined(
@@ -87,16 +111,7 @@ def mined(
     refitting: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """Mine two sides, sentences by id; yield the results for each precision asked."""
-    with tempfile.TemporaryDirectory(prefix="precision-") as work:
-        indexes = []
-        for number, ids in enumerate(sides):
-            path = Path(work) / str(number)
-            lines = "".join(f"{name}\t{text}\n" for name, text in ids.items())
-            path.write_text(lines, encoding="utf-8")
-            index = Path(work) / f"{number}.index"
-            indexes.append(Index.build(encoder, path, index, format="bucc"))
-        verifier = verifier_for(indexes[0], "probability", encoder)
-        found = run(indexes[0], indexes[1], verifier, estimating=True)
+    with searched(encoder, sides) as found:
         raw = list(each_duplicate(found.pairs).ids())
         found, guess = calibrate(found, refitting=refitting)
         scored = list(each_duplicate(found.pairs).ids())

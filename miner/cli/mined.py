@@ -157,10 +157,7 @@ class Output:
                 if warning := repeated_ids(index, rows):
                     say(f"warning: {warning}")
         if self.page is not None:
-            applied = mined.threshold
-            if mined.keep.top_n is not None:
-                applied = float(kept.score[-1]) if len(kept) else float("inf")
-            search_report.write(self.page, mined.search, mined.estimate, applied)
+            search_report.write(self.page, mined.search, mined.estimate, mined.applied)
             say(f"report written to {self.page}")
         # The warning that nothing was mined is the last, and comes after the counts.
         for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:
@@ -170,10 +167,11 @@ class Output:
             say(table(mined))
         where = "standard output" if self.output == "-" else self.output
         line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
-        if len(kept) and mined.threshold is not None:
+        if len(kept) and mined.applied is not None:
             from miner.precision.estimate import rounded
 
-            line += f": scores of {rounded(mined.threshold):.6f} or more"
+            best = "" if mined.keep.top_n is None else f"the best {len(kept)}, "
+            line += f": {best}scores of {rounded(mined.applied):.6f} or more"
         if fit and mined.precision is not None:
             line += f", estimated precision {mined.precision:.3f}"
         say(line)
@@ -245,4 +243,6 @@ def table(mined: Mined) -> str:
 
 def _share(value: float, bounds: tuple[float, float] | None) -> str:
     """Format an estimate and its interval."""
-    return f"{value:.3f}" + ("" if bounds is None else f" ({bounds[0]:.3f}-{bounds[1]:.3f})")
+    from miner.precision.estimate import interval_text
+
+    return f"{value:.3f}" + ("" if bounds is None else f" ({interval_text(bounds)})")

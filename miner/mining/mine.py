@@ -108,6 +108,13 @@ class Mined(Results):
             return None
         return self.estimate.precision_at(float(self.pairs.score[-1]))
 
+    @property
+    def applied(self) -> float | None:
+        """Least score that was kept or would have been; None where all pairs were."""
+        if self.keep.top_n is None:
+            return self.threshold
+        return float(self.pairs.score[-1]) if len(self.pairs) else math.inf
+
     def table(self) -> list[Row]:
         """List thresholds with the pairs that each keeps, and estimates where there are any."""
         pairs = self.all_pairs

@@ -146,6 +146,12 @@ def _around(value: float, bounds: tuple[float, float]) -> tuple[float, float]:
     return min(bounds[0], value), max(bounds[1], value)
 
 
+def interval_text(bounds: tuple[float, float]) -> str:
+    """Format an interval; a dash for one that says nothing."""
+    text = "{:.3f}-{:.3f}".format(*bounds)
+    return "–" if text == "0.000-1.000" else text
+
+
 def rounded(threshold: float) -> float:
     """Round down to six places, so that the printed threshold keeps the pairs printed with it."""
     return math.floor(threshold * 1_000_000) / 1_000_000
@@ -171,6 +177,11 @@ def calibrate(
     assert found.target_text is not None
     pairs, (decoys, matched) = found.pairs, found.competed
     used = np.concatenate(decoys.draws)
+    if not len(matched):
+        raise ResourceError(
+            f"none of {len(used)} decoys was matched, so they tell nothing of the pairs; are both "
+            "sides equal, or translations line by line? Give a --threshold, or --top-n"
+        )
     matched, used, dropped = _without_translations(matched, used)
     lengths = decoys.text.characters
     weight = np.zeros(len(lengths))

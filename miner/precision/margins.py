@@ -34,10 +34,10 @@ from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
 # Expected slope of log-odds of being right on margins, in standard deviations of decoys' margins.
-SLOPE = 3.0
+SLOPE = 2.0
 # The bulk of wrong pairs has other margins than decoys, so that the mixture is one of the best
 # tenth of the decoys, and their tail is trusted (benchmarks/LOG.md).
-LAW = Law(0.9, (0.85, 0.95), 0.1)
+LAW = Law(0.9, (0.85, 0.95), 0.1, -5.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,11 +20,16 @@ from miner.scoring.logistic import shift_to, sigmoid
 
 # Bins of equal numbers and bins of equal width.
 BINS = 200
-# Centre and standard deviation of the parameters, before anything is seen: the logarithm of the
-# scale, the tilt per standard deviation of decoys, the intercept, and the logarithm of the slope,
-# which is relative to the one that is expected.
-CENTER = (0.0, 0.0, -4.0, 0.0)
-SPREAD = (1.0, 0.5, 5.0, 0.5)
+# Standard deviations of the parameters, before anything is seen: of the logarithm of the scale,
+# the tilt per standard deviation of decoys, the intercept, and the logarithm of the slope.
+# Centres are 0, 0, INTERCEPT, and the slope that is expected. Where nothing is parallel, two
+# chance terms, one of them steeper than decoys, fit as well as one: only what is known of the
+# slopes tells that none of them is for right pairs. On corpora with gold, chance pairs have tilts
+# with a deviation of 0.13, and right ones rise far faster (benchmarks/LOG.md).
+SPREAD, INTERCEPT = (1.0, 0.2, 3.0, 0.25), -8.0
+# A fit begins at the centre and where next to nothing is right, which has this much less of an
+# intercept; the likelier end counts.
+NOTHING = 8.0
 # Steps of a fit at most, and gains of log-likelihood at which it ends: the fit that counts, and
 # fits of resamples.
 STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
@@ -45,12 +50,13 @@ class Law:
 
     ``start`` is the share of the weight of decoys below the scores that are modelled; for intervals
     it is drawn from ``starts``, as nothing says where exactly poor matches begin to follow one law.
-    ``tilt`` is the standard deviation of the tilt.
+    ``tilt`` is the standard deviation of the tilt, ``intercept`` the centre of the intercept.
     """
 
     start: float = 0.5
     starts: tuple[float, float] = (0.35, 0.65)
     tilt: float = SPREAD[1]
+    intercept: float = INTERCEPT
 
 
 USUAL = Law()
@@ -164,15 +170,14 @@ class Histogram:
         low = float(x[0])
         variance = weights @ (x - low) ** 2 / max(weights.sum(), 1e-12)
         spread = max(float(np.sqrt(variance)), 1e-3)
-        center = np.array(CENTER)
-        center[3] += np.log(self.slope * spread)
-        begin, gain = center, GAIN
+        center = np.array([0.0, 0.0, self.law.intercept, np.log(self.slope * spread)])
+        begins, gain = [center, center - (0, 0, NOTHING, 0)], GAIN
         if near is not None:
             shift, ratio = (low - near.low) / near.spread, spread / near.spread
-            begin, gain = near.moved(shift, ratio), ROUGH
-        scale, tilt, intercept, slope = _climb(
-            pairs, weights, (x - low) / spread, (center, self.law.tilt), begin, gain
-        )
+            begins, gain = [near.moved(shift, ratio)], ROUGH
+        prior = center, self.law.tilt
+        ends = [_climb(pairs, weights, (x - low) / spread, prior, at, gain) for at in begins]
+        scale, tilt, intercept, slope = min(ends)[1]
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
     def resampled(self, mixture: Mixture, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,10 +221,11 @@ def _climb(
     prior: tuple[np.ndarray, float],
     start: np.ndarray,
     gain: float,
-) -> list[float]:
+) -> tuple[float, list[float]]:
     """Minimise the penalised negative log-likelihood by Fisher scoring with damping.
 
-    ``prior`` is the centre of the parameters ``(4,)`` and the standard deviation of the tilt.
+    Returned are its value and the parameters. ``prior`` is the centre of the parameters ``(4,)``
+    and the standard deviation of the tilt.
     """
     center, tilt = prior
     precision = 1 / np.square((SPREAD[0], tilt, *SPREAD[2:]))
@@ -254,4 +260,4 @@ def _climb(
             damping *= 10
             if damping > 1e9:
                 break
-    return at.tolist()
+    return value, at.tolist()

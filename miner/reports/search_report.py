@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.precision.estimate import Estimate, rounded
+from miner.precision.estimate import Estimate, interval_text, rounded
 from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
@@ -133,7 +133,7 @@ def _summary(
 
 
 def _interval(bounds: tuple[float, float]) -> str:
-    return f" (90% interval {bounds[0]:.3f} to {bounds[1]:.3f})"
+    return f" (90% interval {interval_text(bounds)})"
 
 
 def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from miner.encoder.known_languages import KnownLanguage, find
 from miner.names import SIDES
 from miner.scoring.languages import Identified
-from miner.text.language_codes import alike, describe
+from miner.text.language_codes import ENGLISH, alike, describe
 
 # What to do about a language that a model knows little of.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
@@ -19,10 +19,11 @@ def describe_both(languages: tuple[Identified, Identified]) -> str:
 def doubts(
     languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
 ) -> Iterator[str]:
-    """Yield a warning for a given language that the text is not in, and for each weak language.
+    """Yield a warning for a given language that the text is not in, and for badly known languages.
 
-    Weak are those that the model knows badly or not at all. ``known`` are the languages that it
-    records; no doubt is raised if it records none.
+    Weak are those that the model knows badly or not at all. Two fair ones other than English are
+    doubted together. ``known`` are the languages that it records; no doubt is raised if it
+    records none.
     """
     for side, one in zip(SIDES, languages, strict=True):
         if one.contradicted:
@@ -31,6 +32,7 @@ def doubts(
                 f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
                 f"{seen}, or check the file"
             )
+    fair = []
     for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):
         assert code is not None
         facts = find(known, code)
@@ -38,6 +40,13 @@ def doubts(
             yield f"the model was not trained on {describe(code)}; {REMEDY}"
         elif facts.level == "weak":
             yield f"the model is weak in {describe(code)} ({_why(facts)}); {REMEDY}"
+        elif facts.level == "fair" and code != ENGLISH:
+            fair.append(describe(code))
+    if len(fair) == 2:
+        yield (
+            f"the model is only fair in {' and '.join(fair)}, which it knows from text with "
+            "English: it misses many translations, and the estimated recall does not count them"
+        )
 
 
 def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:

@@ -42,6 +42,13 @@ def test_a_precision_that_is_asked_for(miner: Miner, sides: tuple[Path, Path]) -
     assert len(more.splitlines()) >= len(pairs)
 
 
+def test_it_is_said_how_many_are_the_best(miner: Miner, sides: tuple[Path, Path]) -> None:
+    _, out, err = miner("search", *sides, "--top-n", "7", "--no-estimate", "--ids")
+    lowest = float(out.splitlines()[-1].split("\t")[0])
+    said = re.search(r"standard output: the best 7, scores of (\S+) or more$", err, re.M)
+    assert said and lowest - 1e-6 < float(said[1]) <= lowest
+
+
 def test_decoys_of_ones_own(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
     words = (Path(__file__).parents[1] / "data" / "tiny.en").read_text(encoding="utf-8").split()
     lines = [" ".join(words[i : i + 7][::-1]) for i in range(0, len(words) - 7)]
@@ -134,15 +141,15 @@ def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: P
     assert code == 1 and "no such directory" in err
 
 
-def test_mine_aims_at_a_precision(miner, verifying_model, german_file, english_file, tmp_path):
-    command = ["mine", german_file, english_file, "--model", verifying_model]
+def test_mine_aims_at_a_precision(miner, verifying_model, lone_file, english_file, tmp_path):
+    command = ["mine", lone_file, english_file, "--model", verifying_model]
     code, out, err = miner(*command)
     assert code == 0, err
     assert len(out.splitlines()) >= 30 and "estimated precision" in err
     code, everything, _ = miner(*command, "--threshold", "0")
     assert len(everything.splitlines()) >= len(out.splitlines())
-    assert "-o" not in err
-    code, _, err = miner(*command, "--report", german_file)
+    assert "-o " not in err
+    code, _, err = miner(*command, "--report", lone_file)
     assert code == 2 and "would replace the input" in err
 
 
@@ -167,9 +174,9 @@ def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
     }  # fmt: skip
 
 
-def test_a_model_that_moved_is_said(miner, verifying_model, german_file, english_file, tmp_path):
+def test_a_model_that_moved_is_said(miner, verifying_model, lone_file, english_file, tmp_path):
     shutil.copytree(verifying_model, tmp_path / "model")
-    for name, text in (("a", german_file), ("b", english_file)):
+    for name, text in (("a", lone_file), ("b", english_file)):
         code, _, err = miner("index", text, "--model", tmp_path / "model", "-o", tmp_path / name)
         assert code == 0, err
     (tmp_path / "model").rename(tmp_path / "moved")

@@ -52,6 +52,24 @@ def test_a_score_of_nine_tenths_is_right_nine_times_in_ten() -> None:
         assert true[near].mean() == pytest.approx(score[near].mean(), abs=0.12)
 
 
+@pytest.mark.parametrize("right", [0, 10])
+@pytest.mark.parametrize("wider", [0.0, 0.1])
+def test_little_is_kept_where_little_is_parallel(right: int, wider: float) -> None:
+    """Chance pairs are never taken for right ones, nor if they fall off more slowly than decoys.
+
+    A chance match is the best of many, so that its log-odds are about those of a maximum.
+    """
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        logit = generator.gumbel(-9.5, 1.2 + wider, 4600)
+        logit[:right] = generator.normal(4, 1.5, right)
+        decoys = generator.gumbel(-9.5, 1.2, 5000)
+        histogram = Histogram(logit, decoys, np.full(5000, 0.5), slope=2.0)
+        score = np.sort(histogram.fit().probability(logit))[::-1]
+        kept = int(np.count_nonzero(np.cumsum(score) >= 0.9 * np.arange(1, len(score) + 1)))
+        assert right * 0.7 <= kept <= right + 10
+
+
 def test_decoys_that_match_less_are_scaled() -> None:
     """Half as many decoys are matched as the corpus's own wrong pairs: the low scores tell."""
     histogram, logit, true = fitted(1, 1000, 1.0, offset=float(np.log(2)))

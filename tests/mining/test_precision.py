@@ -20,7 +20,14 @@ from miner.mining.search import verifier_for
 from miner.precision import decoys
 from miner.precision import estimate as precision
 from miner.precision.decoys import _alike, merged_lists
-from miner.precision.estimate import Estimate, calibrate, counted_wrong, expected_wrong, rounded
+from miner.precision.estimate import (
+    Estimate,
+    calibrate,
+    counted_wrong,
+    expected_wrong,
+    interval_text,
+    rounded,
+)
 from miner.precision.search_result import Search
 from miner.scoring.pair_features import prepare
 from miner.scoring.pairs import Pairs
@@ -33,7 +40,7 @@ def competing(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> 
 
 
 def guessed(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Estimate:
-    return calibrate(competing(sides, pool), pool)[1]
+    return calibrate(competing(sides, pool), pool, refitting=False)[1]
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300))
@@ -82,6 +89,11 @@ def test_intervals_contain_the_estimate() -> None:
     (row,) = found.table((0.8,))
     assert row.precision_interval is not None and row.precision_interval[0] == 0.5
     assert Estimate(score, *expected_wrong(score), 500, 30).intervals([4]) == [None]
+
+
+def test_an_interval_that_says_nothing_is_a_dash() -> None:
+    assert interval_text((0.0004, 0.9996)) == "–"
+    assert interval_text((0.25, 1.0)) == "0.250-1.000"
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -179,8 +191,9 @@ def test_only_decoys_like_the_targets_are_used(verifying, monkeypatch):
     assert guessed(verifying).decoys == 510 and guessed(verifying, pool).decoys > 510
 
 
-def test_translations_among_the_decoys_are_dropped(verifying, english):
+def test_translations_among_the_decoys_are_dropped(verifying, english, monkeypatch):
     """Near-copies of targets are as good as these; the estimate must not collapse over them."""
+    monkeypatch.setattr(precision, "FEWEST_MATCHED", 1000)  # decoys are counted
     found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
@@ -242,6 +255,16 @@ def test_few_matched_decoys_are_counted(verifying: tuple[Index, Index]) -> None:
     assert (calibrated.pairs.score == found.pairs.score).all()
     assert any("the model's own" in note for note in guess.notes)
     assert guess.intervals([5]) == [None] and (guess.wrong >= 1).all()
+
+
+def test_without_matched_decoys_nothing_is_estimated(
+    verifying: tuple[Index, Index], tmp_path: Path, english_file: Path
+) -> None:
+    """Every source of a file that meets itself is taken, so that decoys tell nothing."""
+    encoder = Encoder.load(verifying[0].model_name)
+    same = verifying[1], Index.build(encoder, english_file, tmp_path / "same")
+    with pytest.raises(ResourceError, match="none of .* decoys was matched"):
+        guessed(same)
 
 
 def test_counting_decoys() -> None:

@@ -223,7 +223,7 @@ def variants(sentence: str) -> list[str]:
     ]
 
 
-def test_near_identical_duplicates_are_no_rivals(verifying, german, english, tmp_path):
+def test_near_identical_duplicates_are_no_rivals(verifying, lone_file, english, tmp_path):
     """A sentence in several forms takes part once, in every rank, and is reported as asked."""
     encoder = Encoder.load(verifying[0].model_name)
 
@@ -232,6 +232,7 @@ def test_near_identical_duplicates_are_no_rivals(verifying, german, english, tmp
         return Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index")
 
     more = [form for sentence in english for form in variants(sentence)]
+    german = lone_file.read_text("utf-8").splitlines()
     source, target = build("de", german), build("en", english + more)
     assert target.distinct == verifying[1].distinct
     for rank in ("probability", "margin"):

@@ -43,6 +43,14 @@ def test_weak_and_unknown_languages(model: Model) -> None:
     assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model.languages))
 
 
+def test_two_fair_languages_that_meet_in_english() -> None:
+    fair = KnownLanguage(10**5, {}, {"news": 0.8})
+    known = {"fi": fair, "de": fair, "en": fair}
+    (said,) = doubts((FINNISH, GERMAN), known)
+    assert said.startswith("the model is only fair in Finnish (fi) and German (de), which")
+    assert not list(doubts((FINNISH, ENGLISH), known))
+
+
 def test_a_wrong_language_and_one_language(model: Model) -> None:
     wrong = dataclasses.replace(GERMAN, given="en")
     (said,) = doubts((wrong, ENGLISH), model.languages)
