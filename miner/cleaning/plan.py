@@ -19,8 +19,9 @@ from miner.encoder.pretrained import directory_digest
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
+from miner.scoring.languages import Identified
 from miner.text.input_files import content_digest
-from miner.text.language_codes import is_language
+from miner.text.language_codes import alike, is_language
 
 # Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
@@ -189,6 +190,24 @@ def default_plan(context: Context) -> Plan:
         if entry.default and (known or not entry.languages)
     ]
     return _plan(chosen, context, None, False)
+
+
+def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:
+    """Add the default filters that need the languages to a plan of default filters.
+
+    Languages that were given count; others only where the text leaves no doubt. Two sides in one
+    language leave the plan as it is.
+    """
+    codes = [
+        given or (one.code if one.sure else None)
+        for given, one in zip(plan.context.languages, (source, target), strict=True)
+    ]
+    if None in codes or not alike(codes[0] or "").isdisjoint(alike(codes[1] or "")):
+        return plan
+    context = dataclasses.replace(plan.context, source_lang=codes[0], target_lang=codes[1])
+    own = {step.name: step for step in plan.steps}
+    steps = tuple(own.get(step.name, step) for step in default_plan(context).steps)
+    return dataclasses.replace(plan, steps=steps, context=context)
 
 
 def scores_of(plan: Plan) -> Plan:

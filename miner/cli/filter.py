@@ -107,8 +107,8 @@ def filter(
 ) -> None:
     """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
 
-    Without --config the default filters run: rules, duplicates, and the quality of each pair by
-    the model; some need --source-lang and --target-lang. Every row is kept or rejected, unchanged
+    Without --config the default filters run: rules, languages, duplicates, and the quality of each
+    pair by the model. Every row is kept or rejected, unchanged
     and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
     Repeat a stopped run to continue where it was.
 
@@ -167,7 +167,6 @@ def filter(
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    filtering.warn(plan)
     beside = filtering.beside(kept[0])
     if dry_run is not None:  # its results go
         work, beside = None, None if work is None or is_remote(work) else work
@@ -190,7 +189,11 @@ def filter(
                 f"trying {size:,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
             )
-        filtering.tell_missing(plan, config, filtering.identified(plan, bitexts))
+        if config is None:
+            plan = filtering.completed(plan, bitexts)
+        else:
+            filtering.identified(plan, bitexts)
+        filtering.warn(plan)
         found = filter_text(
             run,
             bitexts,

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from miner.cleaning.choice import Choice
     from miner.cleaning.plan import Plan
     from miner.filters.filter_types import Context, Filter
+    from miner.scoring.languages import Identified
 
+# Bitexts of a pattern, evenly spread, that must be in the same languages.
+AGREEING = 16
 languages = options.languages(
-    source={
-        "help": "Language of the source, such as de. Filters of languages need it; models identify "
-        "it from the first rows."
-    },
-    target={"help": "Language of the target, such as en."},
+    source={"help": "Language of the source, such as de [identified from the first rows]."},
+    target={"help": "Language of the target, such as en [identified]."},
 )
 reading = options.bitext_format(
     format={
@@ -65,12 +65,12 @@ def context(languages: tuple[str | None, str | None], model: str) -> Context:
     return Context(*languages, model=model if named else None)
 
 
-def identified(plan: Plan, bitexts: Iterable[Bitext]) -> str:
-    """Describe the languages of a text, and warn of those that are odd or weak."""
+def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:
+    """Identify the languages of a text, and warn of those that are odd or weak."""
     from miner.cleaning.bitexts import languages_of
     from miner.encoder.loading import split_name
     from miner.encoder.model import known_by
-    from miner.scoring.language_notes import describe_both, doubts
+    from miner.scoring.language_notes import doubts
 
     languages = languages_of(bitexts, plan.context.languages)
     known = {}
@@ -79,7 +79,7 @@ def identified(plan: Plan, bitexts: Iterable[Bitext]) -> str:
         known = known_by(plan.context.encoder)
     for doubt in doubts(languages, known):
         say(f"warning: {doubt}")
-    return describe_both(languages)
+    return languages
 
 
 def refuse_choice(plan: Plan, choice: Choice, threshold: float | None) -> None:
@@ -103,12 +103,31 @@ def warn(plan: Plan) -> None:
         say("nothing ranks the pairs: the first of several duplicates stays")
 
 
-def tell_missing(plan: Plan, config: str | None, languages: str) -> None:
-    """Say that default filters are left out, where a language is not given."""
-    if config is None and not all(plan.context.languages):
-        given = zip(("--source-lang", "--target-lang"), plan.context.languages, strict=True)
-        missing = " and ".join(name for name, code in given if not code)
-        say(f"without {missing}, filters that need to know the languages are left out; {languages}")
+def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
+    """Add the default filters that need the languages, if the text tells them, and say so.
+
+    Several bitexts must agree on them.
+    """
+    from miner.cleaning.bitexts import languages_of
+    from miner.cleaning.plan import with_languages
+    from miner.scoring.language_notes import describe_both
+
+    found = identified(plan, bitexts)
+    if all(plan.context.languages):
+        return plan
+    some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
+    codes = {
+        tuple(side.code for side in languages_of([one], plan.context.languages)) for one in some
+    }
+    more = with_languages(plan, *found) if len(codes) < 2 else plan
+    if all(more.context.languages):
+        say(f"{describe_both(found)}; --source-lang and --target-lang override them")
+    else:
+        say(
+            f"filters that need the languages are left out, as the text leaves them open "
+            f"({describe_both(found)}); give --source-lang and --target-lang"
+        )
+    return more
 
 
 def unknown_languages(plan: Plan) -> list[str]:

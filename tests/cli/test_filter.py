@@ -140,15 +140,30 @@ def test_a_dry_run_names_the_line_at_fault(miner) -> None:
 
 
 def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
-    code, _, err = miner("filter", noisy, *COLUMNS, "--model", knowing_model, "--threads", 1,
-                         "-o", "out.tsv")  # fmt: skip
-    assert code == 0 and err.startswith("without --source-lang and --target-lang, filters")
-    few = [line.split()[0] for line in err.splitlines()[2:]]
-    code, _, err = miner("filter", noisy, *COLUMNS, "--model", knowing_model, "--threads", 1,
-                         "-o", "out.tsv", "--source-lang", "de", "--target-lang", "en")  # fmt: skip
-    assert code == 0 and "languages" not in err
-    more = [line.split()[0] for line in err.splitlines()[1:]]
-    assert set(few) < set(more) and {"quality", "duplicates"} < set(few)
+    rows = noisy.read_bytes().splitlines(keepends=True)
+    Path("few.tsv").write_bytes(b"".join(rows[:3]))
+    for name, order in (("1", (1, 2)), ("2", (2, 1))):
+        turned = (b"\t".join(row.split(b"\t")[side] for side in order) + b"\n" for row in rows[:60])
+        Path(f"part-{name}.tsv").write_bytes(b"".join(turned))
+
+    def labels(path: str | Path, *options: str) -> tuple[str, list[str]]:
+        """Run the default filters; the first line, and the filters of the funnel."""
+        code, _, err = miner("filter", path, "--model", knowing_model, "--threads", 1, *options)
+        assert code == 0
+        _, _, funnel = err.partition("\nfilter ")
+        return err.splitlines()[0], [line.split()[0] for line in funnel.splitlines()[1:]]
+
+    options = (*COLUMNS, "-o", "out.tsv")
+    given = labels(noisy, *options, "--source-lang", "de", "--target-lang", "en")
+    assert given[0].startswith("111 rows") and {"language", "script", "quality"} < set(given[1])
+    said, found = labels(noisy, *options)
+    assert said.startswith("source: German (de) 100%, target: English (en)") and found == given[1]
+    # A few words do not tell, nor do parts that contradict each other.
+    said, found = labels("few.tsv", *options)
+    assert said.startswith("filters that need the languages are left out") and set(found) < set(
+        given[1]
+    )
+    assert labels("part-*.tsv", "-o", "out")[1] == found
 
 
 @pytest.mark.parametrize(
