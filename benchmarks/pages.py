@@ -32,7 +32,7 @@ from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
-PAGES = ROOT / "README.md", ROOT / "docs" / "results.md"
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("evaluation", "results"))]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
@@ -240,6 +240,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "mining": simple("bucc.json", mining),
     "evaluations": part("evaluations.json", evaluation_tables.main_table),
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
+    "tatoeba": part("evaluations.json", evaluation_tables.shipped),
     "seen": part("evaluations.json", evaluation_tables.seen),
     "precision": simple("precision.json", precision),
     "align": part("align.json", alignment_quality.tables),

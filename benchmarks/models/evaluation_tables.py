@@ -151,6 +151,16 @@ def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
     return ["Tatoeba, accuracy into English / out of English:", "", *lines]
 
 
+def shipped(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
+    """Return the retrieval of the model that ships, by language pair."""
+    found = metrics(next(row for row in record["results"] if row["name"] == "default"), "tatoeba")
+    rows = [
+        [name, *(cell(found, name, f"both ways by {by}", 1) for by in ("cosine", "margin"))]
+        for name in dict.fromkeys(name for name, _ in found)
+    ]
+    return [*table(("set", "by cosine", "by margin"), rows), "", conditions(record)]
+
+
 def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of MSRPC, with mean cosines by label."""
     columns = {

@@ -12,24 +12,40 @@ from miner.cli.settings_options import Command
 
 if TYPE_CHECKING:
     from miner.scoring.explain import Explanation, Token
+    from miner.scoring.quality import Quality
+    from miner.scoring.verifier import Verifier
+
+# Names of the two probabilities.
+QUALITY = "quality, the score of 'miner score' and 'miner filter'"
+MINING = "probability by which mining ranks, before it compares rivals"
 
 
 @click.command(cls=Command)
 @click.argument("model")
 @click.argument("source", type=SENTENCE)
 @click.argument("target", type=SENTENCE)
+@click.option(
+    "--mining", is_flag=True, help="Explain the probability by which mining ranks the pair, too."
+)
 @options.languages()
-def explain(model: str, source: str, target: str, languages: tuple[str | None, str | None]) -> None:
-    """Show which tokens of two sentences match, and the evidence for and against a translation.
+def explain(
+    model: str,
+    source: str,
+    target: str,
+    mining: bool,
+    languages: tuple[str | None, str | None],
+) -> None:
+    """Show which tokens of two sentences match, and the terms of the quality of the pair.
 
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
-    probability comes from the two sentences alone. A search also compares rivals: does another
-    sentence fit better? Of a model with a comparer, the objection is how much a token speaks
-    against the pair, in log-odds; below 0 it speaks for it.
+    quality is the score of 'miner score' and 'miner filter'. Of a model with a comparer, the
+    objection is how much a token speaks against the pair, in log-odds; below 0 it speaks for it.
+    The probability of mining comes from the two sentences alone here; a search also compares
+    rivals: does another sentence fit better?
 
     Examples:
       miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
-      miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car."
+      miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." --mining
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
@@ -41,11 +57,25 @@ def explain(model: str, source: str, target: str, languages: tuple[str | None, s
     found = identify([source], languages[0]), identify([target], languages[1])
     verifier = Verifier(encoder, (found[0].code, found[1].code))
     options.say(describe_both(found))
-    click.echo(describe(explain_pair(verifier, source, target)))
+    quality = quality_of(verifier)
+    shown = explain_pair(verifier, source, target, quality)
+    lines = [*matches(shown), *(terms(shown, QUALITY) if quality else ())]
+    if mining or quality is None:
+        lines += terms(explain_pair(verifier, source, target), MINING)
+    lines += ["measured", *(f"  {value:9.3f}  {name}" for name, value in shown.features.items())]
+    click.echo("\n".join(lines))
 
 
-def describe(found: Explanation) -> str:
-    """Lay out an explanation as text."""
+def quality_of(verifier: Verifier) -> Quality | None:
+    """Return the quality function of a model; None for a model without one."""
+    from miner.scoring.quality import NAME, Quality
+
+    model = verifier.encoder.model
+    return Quality(verifier) if model and NAME in (model.verifier or {}) else None
+
+
+def matches(found: Explanation) -> list[str]:
+    """Lay out the tokens of both sentences, each with its best counterpart."""
     lines = []
     for name, tokens, others in (
         ("source", found.source, found.target),
@@ -57,17 +87,18 @@ def describe(found: Explanation) -> str:
         for token in tokens:
             lines.append(f"  {token.text.strip() or '·':12} {_partner(token, others)}")
         lines.append("")
-    lines.append("compared with a usual translation, in log-odds: + for, - against")
-    for group, part in sorted(found.parts.items(), key=lambda item: -abs(item[1])):
-        lines.append(f"  {part:+7.2f}  {group}")
-    lines += ["", "measured"]
-    lines += [f"  {value:9.3f}  {name}" for name, value in found.features.items()]
-    lines += [
+    return lines
+
+
+def terms(found: Explanation, name: str) -> list[str]:
+    """Lay out a probability and its terms."""
+    ordered = sorted(found.parts.items(), key=lambda item: -abs(item[1]))
+    return [
+        f"{name}: {found.probability:.3f}",
+        "  compared with a usual translation, in log-odds: + for, - against",
+        *(f"  {part:+7.2f}  {group}" for group, part in ordered),
         "",
-        f"cosine of the two vectors       {found.cosine:.3f}",
-        f"probability of a translation    {found.probability:.3f}  (without context features)",
     ]
-    return "\n".join(lines)
 
 
 def _partner(token: Token, others: list[Token]) -> str:

@@ -121,7 +121,7 @@ def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
     }
     more = with_languages(plan, *found) if len(codes) < 2 else plan
     if all(more.context.languages):
-        say(f"{describe_both(found)}; --source-lang and --target-lang override them")
+        say(describe_both(found))
     else:
         say(
             f"filters that need the languages are left out, as the text leaves them open "

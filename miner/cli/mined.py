@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from miner.mining.mine import Mined
 
 
-def read_keep(given: dict[str, Any], output: Output, **defaults: Any) -> Keep:
+def read_keep(given: dict[str, Any], output: Output) -> Keep:
     """Return how many pairs to keep, by options whose decoys and vectors are files."""
     import numpy as np
 
@@ -50,7 +50,7 @@ def read_keep(given: dict[str, Any], output: Output, **defaults: Any) -> Keep:
             vectors = vectors[np.concatenate([np.empty(0, int), *(b.lines - 1 for b in blocks)])]
         sentences = [sentence for block in blocks for sentence in block.sentences]
     read = {"decoys": sentences, "decoy_vectors": vectors, "report": output.page is not None}
-    return Keep(**{**given, **defaults, **read})
+    return Keep(**{**given, **read})
 
 
 def _search_settings(given: dict[str, Any]) -> SearchSettings:

@@ -46,9 +46,9 @@ def search(
 
     Pairs are written best first. Every candidate is verified, and its score is the calibrated
     probability of being a translation; for indexes of other vectors, and with --rank margin, it is
-    the margin. All pairs are written unless an option says how many to keep. After the search the
-    precision at every threshold is estimated with decoys, sentences that cannot be translations:
-    --target-precision keeps the pairs that reach it, and a table shows other thresholds.
+    the margin. After the search the precision at every threshold is estimated with decoys,
+    sentences that cannot be translations. Pairs are kept as 'miner mine' does, and a table shows
+    other thresholds.
 
     Examples:
       miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
@@ -63,7 +63,7 @@ def search(
     from miner.mining.mine import load_encoder, mine
 
     settings = replace(settings, languages=languages)
-    wanted = read_keep(keep, output, default_precision=None)
+    wanted = read_keep(keep, output)
     files = keep.get("decoys"), keep.get("decoy_vectors")
     guard.check([source, target, model, *files], output.places)
     output.check(work)

@@ -49,7 +49,7 @@ class Keep:
         metavar="P",
     )
     top_n: int | None = option(None, "Keep the N best pairs.", within="[0, inf)", metavar="N")
-    default_precision: float | None = no_option(PRECISION, "each command has its own")
+    default_precision: float | None = no_option(PRECISION, "--target-precision asks for another")
     estimate: bool = option(
         True,
         "Estimate precision, which searches up to 20,000 more targets. Scores are then "

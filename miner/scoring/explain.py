@@ -6,17 +6,22 @@ import numpy as np
 
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
+from miner.scoring.quality import COMPARED, FEATURES, Quality, feature_names
+from miner.scoring.quality import features as measure
 from miner.scoring.verifier import Verifier
 
 # A token with a translation of this probability on the other side is matched, however similar.
 TRANSLATED = 0.1
-# Pair features that measure one thing in several ways; only their sum is meaningful.
+# Features that measure one thing in several ways; only their sum is meaningful.
 GROUPS = {
     "counterparts of the tokens": PAIR_FEATURES[:4],
     "known translations": PAIR_FEATURES[4:8],
     "lengths": PAIR_FEATURES[8:11],
     "numbers": PAIR_FEATURES[11:13],
     "same tokens on both sides": PAIR_FEATURES[13:],
+    "cosine of the vectors": FEATURES[len(PAIR_FEATURES) : len(PAIR_FEATURES) + 1],
+    "order of the tokens": FEATURES[len(PAIR_FEATURES) + 1 :],
+    "comparer of tokens": (COMPARED,),
 }
 
 
@@ -41,8 +46,9 @@ class Token:
 class Explanation:
     """One pair, explained.
 
-    ``probability`` of being a translation, by the pair features alone; ``features`` by name;
-    ``parts``: difference of the log-odds from a usual translation, by group of features.
+    ``probability``: the quality, or the probability of being a translation by the pair features
+    alone; ``features`` by name; ``parts``: difference of the log-odds from a usual translation, by
+    group of features.
     """
 
     source: list[Token]
@@ -53,22 +59,29 @@ class Explanation:
     parts: dict[str, float]
 
 
-def explain(verifier: Verifier, source: str, target: str) -> Explanation:
-    """Explain a pair. Either sentence may be without known tokens."""
-    left, right = verifier.prepare([source], 1), verifier.prepare([target], 1)
-    first = np.zeros(1, dtype=np.int64)
-    features = verifier.tokens.pair_features(left, right, first, first)
-    vectors = verifier.encoder.encode([source, target])
-    parts = dict(
-        zip(PAIR_FEATURES, verifier.pair_function.parts(features)[0].tolist(), strict=True)
-    )
+def explain(
+    verifier: Verifier, source: str, target: str, quality: Quality | None = None
+) -> Explanation:
+    """Explain the ``quality`` of a pair; without one, its probability before a search has rivals.
+
+    Either sentence may be without known tokens.
+    """
+    metrics, known = measure(verifier, [source], [target])
+    names = feature_names(verifier) if quality else PAIR_FEATURES
+    function = quality.function if quality else verifier.pair_function
+    values = metrics[:, : len(names)]
+    parts = dict(zip(names, function.parts(values)[0].tolist(), strict=True))
     tokens = match(verifier, source, target)
     return Explanation(
         *tokens,
-        cosine=float(vectors[0] @ vectors[1]),
-        probability=float(sigmoid(verifier.pair_function.logit(features))[0]),
-        features=dict(zip(PAIR_FEATURES, features[0].tolist(), strict=True)),
-        parts={group: sum(parts[name] for name in names) for group, names in GROUPS.items()},
+        cosine=float(metrics[0, FEATURES.index("cosine")]),
+        probability=float(sigmoid(function.logit(values))[0]) * (quality is None or bool(known[0])),
+        features=dict(zip(names, values[0].tolist(), strict=True)),
+        parts={
+            group: sum(parts[name] for name in own)
+            for group, own in GROUPS.items()
+            if parts.keys() >= set(own)
+        },
     )
 
 

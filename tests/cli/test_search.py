@@ -153,11 +153,20 @@ def test_mine_aims_at_a_precision(miner, verifying_model, lone_file, english_fil
     assert code == 2 and "would replace the input" in err
 
 
-def test_explain(miner, verifying_model, german, english):
+def test_explain(miner, verifying_model, knowing_model, german, english, tmp_path):
     code, out, _ = miner("explain", verifying_model, german[0], english[0])
+    assert code == 0 and "mining ranks" in out and "quality" not in out  # which it has not learned
+    code, out, _ = miner("explain", knowing_model, german[0], english[0])
     assert code == 0
-    for part in ("best counterpart", "log-odds", "alignment", "probability of a translation"):
+    for part in ("best counterpart", "log-odds", "alignment", "order of the tokens"):
         assert part in out
+    # The number is the one that users see.
+    pair = tmp_path / "pair.tsv"
+    pair.write_text(f"{german[0]}\t{english[0]}\n", encoding="utf-8")
+    _, score, _ = miner("score", pair, "--model", knowing_model, "--score-only")
+    assert f"'miner filter': {float(score):.3f}\n" in out and "mining ranks" not in out
+    code, more, _ = miner("explain", knowing_model, german[0], english[0], "--mining")
+    assert code == 0 and "mining ranks" in more and more.startswith(out.partition("measured")[0])
 
 
 def test_explain_needs_a_verifier(miner: Miner, tiny_model: Path) -> None:

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import load
 from miner.index.index import Index
 from miner.kernels.tokens import MATCHED
 from miner.mining.mine import run
 from miner.mining.search import verifier_for
 from miner.precision.search_result import Search
 from miner.scoring.explain import TRANSLATED, explain, match
+from miner.scoring.quality import Quality
+from miner.scoring.verifier import Verifier
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +32,15 @@ def test_explaining_a_pair(found: Search, german: list[str], english: list[str])
     assert folded.strip().casefold() == german[0].strip().casefold()
     for token in right.source:
         assert token.partner is None or 0 <= token.partner < len(right.target)
+
+
+def test_explaining_a_quality(knowing_model, german, english):
+    quality = Quality(Verifier(Encoder(load(knowing_model)), ("de", "en")))
+    shown = explain(quality.verifier, german[0], english[0], quality)
+    assert shown.probability == pytest.approx(quality.score(german[:1], english[:1])[0])
+    total = sum(shown.parts.values()) + quality.function.intercept
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(shown.probability)
+    assert explain(quality.verifier, "", "house", quality).probability == 0
 
 
 def test_tokens_match_by_similarity_or_translation(found, german, english):
