@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Where there is an NVIDIA driver that answers, FAISS for GPUs; else the one for CPUs.
+# For tests: where there is an NVIDIA driver that answers, FAISS for GPUs; else the one for CPUs.
 EXTRA := $(shell nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
 DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
@@ -50,7 +50,7 @@ bench: $(VENV)/developing
 
 $(VENV)/installed: setup.cfg constraints.txt
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train]'
+	$(BIN)/pip install -q -c constraints.txt -e .
 	@touch $@
 
 # In one go: what make demo needs is among it.

@@ -60,7 +60,9 @@ def commands(
     return found
 
 
-def job(checkout: Path, command: list[str], threads: int, work: Path) -> dict[str, float]:
+def job(
+    checkout: Path, command: list[str], threads: int, work: Path, **environment: str
+) -> dict[str, float]:
     """Run a command of a checkout; return its seconds, CPU seconds and peak memory."""
     output = work / "out.tsv"
     output.unlink(missing_ok=True)
@@ -70,7 +72,7 @@ def job(checkout: Path, command: list[str], threads: int, work: Path) -> dict[st
         running = subprocess.Popen(
             [sys.executable, "-c", MAIN, *command, "-o", str(output)],
             cwd=work,
-            env={**os.environ, "PYTHONPATH": str(checkout)},
+            env={**os.environ, "PYTHONPATH": str(checkout), **environment},
             stdout=messages,
             stderr=messages,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),

@@ -4,7 +4,8 @@
 
 Sections, each merged into the JSON with the command, versions and machine it was measured on:
 ``limits`` peak rates of the machine; ``encode`` text to vectors; ``search`` neighbours in both
-directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``jobs``
+directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``first``
+the first run of a command, which compiles its loops, beside the second; ``jobs``
 whole commands on little text, beside an earlier version (``--before``); ``cuda`` searches on a GPU.
 Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
 A system that is not installed (``pip install -e '.[bench]'``) is reported as missing.
@@ -19,6 +20,7 @@ from benchmarks import report
 from benchmarks.speed import (
     cuda,
     encode_speed,
+    first_run,
     limits,
     mine_speed,
     search_speed,
@@ -71,6 +73,8 @@ def measure(
         if name == "growth":
             sizes = [round(size * scale) for size in GROWTH]
             return {"rows": mine_speed.growth(list(sides), sizes, threads, work)}
+        if name == "first":
+            return first_run.measure(arguments.data, rounds, threads)
         if name == "jobs":
             data, before = arguments.data, arguments.before
             return small_jobs.measure(data, sides, scale, rounds, threads, before)

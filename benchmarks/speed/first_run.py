@@ -1,0 +1,66 @@
+"""Measure the first run of a command after an installation beside the second, in CPU seconds.
+
+The first run has no cache: it compiles its loops and unpacks the model of languages. A first run
+with the loops of a wheel (``make wheel``) finds them compiled. The second finds the cache of the
+first. Commands import a copy of the package, so that files that a clone has made do not count.
+"""
+
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.filtering import throughput
+from benchmarks.speed import speed_text
+from benchmarks.speed.process import ROOT
+from benchmarks.speed.small_jobs import LANGUAGES, job
+
+# Rows that are scored and filtered.
+SCORED, FILTERED = 200, 2000
+
+
+def measure(data: Path, rounds: int, threads: int) -> dict[str, Any]:
+    """Return a row for each command: CPU seconds of its kinds of runs."""
+    with tempfile.TemporaryDirectory(prefix="first-") as directory:
+        work = Path(directory)
+        package = work / "tree" / "miner"
+        shutil.copytree(ROOT / "miner", package, ignore=shutil.ignore_patterns("compiled"))
+        throughput.text(data, work / "all.tsv")
+        every = speed_text.read(work / "all.tsv", sys.maxsize)
+        rows = [
+            speed_text.write(work / f"{count}.tsv", every[:: len(every) // count][:count])
+            for count in (SCORED, FILTERED)
+        ]
+        demo = [str(ROOT / "miner" / "demo" / f"demo.{side}") for side in ("de", "en")]
+        commands = {
+            "mine, the demo": ["mine", *demo],
+            f"score, {SCORED:,} rows": ["score", str(rows[0]), *LANGUAGES],
+            f"filter, {FILTERED:,} rows": ["filter", str(rows[1]), *LANGUAGES],
+        }
+        return {
+            "rows": [
+                {"name": name, **_runs(command, package, rounds, threads, work)}
+                for name, command in commands.items()
+            ]
+        }
+
+
+def _runs(
+    command: list[str], package: Path, rounds: int, threads: int, work: Path
+) -> dict[str, float]:
+    def spent(cache: Path) -> float:
+        found = job(package.parent, command, threads, work, NUMBA_CACHE_DIR=str(cache))
+        return found["cpu seconds"]
+
+    cache = work / command[0]
+    found = {"first": spent(cache)}
+    found["second"] = statistics.median(spent(cache) for _ in range(rounds))
+    (loops,) = (cache / "bitext-miner").glob("kernels-*")
+    shipped = shutil.copytree(loops, package / "kernels" / "compiled")
+    other = [work / f"{command[0]}-{turn}" for turn in range(rounds)]
+    found["first, loops of a wheel"] = statistics.median(map(spent, other))
+    shutil.rmtree(shipped)
+    print(f"  {command[0]}: {found}", flush=True)
+    return found
