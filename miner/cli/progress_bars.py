@@ -121,4 +121,4 @@ def announce(loops: str = "*") -> None:
     """
     # Asked first, as processes started later share a temporary cache that this one made.
     if not cache.compiled(loops) and sys.stderr.isatty():
-        print("compiling loops for this machine, once: some ten seconds", file=sys.stderr)
+        print("compiling loops for this machine, once: ten to twenty seconds", file=sys.stderr)
