@@ -74,29 +74,37 @@ def _compare_long(pairs, texts, table, information, lexicon, scratch, out, order
         for side in range(2):
             own, others = (a, b) if side == 0 else (b, a)
             n = len(own)
-            compare_windows(own, others, PART, REACH, table, lexicon, scratch)
-            _features(own, size, best, total, weight, frequency, information, out[c], side)
-            if side == 0:
-                common = known = 0.0
-                for i in range(n):
-                    known += information[own[i]]
-                    if shared[i]:
-                        common += information[own[i]]
-                out[c, 8] = common / known
-            if len(order):
-                compare_windows(own, others, ORDER_PART, ORDER_REACH, table, lexicon, scratch)
-                adjacent = correlation = 0.0
-                parts = part_count(n, len(others), ORDER_PART)
-                for w in range(parts):
-                    first, last, _, _ = bounds(n, len(others), parts, w, ORDER_REACH)
-                    for column in range(4):
-                        part_row[column] = 1.0
-                    order_features(
-                        own[first:last], place[first:last], best[first:last], weight, part_row, side
-                    )
-                    adjacent += part_row[side] * (last - first)
-                    correlation += part_row[2 + side] * (last - first)
-                order[c, side], order[c, 2 + side] = adjacent / n, correlation / n
+            # Numba would compile what is called for each constant, so these are variables.
+            for ordered in range(2 if len(order) else 1):
+                part, reach = (ORDER_PART, ORDER_REACH) if ordered else (PART, REACH)
+                compare_windows(own, others, part, reach, table, lexicon, scratch)
+                if ordered:
+                    adjacent = correlation = 0.0
+                    parts = part_count(n, len(others), part)
+                    for w in range(parts):
+                        first, last, _, _ = bounds(n, len(others), parts, w, reach)
+                        for column in range(4):
+                            part_row[column] = 1.0
+                        order_features(
+                            own[first:last],
+                            place[first:last],
+                            best[first:last],
+                            weight,
+                            part_row,
+                            side,
+                        )
+                        adjacent += part_row[side] * (last - first)
+                        correlation += part_row[2 + side] * (last - first)
+                    order[c, side], order[c, 2 + side] = adjacent / n, correlation / n
+                    continue
+                _features(own, size, best, total, weight, frequency, information, out[c], side)
+                if side == 0:
+                    common = known = 0.0
+                    for i in range(n):
+                        known += information[own[i]]
+                        if shared[i]:
+                            common += information[own[i]]
+                    out[c, 8] = common / known
 
 
 @helper(error_model="numpy")
