@@ -20,6 +20,7 @@ from miner.index.index import Index
 from miner.knn import engines
 from miner.mining import search_stages
 from miner.scoring.pairs import Pairs
+from miner.tasks.status import Kind, Status
 from miner.text.locks import lock
 
 # Blocks of four parts a side.
@@ -219,6 +220,24 @@ def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None
     assert shown.code == 0 and "search" in shown.out and " tasks done" in shown.out
     assert "9 of 9" in shown.out  # blocks of three parts a side
     fault(miner("status", "texts"), "not the plan of a work directory")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (20.0, "less than a minute"),
+        (61.0, "1 minute"),
+        (3599.0, "1:00 hours"),
+        (11000.0, "3:03 hours"),
+    ],
+)
+def test_time_left(
+    miner: Miner, monkeypatch: pytest.MonkeyPatch, seconds: float, said: str
+) -> None:
+    kind = Kind("search", 4, 1, 1, 1, 0, 1.0, 1.0, 1 << 20)
+    found = Status((kind,), True, 0.5, seconds, {})
+    monkeypatch.setattr("miner.tasks.status.status", lambda directory: found)
+    assert f"1 of 4 tasks done, 30.0 a minute, {said} left\n" in miner("status", "work").out
 
 
 def test_wrong_usage(miner: Miner, files: tuple[str, str]) -> None:
