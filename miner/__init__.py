@@ -16,6 +16,7 @@ from miner.names import VERSION
 
 if TYPE_CHECKING:
     from miner.alignment.align import Aligned, align
+    from miner.cleaning.calls import filter, score
     from miner.documents.align_documents import AlignedDocuments, align_documents
     from miner.encoder.encoder import Encoder
     from miner.encoder.open_encoder import open_encoder
@@ -43,8 +44,10 @@ __all__ = [
     "align_documents",
     "best_threshold",
     "evaluate",
+    "filter",
     "mine",
     "open_encoder",
+    "score",
     "search",
 ]
 # The module of each public name.
@@ -63,8 +66,10 @@ _HOMES = {
     "align_documents": "miner.documents.align_documents",
     "best_threshold": "miner.evaluation.metrics",
     "evaluate": "miner.evaluation.metrics",
+    "filter": "miner.cleaning.calls",
     "mine": "miner.mining.mine",
     "open_encoder": "miner.encoder.open_encoder",
+    "score": "miner.cleaning.calls",
     "search": "miner.mining.mine",
 }
 

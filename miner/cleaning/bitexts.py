@@ -12,9 +12,11 @@ from miner.scoring.languages import Identified, identify
 from miner.scoring.verifier import Languages
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
-from miner.text.formats import BitextFormat
+from miner.text.formats import FORMATS, BitextFormat, file_format
+from miner.text.given import GivenTexts, given_rows
 from miner.text.lines import display_name
 from miner.text.rows import Rows
+from miner.text.text_format import Column
 
 # Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
 HERE, ELSEWHERE = 1 << 16, 1_000_000
@@ -28,6 +30,12 @@ class Bitext:
 
     files: tuple[TextFile, ...]
     reading: BitextFormat
+
+    @property
+    def native(self) -> str:
+        """Format of the rows as one line each."""
+        format = file_format(self.files[0].path, self.reading.format)
+        return "tsv" if format == "plain" or len(self.files) == 2 else format
 
     @contextmanager
     def opened(self, more: Sequence[int | str] = (), count: int | None = None) -> Iterator[Rows]:
@@ -79,16 +87,28 @@ class Piece:
             yield rows
 
 
-def bitexts_of(names: Sequence[Sequence[str]], reading: BitextFormat, copies: Path) -> list[Bitext]:
-    """Return bitexts of one file or two; streams are first copied into the directory ``copies``.
+def bitexts_of(
+    names: Sequence[Sequence[str | GivenTexts]], reading: BitextFormat, copies: Path
+) -> list[Bitext]:
+    """Return bitexts of one file or two; streams and pairs are first copied into ``copies``.
 
-    Raises CorpusError for a file that cannot be read, and ResourceError.
+    So are the rows of a file whose records are no lines, Parquet or TMX. Raises CorpusError for a
+    file that cannot be read, and ResourceError.
     """
     found = []
     for number, sides in enumerate(names):
-        files = text_files(sides, copies / f"{number}" if number else copies)
-        given = (replace(file, name=display_name(file.name)) for file in files)
-        found.append(Bitext(tuple(given), reading))
+        place = copies / f"{number}" if number else copies
+        files = [replace(one, name=display_name(one.name)) for one in text_files(sides, place)]
+        own = replace(reading, format="jsonl", header=False) if files[0].given else reading
+        kind = file_format(files[0].path, own.format)
+        if len(files) == 1 and not FORMATS[kind].of_lines:
+            columns = [Column(key) for key in own.columns(files[0].path)]
+            with files[0].opened() as local:
+                rows = given_rows(FORMATS[kind].rows(local, columns), files[0].name)
+                files = text_files([rows], place / "rows")
+            keys = (None, None) if kind == "tmx" else (own.source_column, own.target_column)
+            own = BitextFormat(*keys, format="jsonl", on_error=own.on_error)
+        found.append(Bitext(tuple(files), own))
     return found
 
 

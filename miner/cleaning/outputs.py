@@ -1,27 +1,37 @@
 """Outputs of bitexts, whose pieces are written by several tasks and joined."""
 
+import json
 import shutil
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from miner.cleaning.bitexts import Bitext, Piece
+from miner.cleaning.bitexts import Bitext, Piece, languages_of
+from miner.cleaning.write import NAMED
 from miner.errors import writing
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.compression import MAGIC
+from miner.text.formats import file_format
 from miner.text.output import all_or_none, open_output
+from miner.text.text_format import Languages
+from miner.text.write_bitext import write_bitext
 
-# Paths of the outputs of a bitext, by role: kept, kept-1, rejected, scores, scored.
+# Paths of the outputs of a bitext, by role: kept, kept-1, rejected, scores, scored, only.
 Outputs = Mapping[str, str]
+# Roles whose lines are no rows.
+LINES = ("scores", "only")
 
 
 def packings(outputs: Outputs, piece: Piece) -> dict[str, str]:
-    """Return the suffixes by which a piece's task compresses its outputs; none if they are joined.
+    """Return the suffixes of a piece's outputs: their compression, unless they are joined.
 
-    A whole bitext's outputs are final.
+    A whole bitext's outputs are final, except rows that become another format.
     """
-    return {role: _packing(path) if piece.of == 1 else "" for role, path in outputs.items()}
+    return {
+        role: end if piece.of == 1 or end == NAMED else ""
+        for role, end in _endings(piece.bitext, outputs).items()
+    }
 
 
 @hints(seconds=2e-6)
@@ -30,7 +40,8 @@ def join(job: Job, parts: list[Result], packings: Mapping[str, str]) -> None:
     for role, packing in packings.items():
         with open_output(job.out / f"{role}{packing}", binary=True) as file:
             for part in parts:
-                with open(part.path / role, "rb") as source:
+                end = packing if packing == NAMED else ""
+                with open(part.path / f"{role}{end}", "rb") as source:
                     shutil.copyfileobj(source, file)
 
 
@@ -51,40 +62,56 @@ def joined(
         if len(parts) == 1 or not wanted:
             found.append(parts[0])
             continue
-        ends = {role: _packing(path) for role, path in wanted.items()}
+        ends = _endings(own[0].bitext, wanted)
         call = Call({"parts": parts, "packings": ends}, units=sum(one.rows for one in own))
         number = own[0].name.partition("-")[0]
         found += run.stage("join", join, {number: call})
     return found
 
 
-def deliver(results: Sequence[Result], outputs: Sequence[Outputs]) -> None:
-    """Copy the outputs of all bitexts to their places; all appear, or none.
+def deliver(
+    results: Sequence[Result],
+    outputs: Sequence[Outputs],
+    bitexts: Sequence[Bitext],
+    given: Languages = (None, None),
+) -> None:
+    """Copy the outputs of all bitexts to their places, in their formats; all appear, or none.
 
-    Raises ResourceError.
+    Languages of TMX are identified if they are not ``given``. Raises ResourceError, and CorpusError
+    for rows that a format cannot hold.
     """
     with all_or_none() as together:
-        for result, wanted in zip(results, outputs, strict=True):
-            for role, path in wanted.items():
-                if path != "-":
-                    with writing(path):
-                        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        for result, wanted, bitext in zip(results, outputs, bitexts, strict=True):
+            for path in (path for path in wanted.values() if path != "-"):
+                with writing(path):
+                    Path(path).parent.mkdir(parents=True, exist_ok=True)
+            for role, end in _endings(bitext, wanted).items():
+                path = wanted[role]
+                if end == NAMED and not path.endswith(NAMED):
+                    paths = [path, *([wanted["kept-1"]] if _are_split(role, wanted) else [])]
+                    languages = given
+                    if file_format(path) == "tmx":
+                        left, right = languages_of([bitext], given)
+                        languages = left.code, right.code
+                    with open(result.path / f"{role}{NAMED}", encoding="utf-8") as rows:
+                        write_bitext(map(json.loads, rows), paths, languages, together)
+                    continue
                 with (
-                    open(result.path / f"{role}{_packing(path)}", "rb") as source,
+                    open(result.path / f"{role}{end}", "rb") as source,
                     open_output(path, binary=True, together=together, packed=True) as file,
                 ):
                     shutil.copyfileobj(source, file)
 
 
-def folder_outputs(bitext: Bitext, folders: Mapping[str, str], only: bool = False) -> Outputs:
+def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
     """Return the outputs of a bitext in folders, by role: files of its own names.
 
-    Two files become one of rows that are rejected, or scored unless scores stand alone (``only``).
+    Two files become one of rows that are rejected or scored.
     """
-    name, *other = (Path(file.path).name for file in bitext.files)
+    name, *other = (Path(file.name).name for file in bitext.files)
     suffixes = {"scores": ".jsonl"}
     if other:
-        suffixes |= {"rejected": ".tsv", "scored": "" if only else ".tsv"}
+        suffixes |= {"rejected": ".tsv", "scored": ".tsv"}
     found = {
         role: str(Path(folder) / _with_suffix(name, suffixes.get(role, "")))
         for role, folder in folders.items()
@@ -92,6 +119,29 @@ def folder_outputs(bitext: Bitext, folders: Mapping[str, str], only: bool = Fals
     if other and "kept" in folders:
         found["kept-1"] = str(Path(folders["kept"]) / other[0])
     return found
+
+
+def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
+    """Return the suffix of each output's file in a result: its compression, or NAMED.
+
+    NAMED rows become another format than their bitext's, or two files, when they are delivered.
+    """
+    found = {}
+    for role, path in outputs.items():
+        if _are_split(role, outputs):
+            other = len(bitext.files) == 1
+            if other and role == "kept-1":
+                continue
+        else:
+            kinds = ("plain", bitext.native)
+            other = role not in LINES and (file_format(path) not in kinds or path.endswith(NAMED))
+        found[role] = NAMED if other else _packing(path)
+    return found
+
+
+def _are_split(role: str, outputs: Outputs) -> bool:
+    """Tell whether an output is one of two, for both sides."""
+    return role.startswith("kept") and "kept-1" in outputs
 
 
 def _packing(path: str) -> str:

@@ -30,6 +30,7 @@ from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
+from miner.text.given import GivenTexts
 from miner.text.lines import is_read_once
 from miner.text.remote import is_remote
 
@@ -89,7 +90,7 @@ def filter_text(
     written = run.stage("write", stages.write, calls, choice=choice)
     results = joined(run, of_bitexts, written, wanted)
     run.wait(last=True)
-    deliver(results, wanted)
+    deliver(results, wanted, bitexts, plan.context.languages)
     filtered.written = written
     return filtered
 
@@ -99,14 +100,12 @@ def score_text(
     bitexts: Sequence[Bitext],
     plan: Plan,
     outputs: Sequence[Outputs],
-    *,
-    only: bool = False,
 ) -> dict[str, int]:
-    """Write the rows of each bitext with scores at their ends; ``only``: the scores alone.
+    """Write the rows of each bitext ``scored``, with scores at their ends, or the scores ``only``.
 
-    Each bitext is a text of its own. An unreadable row is scored as a pair of empty texts. Returns
-    the numbers of ``rows``, of ``unreadable`` ones and of those with ``replaced`` bytes. Raises the
-    errors of `Rows` and of the filters, and ResourceError.
+    Each bitext is a text of its own, with one output of these roles. An unreadable row is scored as
+    a pair of empty texts. Returns the numbers of ``rows``, of ``unreadable`` ones and of those with
+    ``replaced`` bytes. Raises the errors of `Rows` and of the filters, and ResourceError.
     """
     plan = plan.located()
     identify = _lacks_languages(plan)
@@ -118,12 +117,12 @@ def score_text(
         if not written:
             _prepare(run, scoring, pieces)
         rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
-        ends = [packings(wanted, piece)["scored"] for piece in pieces]
-        calls = _calls(pieces, rated=rated, packing=ends)
-        written += run.stage("write", stages.write_scored, calls, scoring=scoring, only=only)
+        ends = [packings(wanted, piece) for piece in pieces]
+        calls = _calls(pieces, rated=rated, packings=ends)
+        written += run.stage("write", stages.write_scored, calls, scoring=scoring)
     results = joined(run, of_bitexts, written, outputs)
     run.wait(last=True)
-    deliver(results, outputs)
+    deliver(results, outputs, bitexts, plan.context.languages)
     values = [one.value for one in written]
     return {name: sum(value[name] for value in values) for name in values[0]}
 
@@ -233,7 +232,7 @@ class Filtered:
 @contextmanager
 def text_run(
     name: str,
-    files: Sequence[Sequence[str]],
+    files: Sequence[Sequence[str | GivenTexts]],
     reading: BitextFormat = USUAL_FORMAT,
     *,
     work: str | Path | None = None,
@@ -244,13 +243,18 @@ def text_run(
 ) -> Iterator[tuple[Run, list[Bitext]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
-    Standard input and pipes are copied to the work directory. Other arguments and errors are as in
-    :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
+    Standard input, pipes and given pairs are copied to the work directory. Other arguments and
+    errors are as in :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
     """
     if workers.shard_lines is None:
         workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)
     paths = [
-        [path if path == "-" or is_remote(path) else str(Path(path).absolute()) for path in sides]
+        [
+            str(path)
+            if isinstance(path, GivenTexts) or path == "-" or is_remote(path)
+            else str(Path(path).absolute())
+            for path in sides
+        ]
         for sides in files
     ]
     identity = {
@@ -258,7 +262,12 @@ def text_run(
         "settings of reading": dataclasses.asdict(reading),
         "--shard-lines": workers.shard_lines,
     }
-    stamps = {path: stamp(path) for sides in paths for path in sides if not is_read_once(path)}
+    stamps = {
+        path: stamp(path)
+        for sides, given in zip(paths, files, strict=True)
+        for path, one in zip(sides, given, strict=True)
+        if not isinstance(one, GivenTexts) and not is_read_once(path)
+    }
     with (
         kept_scorers(),
         open_run(

@@ -243,49 +243,59 @@ def read_plan(path: str | Path, context: Context) -> Plan:
         raise ArtifactError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ArtifactError(f"{path}: not TOML ({error}); mend it") from None
+    return plan_of(record, context, str(path), path.parent)
+
+
+def plan_of(
+    record: Mapping[str, Any], context: Context, name: str, directory: Path = Path()
+) -> Plan:
+    """Make a plan of the content of a TOML file; messages call it ``name``.
+
+    Paths begin at ``directory``. Raises :class:`~miner.errors.ArtifactError`.
+    """
     types = {"source_lang": str, "target_lang": str, "model": str, "rank": str, "repair": bool}
     for key, value in record.items():
-        _refuse_unknown(str(path), key, (*types, "filter"))
+        _refuse_unknown(name, key, (*types, "filter"))
         if key in types and not isinstance(value, types[key]):
-            raise ArtifactError(f"{path}: {key} must be {_kind(types[key])}, not {value!r}")
+            raise ArtifactError(f"{name}: {key} must be {_kind(types[key])}, not {value!r}")
     tables = record.get("filter", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ArtifactError(f"{path}: write each filter as a table of its own, [[filter]]")
+        raise ArtifactError(f"{name}: write each filter as a table of its own, [[filter]]")
     if not tables:
-        raise ArtifactError(f"{path}: names no filter; add [[filter]] tables, see --list")
+        raise ArtifactError(f"{name}: names no filter; add [[filter]] tables, see --list")
     model = record.get("model", "default")
     context = dataclasses.replace(
         context,
         source_lang=context.source_lang or record.get("source_lang"),
         target_lang=context.target_lang or record.get("target_lang"),
-        directory=path.parent,
-        model=context.model or _beside(path, model),
+        directory=directory,
+        model=context.model or _beside(directory, model),
     )
-    steps = [_step(f"{path}, filter {number}", table) for number, table in enumerate(tables, 1)]
+    steps = [_step(f"{name}, filter {number}", table) for number, table in enumerate(tables, 1)]
     labels = [step.label for step in steps]
     for label in labels:
         if labels.count(label) > 1:
-            raise ArtifactError(f"{path}: {label!r} is there twice; give one of them a label")
-    _refuse_unknown_languages(str(path), steps, context)
+            raise ArtifactError(f"{name}: {label!r} is there twice; give one of them a label")
+    _refuse_unknown_languages(name, steps, context)
     scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
     for code in context.languages:
         if code is not None and not is_language(code):
-            raise ArtifactError(f"{path}: {code!r} is no language code, such as de, en or zh-Hant")
+            raise ArtifactError(f"{name}: {code!r} is no language code, such as de, en or zh-Hant")
     rank = record.get("rank")
     if rank is not None:
-        _refuse_score(f"{path}: rank", rank, scoring)
+        _refuse_score(f"{name}: rank", rank, scoring)
     for number, step in enumerate(steps, 1):
-        for name in (name for name, kind in step.filter.settings.items() if kind.score):
-            where = f"{path}, filter {number} ({step.name}): {name}"
-            _refuse_score(where, step.settings[name], scoring)
+        for key in (key for key, kind in step.filter.settings.items() if kind.score):
+            where = f"{name}, filter {number} ({step.name}): {key}"
+            _refuse_score(where, step.settings[key], scoring)
     return _plan(steps, context, rank, record.get("repair", False))
 
 
-def _beside(path: Path, model: str) -> str:
-    """Find the model that a configuration names, from the place of its file."""
+def _beside(directory: Path, model: str) -> str:
+    """Find the model that a configuration names, from the directory of its file."""
     if model == "default" or split_name(model) is not None:
         return model
-    return str(path.parent / model)
+    return str(directory / model)
 
 
 def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: bool) -> Plan:

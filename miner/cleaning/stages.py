@@ -126,12 +126,14 @@ def write(
 
 @hints(seconds=5e-5)
 def write_scored(
-    job: Job, piece: Piece, scoring: Scoring, rated: Result, only: bool, packing: str
+    job: Job, piece: Piece, scoring: Scoring, rated: Result, packings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Write each row of a piece with its scores at the end; ``only``: scores alone."""
+    """Write each row of a piece with its scores at the end, or the scores alone."""
     table = rated.array("scores")
+    [(role, end)] = packings.items()
     with piece.opened(scoring.columns) as rows:
-        write_scores(table, scoring.steps, rows, job.out / f"scored{packing}", only, job.report)
+        place = job.out / f"{role}{end}"
+        write_scores(table, scoring.steps, rows, place, role == "only", job.report)
         rows.inputs.check()
     state = table["state"]
     return {

@@ -14,8 +14,12 @@ from miner.cleaning.plan import Step
 from miner.cleaning.scorers import REPAIRED, ROWS, repair_texts, repairer
 from miner.progress import Reporter, silent
 from miner.text.compression import codec, compressor
+from miner.text.formats import FORMATS
 from miner.text.layout import REPLACED, Block, Raw
 from miner.text.rows import Rows
+
+# Suffix of a file of rows as JSON objects, with source, target and the other cells by name.
+NAMED = ".rows"
 
 
 def write_rows(
@@ -31,10 +35,11 @@ def write_rows(
         files = {role: stack.enter_context(_opened(path)) for role, path in outputs.items()}
         kept = [file for role, file in files.items() if role.startswith("kept")]
         bad, lines = files.get("rejected"), files.get("scores")
+        named = {role for role, path in outputs.items() if path.suffix == NAMED}
         if rows.head is not None:
-            for file in kept[:1]:
+            for file in kept[:1] if "kept" not in named else ():
                 file.write(rows.head + b"\n")
-            if bad is not None:
+            if bad is not None and "rejected" not in named:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
         repair = repairer(found.plan.repair)
         done = 0
@@ -42,14 +47,18 @@ def write_rows(
             raws = _written(found, rows, block, done, repair)
             removed = found.removed[done : done + len(block)].tolist()
             stay = [raw for raw, reason in zip(raws, removed, strict=True) if reason < 0]
-            for output, side in zip(kept, _joined(stay, len(kept)), strict=True):
-                output.write(_text(side))
+            if "kept" in named:
+                kept[0].write(_text([_named(rows, raw) for raw in stay]))
+            else:
+                for output, side in zip(kept, _joined(stay, len(kept)), strict=True):
+                    output.write(_text(side))
             if bad is not None:
                 gone = []
                 for row, (raw, reason) in enumerate(zip(raws, removed, strict=True), done):
                     if reason >= 0:
                         cells = {"filter": found.reasons[reason], "value": found.value(row)}
-                        gone.append(rows.layout.with_cells(raw, cells))
+                        form = _named if "rejected" in named else _ended
+                        gone.append(form(rows, raw, cells))
                 bad.write(_text(gone))
             if lines is not None:
                 part = slice(done, done + len(block))
@@ -72,9 +81,10 @@ def write_scores(
     become one tsv; for JSON, scores become further keys.
     """
     replace = rows.layout.on_error == "replace"
+    form = _named if output.suffix == NAMED else _ended
     done = 0
     with _opened(output) as file:
-        if rows.head is not None and not only:
+        if rows.head is not None and not only and form is _ended:
             labels = (step.label for step in steps)
             file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")
         for block in rows.blocks(ROWS):
@@ -90,10 +100,21 @@ def write_scores(
                     continue
                 if replace:
                     raw = tuple(line.decode("utf-8", "replace").encode() for line in raw)
-                lines.append(rows.layout.with_cells(raw, cells))
+                lines.append(form(rows, raw, cells))
             file.write(_text(lines))
             done += len(block)
             report("writing", done, len(table))
+
+
+def _ended(rows: Rows, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
+    """Return a row as its line with more cells at its end."""
+    return rows.layout.with_cells(raw, cells)
+
+
+def _named(rows: Rows, raw: Raw, cells: Mapping[str, str | float] | None = None) -> bytes:
+    """Return a row and more cells as JSON."""
+    line = FORMATS["jsonl"].line(rows.layout.named(raw)).encode()
+    return FORMATS["jsonl"].with_cells(line, cells) if cells else line
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """``miner filter``: a noisy bitext in, a clean one and the rejected rows with reasons out."""
 
 import dataclasses
+import os
 from dataclasses import dataclass
 
 import click
@@ -13,7 +14,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings
 from miner.config_fields import option
 from miner.tasks.workers import Workers
-from miner.text.formats import BitextFormat
+from miner.text.formats import TABLES, BitextFormat
 from miner.text.remote import is_remote
 
 
@@ -23,7 +24,8 @@ class Outputs:
 
     kept: str | None = option(
         None,
-        "Kept rows [standard output], two files for two inputs; .gz .bz2 .xz .zst compress.",
+        "Kept rows [standard output], in the format of the suffix; two files are a file for each "
+        "side. .gz .bz2 .xz .zst compress.",
         option="-o --output",
         metavar="FILE [FILE]",
     )
@@ -105,7 +107,8 @@ def filter(
     workers: Workers,
     threads: int | None,
 ) -> None:
-    """Clean a bitext: BITEXT, a tsv or jsonl file (- for standard input), or two aligned files.
+    """Clean a bitext: BITEXT, a tsv, jsonl, parquet or tmx file (- for standard input), or two
+    aligned files.
 
     Without --config the default filters run: rules, languages, duplicates, and the quality of each
     pair by the model. Every row is kept or rejected, unchanged
@@ -120,6 +123,7 @@ def filter(
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
       miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
       miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
+      miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
       miner filter web.tsv --target-words 5M -o clean.tsv
       miner filter web.tsv --dry-run 10000
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
@@ -158,11 +162,10 @@ def filter(
         refuse_equal_names(names)
         guard.check_writable([outputs.page] if outputs.page is not None else [])
     else:
-        guard.check_suffixes({name: path for name, path in named.items() if name != "--report"})
+        tables = TABLES if len(kept) == 1 else ()
+        texts = {name: path for name, path in named.items() if name != "--report"}
+        guard.check_suffixes(texts, tables)
         guard.check_writable([path for path in named.values() if path is not None])
-        pages = ("--report", "--scores-jsonl")
-        texts = {name: path for name, path in named.items() if name not in pages}
-        guard.check_suffixes(texts, written=filtering.format_of(inputs, layout))
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:
@@ -214,11 +217,16 @@ def _files(
 ) -> tuple[list[str], list[str]]:
     """Inputs and outputs: an argument is the bitext, or the second file of -o."""
     if source is None and target is None:
-        if len(files) != 1:
+        if not files or len(files) > 1 + (output is not None):
             raise click.UsageError(
                 "give one BITEXT, in quotes if it is a pattern, or --source and --target"
             )
-        return [files[0]], [output or "-"]
+        if len(files) == 2 and os.path.exists(files[1]) and not os.path.exists(str(output)):
+            raise click.UsageError(
+                f"{files[1]} would be replaced, as the second file of -o; give two inputs by "
+                "--source and --target"
+            )
+        return [files[0]], [output or "-", *files[1:]]
     inputs = filtering.inputs(None, source, target)
     if len(files) > 1 or (files and output is None):
         raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from miner.cli import options
 from miner.cli.options import say
 from miner.tasks.workers import Workers
-from miner.text.formats import REWRITABLE, BitextFormat, file_format
+from miner.text.formats import BITEXTS
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -31,9 +31,7 @@ languages = options.languages(
 )
 reading = options.bitext_format(
     format={
-        "choices": dict.fromkeys(REWRITABLE, ""),
-        "help": "Text format; default by suffix (.tsv .jsonl), else tsv for one file, plain for "
-        "two.",
+        "choices": dict.fromkeys(BITEXTS, ""),
     },
     on_error={
         "help": "Rows that are not UTF-8: stop, put U+FFFD, or treat as unreadable, like rows "
@@ -138,12 +136,6 @@ def unknown_languages(plan: Plan) -> list[str]:
     known = [telling[step.name] for step in plan.steps if step.name in telling]
     codes = dict.fromkeys(code for code in plan.context.languages if code)
     return [code for code in codes if not all(knows(code) for knows in known)]
-
-
-def format_of(inputs: Sequence[str], layout: BitextFormat) -> str:
-    """Return the format of the rows of one bitext, or of the first of its two files."""
-    found = file_format(inputs[0], layout.format)
-    return "tsv" if found == "plain" and len(inputs) == 1 else found
 
 
 def in_folders(given: Sequence[str]) -> bool:

@@ -32,12 +32,13 @@ def mine(
     work: str | None,
     factory: str,
     workers: Workers,
+    file: str | None,
     **reading: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
 
     Each is a file, a pattern such as 'de/*.zst', or - for standard input. -o DIR/ writes compressed
-    parts and a manifest.
+    parts and a manifest, -o FILE FILE the texts of each side.
 
     Does 'miner index' twice and 'miner search' once. Unless an option says how many to keep, it
     keeps the pairs with an estimated precision of 0.95; with --rank margin and the default margin,
@@ -47,6 +48,7 @@ def mine(
     Examples:
       miner mine news.de.zst news.en.gz -o pairs.tsv.gz
       miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
+      miner mine news.de news.en --ids -o pairs.de pairs.en
       miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
       miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
       miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
@@ -61,6 +63,7 @@ def mine(
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     settings = replace(settings, languages=languages)
+    output = output.with_target(file)
     files = keep.get("decoys"), keep.get("decoy_vectors")
     wanted = read_keep(keep, output)
     guard.check([*texts[0], *texts[1], model, *files], output.places)

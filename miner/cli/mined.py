@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ import click
 from miner.cli import guard, options, sharding
 from miner.cli.options import say
 from miner.cli.settings_options import Settings
-from miner.config_fields import option
+from miner.config_fields import option, setting
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep, KeepError
+from miner.text.formats import TABLES
 
 if TYPE_CHECKING:
     from miner.cli.progress_bars import Progress
@@ -69,20 +70,22 @@ class Output:
     output: str = option(
         "-",
         "File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .jsonl has JSON objects, "
-        ".parquet all columns.",
+        ".tmx units, .parquet all columns; of two files, each has a side.",
         option="-o --output",
-        metavar="FILE",
+        metavar="FILE [FILE]",
         quiet=True,
     )
+    target: str | None = setting("", None, "", reason="the argument FILE")
     page: str | None = option(None, "Write an HTML report.", option="--report", metavar="FILE")
     ids: bool = option(False, "Write ids instead of text (line numbers, if none).")
     bucc: bool = option(False, "Write 'source id, tab, target id' and no score.")
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
-        if self.bucc and self.output.endswith(".parquet"):
-            raise click.UsageError("--bucc writes text; Parquet has all columns")
-        guard.check_suffixes({"-o": self.output}, (".parquet",))
+        if self.bucc and self.output.endswith(tuple(TABLES)):
+            raise click.UsageError("--bucc writes lines of ids; name the output .tsv")
+        outputs = {name: path for name, path in self.places.items() if name != "--report"}
+        guard.check_suffixes(outputs, TABLES if self.target is None else ())
         if self.bucc:
             guard.check_suffixes({"-o": self.output}, written="tsv")
         elif self.output.endswith(".bucc") or ".bucc." in self.output:
@@ -91,10 +94,18 @@ class Output:
                 "pairs of ids, or name it .tsv"
             )
 
+    def with_target(self, target: str | None) -> Output:
+        """Return these outputs with a file for each side. Raises UsageError."""
+        if target is not None and (self.bucc or not self.is_file or self.is_directory):
+            raise click.UsageError(f"{target}: with two files of -o, the first is a file of text")
+        if target and os.path.exists(target) and not os.path.exists(self.output):
+            raise click.UsageError(f"{target} would be replaced, as the second file of -o")
+        return replace(self, target=target)
+
     @property
     def places(self) -> dict[str, str | None]:
         """Outputs by the options that name them."""
-        return {"-o": self.output, "--report": self.page}
+        return {"-o": self.output, "the second file of -o": self.target, "--report": self.page}
 
     @property
     def is_file(self) -> bool:
@@ -124,7 +135,7 @@ class Output:
                 Path(work).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise resource_error(error, work) from error
-        files = [self.page] if self.is_directory else [self.output, self.page]
+        files = [self.target, self.page, *([] if self.is_directory else [self.output])]
         guard.check_writable([path for path in files if path is not None])
         if self.is_directory:
             from miner.mining.pair_files import check_place
@@ -151,7 +162,7 @@ class Output:
             command = shlex.join(["miner", *sys.argv[1:]])
             write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
         else:
-            kept.write(self.output, ids=self.ids, bucc=self.bucc)
+            mined.write(self.output, self.target, ids=self.ids, bucc=self.bucc)
         if self.ids or self.bucc:
             for index, rows in ((kept.source, kept.source_row), (kept.target, kept.target_row)):
                 if warning := repeated_ids(index, rows):
@@ -166,6 +177,7 @@ class Output:
         if len(pairs) and fit and (mined.estimate is not None or not mined.keep.chosen):
             say(table(mined))
         where = "standard output" if self.output == "-" else self.output
+        where += f" and {self.target}" if self.target else ""
         line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
         if len(kept) and mined.applied is not None:
             from miner.precision.estimate import rounded
@@ -194,6 +206,7 @@ output = _output("output")
 mining_arguments = options.several(
     click.argument("source"),
     click.argument("target"),
+    click.argument("file", required=False, metavar="[FILE]"),
     options.model,
     options.loading(),
     options.languages(),

@@ -9,7 +9,7 @@ from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.tasks.workers import Workers
-from miner.text.formats import BitextFormat
+from miner.text.formats import TABLES, BitextFormat
 
 
 @click.command(cls=Command)
@@ -40,8 +40,8 @@ from miner.text.formats import BitextFormat
     default="-",
     metavar="FILE",
     show_default="standard output",
-    help="Rows and scores; .gz .bz2 .xz .zst compress. Of a pattern, and with "
-    "--backend, a directory: a file of its name for each one of BITEXT.",
+    help="Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
+    "and with --backend, a directory: a file of its name for each one of BITEXT.",
 )
 def score(
     bitext: str | None,
@@ -60,10 +60,10 @@ def score(
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 
-    BITEXT is a tsv or jsonl file, or - for standard input; or give two aligned files by --source
-    and --target. The default score is the probability that both sides mean the same; a pair's score
-    does not depend on the other pairs of the file. BITEXT, --source and --target may be patterns
-    such as 'web/*.tsv.zst'. Repeat a stopped run to continue where it was.
+    BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned files
+    by --source and --target. The default score is the probability that both sides mean the same; a
+    pair's score does not depend on the other pairs of the file. BITEXT, --source and --target may
+    be patterns such as 'web/*.tsv.zst'. Repeat a stopped run to continue where it was.
 
     Examples:
       miner score web.de-en.tsv.gz --score-only > scores.txt
@@ -102,11 +102,8 @@ def score(
     if folders:
         refuse_equal_names(files)
     else:
-        guard.check_suffixes({"-o": output})
+        guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
-        if not score_only:
-            written = "tsv" if target else filtering.format_of(inputs, layout)
-            guard.check_suffixes({"-o": output}, written=written)
     beside = filtering.beside(output)
     workers = replace(workers, threads=threads)
     with (
@@ -118,11 +115,9 @@ def score(
     ):  # fmt: skip
         if not folders:
             filtering.identified(plan, bitexts)
-        wanted = {"scored": output}
-        outputs = [
-            folder_outputs(one, wanted, score_only) if folders else wanted for one in bitexts
-        ]
-        found = score_text(run, bitexts, plan, outputs, only=score_only)
+        wanted = {"only" if score_only else "scored": output}
+        outputs = [folder_outputs(one, wanted) if folders else wanted for one in bitexts]
+        found = score_text(run, bitexts, plan, outputs)
     if found["unreadable"]:
         say(f"unreadable rows, scored as empty ones: {found['unreadable']}")
     if found["replaced"]:

@@ -17,6 +17,7 @@ from miner.tasks.workers import Workers
 @click.command(cls=Command)
 @click.argument("source")
 @click.argument("target")
+@click.argument("file", required=False, metavar="[FILE]")
 @mined.keeping
 @click.option(
     "--model",
@@ -41,14 +42,15 @@ def search(
     output: Output,
     work: str | None,
     workers: Workers,
+    file: str | None,
 ) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 
-    Pairs are written best first. Every candidate is verified, and its score is the calibrated
-    probability of being a translation; for indexes of other vectors, and with --rank margin, it is
-    the margin. After the search the precision at every threshold is estimated with decoys,
-    sentences that cannot be translations. Pairs are kept as 'miner mine' does, and a table shows
-    other thresholds.
+    Pairs are written best first; -o FILE FILE has a file for each side. Every candidate is
+    verified, and its score is the calibrated probability of being a translation; for indexes of
+    other vectors, and with --rank margin, it is the margin. After the search the precision at every
+    threshold is estimated with decoys, sentences that cannot be translations. Pairs are kept as
+    'miner mine' does, and a table shows other thresholds.
 
     Examples:
       miner search work/de work/en --target-precision 0.95 --report report.html -o pairs.tsv
@@ -64,6 +66,7 @@ def search(
 
     settings = replace(settings, languages=languages)
     wanted = read_keep(keep, output)
+    output = output.with_target(file)
     files = keep.get("decoys"), keep.get("decoy_vectors")
     guard.check([source, target, model, *files], output.places)
     output.check(work)

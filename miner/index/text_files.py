@@ -64,7 +64,7 @@ def text_files(names: Sequence[str | Path | GivenTexts], copies: Path) -> list[T
         name = str(given)
         if isinstance(given, GivenTexts):
             copy = copies / f"stream-{number}.jsonl"
-            _copy(given.lines(), copy)
+            _copy(given.lines, copy)
             found.append(TextFile(str(copy), stamp(copy), name, stream=True, given=True))
         elif is_remote(name):
             found.append(TextFile(name, stamp(name), name))

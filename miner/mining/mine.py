@@ -97,9 +97,17 @@ class Mined(Results):
         """Return all columns of the pairs kept."""
         return self.pairs.every_column()
 
-    def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
+    def write(
+        self,
+        path: str | Path,
+        target: str | Path | None = None,
+        *,
+        ids: bool = False,
+        bucc: bool = False,
+    ) -> None:
         """Write the pairs kept: see :meth:`miner.scoring.pairs.Pairs.write`."""
-        self.pairs.write(path, ids=ids, bucc=bucc)
+        codes = self.search.languages[0].code, self.search.languages[1].code
+        self.pairs.write(path, target, ids=ids, bucc=bucc, languages=codes)
 
     @property
     def precision(self) -> float | None:

@@ -11,8 +11,10 @@ from miner.index.index import Index
 from miner.libraries import library
 from miner.results import BLOCK, Results
 from miner.scoring.verifier import FEATURES
-from miner.text.formats import FORMATS, check_suffix, check_written, file_format
+from miner.text.formats import FORMATS, TABLES, check_suffix, check_written, file_format
 from miner.text.output import open_output
+from miner.text.text_format import Languages
+from miner.text.write_bitext import write_bitext
 
 # Names of texts and ids in Parquet.
 _IN_PARQUET = {"source_id": "src_id", "target_id": "tgt_id", "source": "src", "target": "tgt"}
@@ -91,8 +93,20 @@ class Pairs(Results):
                 strict=True,
             )
 
-    def write(self, path: str | Path, *, ids: bool = False, bucc: bool = False) -> None:
+    def write(
+        self,
+        path: str | Path,
+        target: str | Path | None = None,
+        *,
+        ids: bool = False,
+        bucc: bool = False,
+        languages: Languages = (None, None),
+    ) -> None:
         """Write the pairs: Parquet for ``.parquet``, JSON for ``.jsonl``, else tab-separated lines.
+
+        With ``target``, sources go to ``path`` and targets there, one a line, and with ``ids``
+        both ids to a file `.ids` beside. Units of ``.tmx`` have the ``languages``, and with
+        ``ids`` both ids as properties.
 
         Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
         ``bucc`` ``source id, target id``; JSON objects have these as keys. ``-`` is standard
@@ -101,9 +115,14 @@ class Pairs(Results):
         ValueError for the suffix of another format, and :class:`~miner.errors.ResourceError` where
         it cannot be written.
         """
-        check_suffix(str(path), (".parquet",))
+        check_suffix(str(path), TABLES)
         if str(path).endswith(".parquet"):
             self._write_parquet(path)
+            return
+        if target is not None or file_format(str(path)) == "tmx":
+            more = ("source_id", "target_id") if ids else ()
+            rows = ({key: row[key] for key in ("source", "target", "score", *more)} for row in self)
+            write_bitext(rows, [str(one) for one in (path, target) if one], languages, ids=more)
             return
         if bucc:
             check_written(str(path), "tsv")

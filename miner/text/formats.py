@@ -12,14 +12,18 @@ from miner.text.jsonl import Jsonl
 from miner.text.parquet import Parquet
 from miner.text.plain import Bucc, Plain
 from miner.text.text_format import TextFormat
+from miner.text.tmx import Tmx
 from miner.text.tsv import Tsv
 
 # A new format is a file with its class, and its line here.
 FORMATS: dict[str, TextFormat] = {
-    one.name: one for one in (Plain(), Bucc(), Tsv(), Jsonl(), Parquet())
+    one.name: one for one in (Plain(), Bucc(), Tsv(), Jsonl(), Parquet(), Tmx())
 }
 WITH_COLUMNS = [name for name, one in FORMATS.items() if one.sides]
 REWRITABLE = [name for name, one in FORMATS.items() if one.rewritable]
+# Formats of bitexts, and suffixes of those that are no lines of text.
+BITEXTS = [name for name, one in FORMATS.items() if one.rewritable or one.sides]
+TABLES = [end for one in FORMATS.values() if not one.of_lines for end in one.suffixes]
 _SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
 # Suffixes of outputs that are lines of text; a compression suffix may follow.
 TEXT_SUFFIXES = (".txt", *(one for one in _SUFFIXES if _SUFFIXES[one] in REWRITABLE), ".bucc")
@@ -52,14 +56,14 @@ class BitextFormat:
 
     source_column: int | str | None = option(
         None,
-        "Source column [1, or source of JSONL and Parquet].",
+        "Source column [1, or source of JSONL and Parquet]; language of TMX.",
         option="--scol",
         kind="text",
         metavar="N|NAME",
     )
     target_column: int | str | None = option(
         None,
-        "Target column [2, or target of JSONL and Parquet].",
+        "Target column [2, or target of JSONL and Parquet]; language of TMX.",
         option="--tcol",
         kind="text",
         metavar="N|NAME",
@@ -67,8 +71,8 @@ class BitextFormat:
     header: bool = option(False, "The first line of a TSV names its columns.")
     format: str | None = option(
         None,
-        "Text format; default by suffix (.tsv .jsonl .parquet), else tsv for one file, plain for "
-        "two.",
+        "Text format; default by suffix (.tsv .jsonl .parquet .tmx), else tsv for one file, plain "
+        "for two.",
         choices=FORMATS,
     )
     on_error: str = option(
@@ -117,7 +121,8 @@ def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
         return
     packed = suffix.lower() in MAGIC
     suffix = os.path.splitext(stem)[1] if packed else suffix
-    if suffix.lower() in ("", *TEXT_SUFFIXES):
+    packable = [end for end in tables if end not in Parquet.suffixes]
+    if suffix.lower() in ("", *TEXT_SUFFIXES, *packable):
         return
     if _LANGUAGE_OR_NUMBER.fullmatch(suffix) and suffix.lower() not in _FOREIGN:
         return

@@ -1,44 +1,84 @@
 """Texts that a program gives in place of files: lists, iterators, columns of tables."""
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
 from miner.errors import CorpusError
+from miner.names import SIDES
+from miner.text.formats import FORMATS
 from miner.text.patterns import matching
+from miner.text.text_format import BitextRows
 
 # A file, a pattern of files, several files, or texts.
 Corpus = str | Path | Iterable[Any]
+_END = object()
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://\S+")
 
 
 @dataclass(frozen=True, eq=False)
 class GivenTexts:
-    """Texts that are no file yet; messages call them ``name``."""
+    """Texts or rows that are no file yet, as lines of JSONL; messages call them ``name``."""
 
-    texts: Iterable[Any]
+    lines: Iterable[bytes]
     name: str
 
     def __str__(self) -> str:
         return self.name
 
-    def lines(self) -> Iterator[bytes]:
-        """Yield a line of JSONL for each text; a missing one (None, NaN) is empty.
 
-        Raises CorpusError for what is no text.
-        """
-        for number, value in enumerate(self.texts, 1):
-            text = value.as_py() if hasattr(value, "as_py") else value
-            text = "" if text is None or text != text else text
-            if not isinstance(text, str):
-                kind = type(text).__name__
-                raise CorpusError(f"{self.name}, text {number}: is {kind}, not text: {text!r:.40}")
-            yield json.dumps({"text": text}).encode() + b"\n"
+def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
+    """Return texts as a corpus; a missing one (None, NaN) is empty.
+
+    Reading it raises CorpusError for what is no text.
+    """
+    rows = ({"text": _text(value, name, number)} for number, value in enumerate(texts, 1))
+    return given_rows(rows, name)
+
+
+def given_rows(rows: BitextRows, name: str) -> GivenTexts:
+    """Return rows of a bitext as one."""
+    line = FORMATS["jsonl"].line
+    return GivenTexts((line(row).encode() + b"\n" for row in rows), name)
+
+
+def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> GivenTexts:
+    """Return pairs as a bitext: texts of both sides, or pairs or rows as ``source``.
+
+    Reading it raises CorpusError for sides of unequal length, and for what is no pair.
+    """
+    if target is None:
+        return given_rows((_pair(row, number) for number, row in enumerate(source, 1)), "pairs")
+    sides = enumerate(zip_longest(source, target, fillvalue=_END), 1)
+    return given_rows((_both(pair, number) for number, pair in sides), "pairs")
+
+
+def _pair(row: Any, number: int) -> Mapping[str, Any]:
+    if isinstance(row, Mapping):
+        return row
+    if not isinstance(row, Sequence) or isinstance(row, str) or len(row) != 2:
+        raise CorpusError(f"pair {number}: is {row!r:.40}, neither a pair of texts nor a row")
+    return _both((row[0], row[1]), number)
+
+
+def _both(pair: tuple[Any, Any], number: int) -> dict[str, str]:
+    for side, value in zip(SIDES, pair, strict=True):
+        if value is _END:
+            raise CorpusError(f"{side}: ends before text {number}, and the other side does not")
+    return {side: _text(value, side, number) for side, value in zip(SIDES, pair, strict=True)}
+
+
+def _text(value: Any, name: str, number: int) -> str:
+    text = value.as_py() if hasattr(value, "as_py") else value
+    text = "" if text is None or text != text else text
+    if not isinstance(text, str):
+        kind = type(text).__name__
+        raise CorpusError(f"{name}, text {number}: is {kind}, not text: {text!r:.40}")
+    return text
 
 
 def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
@@ -64,7 +104,7 @@ def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
     first = next(items, None)
     if isinstance(first, Path):
         return [first, *items]
-    return [GivenTexts(items if first is None else chain([first], items), name)]
+    return [given_texts(items if first is None else chain([first], items), name)]
 
 
 def _is_address(name: Any) -> bool:

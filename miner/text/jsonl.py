@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.text.text_format import Cells, Column, Columns, Parse, TextFormat, is_blank
+from miner.names import SIDES
+from miner.text.output import StrPath, open_output
+from miner.text.text_format import (
+    BitextRows,
+    Cells,
+    Column,
+    Columns,
+    Languages,
+    Parse,
+    TextFormat,
+    is_blank,
+    unused,
+)
 
 _DECODER = json.JSONDecoder()
 
@@ -74,12 +86,29 @@ class Jsonl(TextFormat):
             found = None
         if not isinstance(found, dict):
             return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
-        more = {_unused(key, found): cell for key, cell in more.items()}
+        more = {unused(key, found): cell for key, cell in more.items()}
         end = json.dumps(more, ensure_ascii=False).encode()[1:]
         return line.rstrip()[:-1] + (b", " if found else b"") + end
 
-    def line(self, cells: Mapping[str, str | float]) -> str:
-        return json.dumps(cells, ensure_ascii=False)
+    def line(self, cells: Mapping[str, Any]) -> str:
+        return json.dumps(cells, ensure_ascii=False, default=str)
+
+    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = {"line": line}
+        found = {
+            side: record.pop(str(column.key), "")
+            for side, column in zip(SIDES, columns, strict=False)
+        }
+        return found | {unused(key, found): cell for key, cell in record.items()}
+
+    def write(
+        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+    ) -> None:
+        with open_output(path, **how) as file:
+            file.writelines(self.line(row) + "\n" for row in rows)
 
 
 def _text(where: str, record: dict[str, Any], column: Column) -> str:
@@ -117,12 +146,6 @@ def _behind(text: str, at: int) -> int:
     while text[at] in " \t\n\r":
         at += 1
     return at
-
-
-def _unused(key: str, record: Mapping[str, Any]) -> str:
-    """Return ``key``, or with the first number that makes it one the record does not have."""
-    names = (key, *(f"{key}_{number}" for number in range(2, len(record) + 3)))
-    return next(name for name in names if name not in record)
 
 
 def _finite(cell: str | float) -> str | float | None:

@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from miner.errors import CorpusError, UnreadableError
+from miner.names import SIDES
 from miner.text.formats import FORMATS
 from miner.text.text_format import Cells, Columns, Parse
 
@@ -50,7 +52,7 @@ class Layout:
 
     names: of the one file or the two, for messages. formats: of each. columns: of each, those
     asked for: of one file source, target and further ones.
-    heads: lines before the first row of each file.
+    heads: lines before the first row of each file. header: names of a TSV's columns.
     """
 
     names: tuple[str, ...]
@@ -58,6 +60,7 @@ class Layout:
     columns: tuple[Columns, ...]
     heads: tuple[int, ...]
     on_error: str
+    header: tuple[str, ...] = ()
 
     def parsers(self) -> list[Parse]:
         """Return the parser of each file."""
@@ -174,6 +177,13 @@ class Layout:
             return FORMATS[self.formats[0]].with_cells(raw[0], cells)
         line = b"\t".join([side.replace(b"\t", b" ") for side in raw])
         return FORMATS["tsv"].with_cells(line, cells)
+
+    def named(self, raw: Raw) -> dict[str, Any]:
+        """Return the cells of a row by name: source, target, and the others of one file."""
+        lines = [line.decode("utf-8", "replace") for line in raw]
+        if len(lines) == 2:
+            return dict(zip(SIDES, lines, strict=True))
+        return FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
 
 
 def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -27,7 +27,28 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
     ``held`` is the content of the file where it was read before, by :func:`hold`. Raises
     CorpusError for a file that cannot be read or is damaged, and for a line longer than `MOST`.
     """
-    name, library, done = display_name(origin), codec(origin), 0
+    name, done = display_name(origin), 0
+    with decompressed(origin, held, lambda: f"line {done}") as file:
+        for lines in _split(file):
+            # Only the first line of a part began in the parts before it.
+            if len(lines[0]) > MOST:
+                raise CorpusError(
+                    f"{name}, line {done + 1}: longer than {MOST >> 20} MiB; not lines of "
+                    "text, or damaged: check the file"
+                )
+            if not done:
+                lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
+            done += len(lines)
+            yield from [line.removesuffix(b"\r") for line in lines]
+
+
+@contextmanager
+def decompressed(origin: str, held: bytes | None, done: Callable[[], str]) -> Iterator[Any]:
+    """Open a file for reading, decompressed by suffix; ``-`` is standard input.
+
+    Raises CorpusError, also for damage that the block meets, with the place that was ``done``.
+    """
+    name, library = display_name(origin), codec(origin)
     damage = (
         EOFError,
         zlib.error,
@@ -47,17 +68,7 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
                 "incomplete download: fetch it again"
             )
         try:
-            for lines in _split(library.open(raw, "rb") if library else raw):
-                # Only the first line of a part began in the parts before it.
-                if len(lines[0]) > MOST:
-                    raise CorpusError(
-                        f"{name}, line {done + 1}: longer than {MOST >> 20} MiB; not lines of "
-                        "text, or damaged: check the file"
-                    )
-                if not done:
-                    lines[0] = lines[0].removeprefix(codecs.BOM_UTF8)
-                done += len(lines)
-                yield from [line.removesuffix(b"\r") for line in lines]
+            yield library.open(raw, "rb") if library else raw
         except damage as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # the disk's doing, not the codec's
@@ -66,7 +77,7 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
                     f"{name}: not compressed, although its suffix is {suffix}; rename it"
                 ) from error
             raise CorpusError(
-                f"{name}: damaged after line {done} ({error}); probably an "
+                f"{name}: damaged after {done()} ({error}); probably an "
                 "incomplete download: fetch it again"
             ) from error
 

@@ -2,13 +2,28 @@
 
 import io
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from miner.errors import CorpusError, reason
 from miner.libraries import library
+from miner.names import SIDES
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
-from miner.text.text_format import Cells, Column, Columns, Parse, TextFormat
+from miner.text.output import StrPath, open_output
+from miner.text.text_format import (
+    BitextRows,
+    Cells,
+    Column,
+    Columns,
+    Languages,
+    Parse,
+    TextFormat,
+    even,
+)
+
+# Rows that are written at a time.
+BATCH = 8192
 
 
 class Parquet(TextFormat):
@@ -29,12 +44,62 @@ class Parquet(TextFormat):
     def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
         return [[cell.decode() for cell in column] for column in cells]
 
+    def rows(self, origin: str, columns: Columns) -> BitextRows:
+        for batch in _batches(origin, columns, None, every=True):
+            yield from batch.to_pylist()
+
+    def write(
+        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+    ) -> None:
+        """Write a table; the first rows decide what a column is."""
+        pa, pq = (
+            library(one, f"{path}: writing Parquet", "parquet")
+            for one in ("pyarrow", "pyarrow.parquet")
+        )
+        text, rest = pa.string(), even(rows)
+        some = list(islice(rest, BATCH))
+        schema = (
+            pa.Table.from_pylist(some).schema if some else pa.schema(dict.fromkeys(SIDES, text))
+        )
+        schema = pa.schema(
+            [field.with_type(text) if pa.types.is_null(field.type) else field for field in schema]
+        )
+        with (
+            open_output(path, binary=True, **how) as file,
+            pq.ParquetWriter(file, schema) as writer,
+        ):
+            while some:
+                try:
+                    writer.write_table(pa.Table.from_pylist(some, schema))
+                except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                    raise CorpusError(
+                        f"{path}: a column changes its type ({error}); write .jsonl"
+                    ) from None
+                some = list(islice(rest, BATCH))
+
 
 def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of the wanted ``columns`` of each row; null is empty.
 
     Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
+    name = display_name(origin)
+    pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
+    for batch in _batches(origin, columns, held):
+        found = [
+            _bytes(pa, name, column.key, batch.column(column.key), column)
+            if column.key in batch.schema.names
+            else [None] * len(batch)
+            for column in columns
+        ]
+        for row in zip(*found, strict=True):
+            yield tuple([value or b"" for value in row])
+
+
+def _batches(
+    origin: str, columns: Columns, held: bytes | None, *, every: bool = False
+) -> Iterator[Any]:
+    """Yield the rows in batches of the wanted ``columns``, or of ``every`` column of the file."""
     name = display_name(origin)
     pa, pq = (
         library(one, f"{name}: reading Parquet", "parquet")
@@ -55,19 +120,11 @@ def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[b
                     raise CorpusError(
                         f"{name}: no column {column.key!r}; there are: {', '.join(names)}"
                     )
-            keys = [column.key if column.key in names else None for column in columns]
-            chosen = list(dict.fromkeys(key for key in keys if key is not None))
+            chosen = dict.fromkeys(one.key for one in columns if one.key in names)
             _refuse_giants(name, file.metadata)
-            for batch in file.iter_batches(8192, columns=chosen):
-                found = [
-                    [None] * len(batch)
-                    if key is None
-                    else _bytes(pa, name, key, batch.column(key), column)
-                    for key, column in zip(keys, columns, strict=True)
-                ]
-                for row in zip(*found, strict=True):
-                    done += 1
-                    yield tuple([value or b"" for value in row])
+            for batch in file.iter_batches(8192, columns=None if every else list(chosen)):
+                yield batch
+                done += len(batch)
         # ValueError: of a name of a column that is not UTF-8.
         except (pa.ArrowException, OSError, ValueError) as error:
             why = reason(error).split(". ")[0]

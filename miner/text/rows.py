@@ -101,7 +101,7 @@ class Rows:
         layout = self.layout
         parts = zip(layout.names, layout.formats, layout.columns, strict=True)
         found = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
-        self.layout = replace(layout, columns=found)
+        self.layout = replace(layout, columns=found, header=tuple(header or ()))
 
     def _look_at_first(self, *, usual: bool) -> None:
         """Read the header of the one file, and find the columns. ``usual``: none were asked for."""

@@ -1,11 +1,13 @@
 """`TextFormat`: base of the formats of text, which have a file each, and the columns they read."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from miner.errors import CorpusError
 from miner.text.lines import read_lines
-from miner.text.output import one_line
+from miner.text.output import StrPath, one_line, open_output
 
 
 class Column(NamedTuple):
@@ -22,6 +24,9 @@ class Column(NamedTuple):
 
 
 Columns = Sequence[Column]
+# Rows of a bitext by name: `source`, `target` and any further cells. Codes of both languages.
+BitextRows = Iterable[Mapping[str, Any]]
+Languages = tuple[str | None, str | None]
 # The parts of raw records: the lines of a file, or the cells of each column in Parquet.
 Cells = Sequence[Sequence[bytes]]
 # Takes the number of a line and the text of its raw record (of each column in Parquet); returns
@@ -91,13 +96,54 @@ class TextFormat:
         texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
         return b"\t".join([line, *[one_line(str(text)).encode() for text in texts]])
 
-    def line(self, cells: Mapping[str, str | float]) -> str:
+    def line(self, cells: Mapping[str, Any]) -> str:
         """Return a new line of these cells. Numbers have all their digits."""
-        return "\t".join(
-            one_line(cell) if isinstance(cell, str) else repr(cell) for cell in cells.values()
-        )
+        return "\t".join(map(_cell, cells.values()))
+
+    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+        """Return the cells of a line of a bitext by name; ``header`` are the names of columns."""
+        raise NotImplementedError
+
+    def rows(self, origin: str, columns: Columns) -> BitextRows:
+        """Read a bitext whose records are no lines, with all its cells by name."""
+        raise NotImplementedError
+
+    def write(
+        self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
+    ) -> None:
+        """Write rows to a new file; ``how`` goes to :func:`miner.text.output.open_output`."""
+        with open_output(path, **how) as file:
+            for row in even(rows):
+                file.write(self.line(row) + "\n")
+
+
+def even(rows: BitextRows) -> Iterator[dict[str, Any]]:
+    """Yield rows with the keys of the first one. Raises CorpusError for a row with others."""
+    keys: dict[str, None] = {}
+    for number, row in enumerate(rows, 1):
+        keys = keys or dict.fromkeys(row)
+        if more := [key for key in row if key not in keys]:
+            raise CorpusError(
+                f"row {number} has {more[0]!r}, which the first row has not; write .jsonl, or name "
+                "the columns by --carry"
+            )
+        yield {key: row.get(key) for key in keys}
+
+
+def _cell(cell: Any) -> str:
+    if isinstance(cell, str):
+        return one_line(cell)
+    if cell is None:
+        return ""
+    return json.dumps(cell) if isinstance(cell, list | dict | bool) else repr(cell)
 
 
 def is_blank(text: str) -> bool:
     """Return whether there is nothing but white space in ``text``."""
     return not text or text.isspace()
+
+
+def unused(key: str, record: Mapping[str, Any]) -> str:
+    """Return ``key``, or with the first number that makes it one the record does not have."""
+    names = (key, *(f"{key}_{number}" for number in range(2, len(record) + 3)))
+    return next(name for name in names if name not in record)

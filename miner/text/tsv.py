@@ -1,10 +1,12 @@
 """Tab-separated columns: neither quotes nor escapes; columns by number or by name."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from miner.errors import CorpusError
+from miner.names import SIDES
 from miner.text.output import one_line
-from miner.text.text_format import Columns, Parse, TextFormat, is_blank
+from miner.text.text_format import Columns, Parse, TextFormat, is_blank, unused
 
 
 class Tsv(TextFormat):
@@ -51,6 +53,18 @@ class Tsv(TextFormat):
             if cells[place] != text:
                 cells[place] = one_line(text)
         return "\t".join(cells)
+
+    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+        cells = line.split("\t")
+        names = {place: f"column{place + 1}" for place in range(len(cells))}
+        names |= dict(enumerate(header))
+        places = [int(column.key or 0) for column in columns[:2]]
+        found = {
+            side: cells[place] if place < len(cells) else ""
+            for side, place in zip(SIDES, places, strict=True)
+        }
+        more = {names[i]: cell for i, cell in enumerate(cells) if i not in places}
+        return found | {unused(name, found): cell for name, cell in more.items()}
 
 
 def _place(name: str, key: int | str, header: Sequence[str] | None) -> int:

@@ -13,11 +13,12 @@ from support.cleaning import cleaned, filters, parts, plan_of, written  # noqa: 
 from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import dry_run, funnel, pipeline, scorers, stages, write
-from miner.cleaning.bitexts import bitexts_of, cut_all
+from miner.cleaning.bitexts import Bitext, bitexts_of, cut_all
 from miner.cleaning.choice import Choice
 from miner.cleaning.outputs import deliver
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.filters.filter_types import Context
+from miner.index.text_files import TextFile
 from miner.parallel import loop_threads
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
@@ -230,6 +231,7 @@ def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step
     outputs = {role: str(tmp_path / f"{role}.tsv") for role in ("kept", "rejected", "scores")}
     for role in outputs:
         put(done.path / role, role.encode())
+    bitext = Bitext((TextFile("a.tsv", (0, 0), "a.tsv"),), BitextFormat())
     real, left = getattr(os, step), 2 if step == "fsync" else 0
 
     def full(*arguments):
@@ -241,10 +243,10 @@ def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step
 
     monkeypatch.setattr(os, step, full)
     with pytest.raises(ResourceError, match="no space left"):
-        deliver([done], [outputs])
+        deliver([done], [outputs], [bitext])
     assert os.listdir(tmp_path) == ["work"]
     monkeypatch.undo()
-    deliver([done], [outputs])
+    deliver([done], [outputs], [bitext])
     assert [Path(path).read_text() for path in outputs.values()] == [*outputs]
 
 

@@ -142,7 +142,8 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     assert record["kept"] + sum(stage.removed for stage in found.stages) == record["rows"]
     assert record["words kept"] == (found.stages[-1].left_words)
     text = funnel.table(vars(found)["summary"])
-    assert text.startswith(f"{len(table)} rows: {record['kept']} kept")
+    rows = "1 row" if len(table) == 1 else f"{len(table)} rows"
+    assert text.startswith(f"{rows}: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
     # The rejected file has the same reasons.

@@ -165,8 +165,9 @@ def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
         try:
             for name in ("out", "only"):
                 with text_run("scoring", [[str(path)]], reading, workers=workers) as (run, bitexts):
-                    outputs = [{"scored": str(tmp_path / name)}]
-                    score_text(run, bitexts, plan, outputs, only=name == "only")
+                    role = "only" if name == "only" else "scored"
+                    outputs = [{role: str(tmp_path / name)}]
+                    score_text(run, bitexts, plan, outputs)
         except Exception as error:
             assert on_error == "replace" and "column 2" in str(error)
             continue
@@ -208,7 +209,7 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
         (("a.tsv", "--score", "perplexity"), "perplexity needs settings; give it in a --config"),
         (("a.tsv", "-o", "a.tsv"), "-o a.tsv would replace the input a.tsv"),
         (("a.tsv", "--source-lang", "d3"), "'d3' is no language code"),
-        (("a.tsv", "--format", "parquet"), "parquet"),
+        (("a.tsv", "--format", "bucc"), "'bucc' is not one of"),
         (("a.tsv", "--threads", "0"), "--threads"),
     ],
 )
@@ -230,7 +231,7 @@ def test_usage(miner, tmp_path: Path, monkeypatch, arguments, words) -> None:
         (("a.tsv", "--score", "language"), "needs to know the languages"),
         (("--source", "a.tsv", "--target", "long.tsv"), "a.tsv has 1 line but long.tsv has 2"),
         (("a.tsv", "-o", "none/out.tsv"), "none/out.tsv: cannot be written: no such directory"),
-        (("a.parquet",), "rows of parquet cannot be written back"),
+        (("a.parquet",), "a.parquet: damaged after record 0"),
     ],
 )
 def test_faults(miner, tmp_path: Path, monkeypatch, knowing_model, arguments, words) -> None:

@@ -12,6 +12,7 @@ from pyarrow import parquet
 from miner.index.index import Index
 from miner.precision.estimate import Estimate
 from miner.scoring.verifier import FEATURES
+from miner.text.bitext import read_bitext
 
 Miner = Callable[..., tuple[int, str, str]]
 
@@ -221,3 +222,25 @@ def test_what_cannot_be_written_is_said_before_the_search(miner, sides, tmp_path
 def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:
     code, _, err = miner("explain", verifying_model, "\udcff", "house")
     assert code == 2 and "is not UTF-8" in err
+
+
+def test_pairs_in_two_files_and_in_tmx(miner, sides, tmp_path):
+    def read(name):
+        return tmp_path.joinpath(name).read_text(encoding="utf-8").splitlines()
+
+    for names in (["a.tsv"], ["b.de", "b.en"], ["ids.tsv"], ["c.tmx"]):
+        ids = () if names == ["a.tsv"] else ("--ids",)
+        outputs = [tmp_path / name for name in names]
+        code, out, err = miner("search", *sides, *ids, "--source-lang", "de", "-o", *outputs)
+        assert code == 0 and not out and f"written to {' and '.join(map(str, outputs))}" in err
+    rows, ids = ([line.split("\t") for line in read(name)] for name in ("a.tsv", "ids.tsv"))
+    assert [row[1:] for row in rows] == [*map(list, zip(read("b.de"), read("b.en"), strict=True))]
+    assert read("b.ids") == ["\t".join(row[1:]) for row in ids]
+    found = read_bitext(tmp_path / "c.tmx", more=["score", "source_id", "target_id"])
+    pairs = zip(found.source, found.target, strict=True)
+    assert [*map(list, pairs)] == [row[1:] for row in rows] and found.more == [*map(tuple, ids)]
+    (tmp_path / "there.en").touch()
+    for wrong in (("d.tmx", "d.en"), ("d.de", "there.en"), ("-", "d.en")):
+        places = [name if name == "-" else tmp_path / name for name in wrong]
+        code, out, err = miner("search", *sides, "-o", *places)
+        assert (code, out) == (2, "") and not (tmp_path / "d.en").exists()

@@ -187,5 +187,5 @@ def test_import_loads_no_heavy_library() -> None:
     assert others == {"miner.config_fields", "miner.errors", "miner.libraries", "miner.names"}
 
 
-def test_formats_are_the_documented_five() -> None:
-    assert tuple(FORMATS) == ("plain", "bucc", "tsv", "jsonl", "parquet")
+def test_formats_are_the_documented_ones() -> None:
+    assert tuple(FORMATS) == ("plain", "bucc", "tsv", "jsonl", "parquet", "tmx")

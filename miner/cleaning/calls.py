@@ -1,0 +1,219 @@
+"""`score` and `filter`: the commands of these names as one call each, with results in memory."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from miner.cleaning import pipeline
+from miner.cleaning.bitexts import Bitext
+from miner.cleaning.choice import EVERYTHING, Choice
+from miner.cleaning.funnel import Summary, table
+from miner.cleaning.plan import Plan, default_plan, plan_of, read_plan, scores_plan
+from miner.filters.filter_types import Context
+from miner.progress import Reporter, silent
+from miner.results import Results
+from miner.tasks.run import Run
+from miner.tasks.workers import Workers
+from miner.text.durable import scratch_directory
+from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
+from miner.text.given import GivenTexts, given_pairs
+from miner.text.patterns import matching
+from miner.text.text_format import Languages
+from miner.text.write_bitext import write_bitext
+
+# One file, a pattern of files, or pairs; with a second argument, one side.
+Given = str | Path | Iterable[Any]
+# A TOML file, or names and tables of filters.
+Filters = str | Path | Sequence[str | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BitextRows(Results):
+    """Rows of a bitext: dictionaries with ``source``, ``target`` and all other cells."""
+
+    rows: list[dict[str, Any]]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows>"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, keep: Any) -> Self:
+        return type(self)(_taken(self.rows, keep))
+
+    def columns(self) -> dict[str, Any]:
+        names = dict.fromkeys(key for row in self.rows for key in row)
+        return {name: [row.get(name) for row in self.rows] for name in names}
+
+    def write(self, *paths: str | Path, languages: Languages = (None, None)) -> None:
+        """Write the rows in the format of one path, or both sides to two paths.
+
+        ``languages`` are the codes in TMX. Raises ValueError for the suffix of an unknown format,
+        and ResourceError.
+        """
+        for path in paths:
+            check_suffix(str(path), TABLES)
+        write_bitext(self.rows, [*map(str, paths)], languages)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FilteredRows(BitextRows):
+    """Rows that filters keep; ``rejected`` ones have cells ``filter`` and ``value``, too.
+
+    ``summary`` has the counts of each filter; printing the result shows them.
+    """
+
+    rejected: BitextRows
+    summary: Summary
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} of {self.summary.rows} rows kept>"
+
+    def __str__(self) -> str:
+        return table(self.summary)
+
+    def take(self, keep: Any) -> Self:
+        return type(self)(_taken(self.rows, keep), self.rejected, self.summary)
+
+
+def score(
+    source: Given,
+    target: Given | None = None,
+    *,
+    scores: Sequence[str] = ("quality",),
+    languages: Languages = (None, None),
+    model: str | Path = "default",
+    layout: BitextFormat = USUAL_FORMAT,
+    work: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = silent,
+) -> BitextRows:
+    """Score the pairs of a bitext: all rows in order, with the ``scores`` as further cells.
+
+    >>> score([("Der Hund schläft.", "The dog is sleeping.")])[0]["quality"]
+
+    A bitext is a file or a pattern of files, an iterable of pairs, or of rows (dictionaries), or
+    with ``target`` two aligned files or iterables of texts. ``scores`` are filters that need no
+    setting, ``languages`` BCP-47 codes, else identified; ``layout`` says how files are read.
+    ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
+
+    Raises ArtifactError for a score that does not exist, CorpusError, ResourceError.
+    """
+    plan = scores_plan(scores, _context(languages, model))
+
+    def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> None:
+        pipeline.score_text(run, bitexts, plan, outputs)
+
+    [rows], _ = _called(
+        "scoring", source, target, layout, ["scored"], run, work, workers, report, note
+    )
+    return BitextRows(rows)
+
+
+def filter(
+    source: Given,
+    target: Given | None = None,
+    *,
+    filters: Filters | None = None,
+    threshold: float | None = None,
+    choice: Choice = EVERYTHING,
+    languages: Languages = (None, None),
+    model: str | Path = "default",
+    layout: BitextFormat = USUAL_FORMAT,
+    work: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Callable[[str], None] = silent,
+) -> FilteredRows:
+    """Filter a bitext: the rows that are kept, in order, and those rejected with the reason.
+
+    >>> filter(pairs, filters=["length", {"name": "quality", "minimum": 0.3}]).write("clean.tmx")
+
+    Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
+    tables as in one; None stands for the default filters. ``threshold`` replaces the bound of the
+    score that ranks the pairs, and ``choice`` keeps the best of them.
+
+    Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
+    """
+    plan = _plan(filters, _context(languages, model))
+    if plan.ranking is None and (choice.any or threshold is not None):
+        raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
+    if threshold is not None:
+        plan = plan.with_bound(threshold)
+
+    def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> Summary:
+        return pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=choice).summary
+
+    roles = ["kept", "rejected"]
+    (kept, bad), summary = _called(
+        "filtering", source, target, layout, roles, run, work, workers, report, note
+    )
+    return FilteredRows(kept, BitextRows(bad), summary)
+
+
+def _called(
+    name: str,
+    source: Given,
+    target: Given | None,
+    layout: BitextFormat,
+    roles: list[str],
+    run: Callable[[Run, list[Bitext], list[dict[str, str]]], Any],
+    *means: Any,
+) -> tuple[list[list[dict[str, Any]]], Any]:
+    """Run a pipeline over a bitext; return the rows of each output, and the pipeline's result."""
+    work, workers, report, note = means
+    with ExitStack() as stack:
+        place = stack.enter_context(scratch_directory())
+        opened, bitexts = stack.enter_context(
+            pipeline.text_run(
+                name, _files(source, target), layout, work=work, workers=workers, report=report,
+                note=note,
+            )
+        )  # fmt: skip
+        outputs = [
+            {role: str(Path(place) / f"{role}-{number}.rows") for role in roles}
+            for number in range(len(bitexts))
+        ]
+        found = run(opened, bitexts, outputs)
+        rows: list[list[dict[str, Any]]] = []
+        for role in roles:
+            files = [Path(paths[role]).read_text("utf-8") for paths in outputs]
+            lines = (line for text in files for line in text.split("\n") if line)
+            rows.append([json.loads(line) for line in lines])
+    return rows, found
+
+
+def _files(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
+    """Return bitexts of one file or two, or the pairs given."""
+    sides = [source] if target is None else [source, target]
+    found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
+    texts = [side for side in sides if not isinstance(side, str | Path)]
+    if not found:
+        return [[given_pairs(*texts)]]
+    if texts:
+        raise TypeError("source and target must both be files, or both be texts")
+    if len(found[0]) != len(found[-1]):
+        raise ValueError(f"{source} has {len(found[0])} files, {target} {len(found[-1])}")
+    return [list(files) for files in zip(*found, strict=True)]
+
+
+def _plan(filters: Filters | None, context: Context) -> Plan:
+    if filters is None:
+        return default_plan(context)
+    if isinstance(filters, str | Path):
+        return read_plan(filters, context)
+    tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
+    return plan_of({"filter": tables}, context, "filters")
+
+
+def _context(languages: Languages, model: str | Path) -> Context:
+    return Context(*languages, model=None if model == "default" else str(model))
+
+
+def _taken(rows: list[dict[str, Any]], keep: Any) -> list[dict[str, Any]]:
+    return rows[keep] if isinstance(keep, slice) else [rows[int(row)] for row in keep]

@@ -1,0 +1,120 @@
+"""miner.score and miner.filter: the same as the commands, on files, pairs and rows."""
+
+import json
+
+import pytest
+from pyarrow import parquet
+
+import miner
+from miner import MinerError
+from miner.text.bitext import read_bitext
+
+FILTERS = ["identical", {"name": "quality", "minimum": 0.2}]
+
+
+@pytest.fixture
+def rows(german, english):
+    pairs = [*zip(german[:30], english[:30], strict=True), (german[0], german[0]), ("", english[1])]
+    return [{"source": s, "target": t, "url": f"http://{n}"} for n, (s, t) in enumerate(pairs)]
+
+
+@pytest.fixture
+def tsv(rows, tmp_path):
+    lines = ("\t".join(row.values()) + "\n" for row in rows)
+    path = tmp_path / "rows.tsv"
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def test_scores_of_all_inputs_agree(rows, tsv, miner_command, knowing_model, tmp_path):
+    found = miner.score(rows, model=knowing_model, scores=["quality", "length"])
+    assert [list(row) for row in found] == [["source", "target", "url", "quality", "length"]] * 32
+    sources, targets = ([row[side] for row in rows] for side in ("source", "target"))
+    pairs = zip(sources, targets, strict=True)
+    for given in ((pairs,), (sources, iter(targets)), (tsv,), (str(tsv),)):
+        other = miner.score(*given, model=knowing_model)
+        assert [row["quality"] for row in other] == [row["quality"] for row in found]
+    miner_command("score", tsv, "--model", knowing_model, "-o", tmp_path / "scored.jsonl")
+    lines = (tmp_path / "scored.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["quality"] for line in lines] == [row["quality"] for row in found]
+
+
+def test_rows_are_kept_or_rejected(rows, knowing_model):
+    found = miner.filter(rows, filters=FILTERS, model=knowing_model)
+    assert 20 < len(found) == len(list(found)) and len(found.rejected) == 32 - len(found)
+    assert all(row in rows for row in found) and "of 32 rows kept" in repr(found)
+    reasons = {row["url"]: row["filter"] for row in found.rejected}
+    assert reasons["http://30"] == "identical"
+    assert found[-1] == found[len(found) - 1] and len(found[:3]) == 3
+    assert found.to_arrow().column_names == ["source", "target", "url"]
+    assert len(miner.filter(rows, filters=FILTERS, threshold=0.0, model=knowing_model)) >= len(
+        found
+    )
+
+
+def test_filtered_rows_in_every_format(rows, knowing_model, tmp_path, miner_command):
+    config = tmp_path / "rules.toml"
+    config.write_text('[[filter]]\nname = "identical"\n', encoding="utf-8")
+    found = miner.filter(rows, filters=config, model=knowing_model)
+    texts = [(row["source"], row["target"]) for row in found]
+    names = ["a.tsv", "a.jsonl", "a.parquet", "a.tmx", "a.tsv.gz"]
+    found.write(tmp_path / "a.tsv")
+    common = ("--config", config, "--model", knowing_model)
+    for before, name in zip(names, names[1:], strict=False):
+        miner_command("filter", tmp_path / before, *common, "-o", tmp_path / name)
+    miner_command("filter", tmp_path / "a.tmx", *common, "-o", tmp_path / "a.de", tmp_path / "a.en")
+    miner_command("filter", tmp_path / "a.tm?", *common, "-o", f"{tmp_path / 'folder'}/")
+    assert (tmp_path / "folder/a.tmx").read_bytes() == (tmp_path / "a.tmx").read_bytes()
+    for name in names[:-1]:
+        bitext = read_bitext(tmp_path / name, more=["column3"] if name != "a.tsv" else [3])
+        assert list(zip(bitext.source, bitext.target, strict=True)) == [
+            pair for pair in texts if all(pair)
+        ]
+        assert bitext.more[3] == ("http://3",)
+    sides = read_bitext(tmp_path / "a.de", tmp_path / "a.en")
+    assert sides.records == len(texts) and sides.source[:5] == [one for one, _ in texts[:5]]
+    assert parquet.read_table(tmp_path / "a.parquet").num_rows == len(texts)
+
+
+def test_two_files_to_other_formats(
+    german_file, english_file, knowing_model, tmp_path, miner_command
+):
+    miner_command(
+        "filter", "--source", german_file, "--target", english_file, "--model", knowing_model,
+        "--threshold", 0.99, "-o", tmp_path / "a.jsonl", "--rejected", tmp_path / "bad.parquet",
+    )  # fmt: skip
+    bad = parquet.read_table(tmp_path / "bad.parquet")
+    assert bad.column_names == ["source", "target", "filter", "value"] and bad.num_rows > 3
+    kept = read_bitext(tmp_path / "a.jsonl")
+    assert kept.records + bad.num_rows == len(german_file.read_bytes().splitlines())
+
+
+@pytest.fixture
+def miner_command(miner):
+    def run(*arguments):
+        code, _, err = miner(*arguments, "--threads", 1)
+        assert code == 0, err
+
+    return run
+
+
+def test_faults(rows, tmp_path, miner):
+    import miner as api
+
+    with pytest.raises(MinerError, match=r"^target: ends before text 2, and the other side does"):
+        api.score(["eins", "zwei"], ["one"])
+    with pytest.raises(MinerError, match=r"^pair 1: is 'eins', neither a pair of texts nor a row$"):
+        api.score(["eins"])
+    with pytest.raises(MinerError, match="there is no filter 'lenght'; did you mean length"):
+        api.filter(rows, filters=["lenght"])
+    with pytest.raises(TypeError, match="must both be files"):
+        api.score("a.de", ["one"])
+    with pytest.raises(ValueError, match="is not written; known are"):
+        api.filter(rows, filters=["identical"]).write(tmp_path / "a.csv")
+    uneven = [{"source": "eins", "target": "one"}, {"source": "zwei", "target": "two", "id": 1}]
+    with pytest.raises(MinerError, match="row 2 has 'id', which the first row has not"):
+        api.filter(uneven, filters=["identical"]).write(tmp_path / "a.tsv")
+    for name in ("b.en", "a.tsv"):
+        (tmp_path / name).write_text("a\tb\n", encoding="utf-8")
+    code, _, err = miner("filter", tmp_path / "a.tsv", tmp_path / "b.en", "-o", tmp_path / "out")
+    assert code == 2 and "give two inputs by --source" in err
