@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @mining_arguments
+@click.argument("file", required=False, metavar="[FILE]")
 def mine(
     source: str,
     target: str,

@@ -206,7 +206,6 @@ output = _output("output")
 mining_arguments = options.several(
     click.argument("source"),
     click.argument("target"),
-    click.argument("file", required=False, metavar="[FILE]"),
     options.model,
     options.loading(),
     options.languages(),
