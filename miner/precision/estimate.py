@@ -24,6 +24,7 @@ from miner.precision.mixture import interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import Search
 from miner.scoring.logistic import log_odds
+from miner.scoring.quality import NAME
 from miner.scoring.verifier import FEATURES
 from miner.text_table import count_of, quoted
 
@@ -167,8 +168,9 @@ def calibrate(
 
     Returned are the search with its pairs in the new order and the estimate of their precision and
     recall. ``sentences`` are the decoys of the search if the user gave them. Without ``refitting``
-    the model's own function ranks. Raises :class:`~miner.errors.ResourceError` where there are too
-    few decoys, and ValueError for a search without decoys.
+    the model's own function ranks, as for a model without a quality function. Raises
+    :class:`~miner.errors.ResourceError` where there are too few decoys, and ValueError for a search
+    without decoys.
     """
     if found.competed is None:
         raise ValueError("no decoys took part in this search; search with estimating=True")
@@ -198,7 +200,11 @@ def calibrate(
         fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
         factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
         score = fitted.mixture.probability(fitted.logit)
-        if refitting:
+        assert found.verifier is not None
+        encoder = found.verifier.encoder
+        if refitting and NAME not in (encoder.model.verifier or {}):
+            notes.append(f"{encoder.name} has no quality function: its own scoring is used")
+        elif refitting:
             fit = fit_to_corpus(found, decoys, matched, fitted, weight)
             fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))

@@ -1,6 +1,8 @@
 """miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
 
+import dataclasses
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +29,16 @@ def test_indexes_and_texts_give_the_same(verifying, lone_file, english_file, tmp
     assert any("may be off" in warning for warning in by_index.warnings)
     np.testing.assert_array_equal(by_text.pairs.score, by_index.pairs.score)
     assert (tmp_path / "source").is_dir() and (tmp_path / "target").is_dir()
+
+
+def test_a_model_without_a_quality_function_ranks_by_its_own_scoring() -> None:
+    model = Encoder.load("default").model
+    assert model.verifier is not None
+    verifier = {name: part for name, part in model.verifier.items() if name != "quality"}
+    encoder = Encoder(dataclasses.replace(model, verifier=verifier))
+    demo = Path(miner.__file__).parent / "demo"
+    found = miner.mine(demo / "demo.de", demo / "demo.en", encoder=encoder)
+    assert found.precision is not None and "no quality function" in " ".join(found.notes)
 
 
 def test_pairs_outlive_the_temporary_directory(verifying, german, english, tmp_path, monkeypatch):
