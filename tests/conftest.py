@@ -33,6 +33,9 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
 
+# Runners in parallel give their processes a width, by which messages would be wrapped.
+os.environ.pop("COLUMNS", None)
+
 DIMENSION = 32
 
 # The first call of a kernel compiles it, which no deadline allows for.

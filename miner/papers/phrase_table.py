@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper
 from miner.kernels.model1 import learn
 from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
@@ -115,7 +115,7 @@ def _table(counts: Counter[tuple[Words, Words]], least: int) -> PhraseTable:
 # translations of word ``x``, with the same slice of ``probability``.
 
 
-@njit(nogil=True)
+@helper(nogil=True, cache=True)
 def _probability(x, y, rows, columns, probability):
     low, high = rows[x], rows[x + 1]
     while low < high:
@@ -129,7 +129,7 @@ def _probability(x, y, rows, columns, probability):
     return np.float32(0.0)
 
 
-@njit(nogil=True)
+@helper(nogil=True, cache=True)
 def best_links(left, right, rows, columns, probability, tension, out):
     """Write the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
 
@@ -147,7 +147,7 @@ def best_links(left, right, rows, columns, probability, tension, out):
                     best, out[j] = p, i
 
 
-@njit(nogil=True)
+@helper(nogil=True, cache=True)
 def symmetrised(forward, backward):
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
@@ -183,7 +183,7 @@ def symmetrised(forward, backward):
     return links
 
 
-@njit(nogil=True)
+@helper(nogil=True, cache=True)
 def phrase_spans(links, longest):
     """List the phrase pairs that agree with an alignment: ``(m, 4) int64``, spans of both sides.
 
