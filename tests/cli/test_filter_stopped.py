@@ -195,6 +195,6 @@ def test_every_line_is_kept_rejected_or_reported(
     head = int(header and total > 0)
     kept, bad = (len(lines_of(Path(name).read_bytes())) - head for name in ("kept", "bad"))
     assert kept + bad == total - head
-    found = re.search(r"^([\d,]+) rows: ([\d,]+) kept .*?, ([\d,]+) rejected", err, re.MULTILINE)
+    found = re.search(r"^([\d,]+) rows?: ([\d,]+) kept .*?, ([\d,]+) rejected", err, re.MULTILINE)
     assert found is not None
     assert [int(number.replace(",", "")) for number in found.groups()] == [total - head, kept, bad]
