@@ -76,7 +76,8 @@ def test_results_iterate_and_slice(wanted, verifying):
     assert list(nothing) == [] and nothing.to_arrow().num_rows == 0
 
 
-def test_results_become_tables(wanted):
+def test_results_become_tables(verifying):
+    wanted = miner.mine(*verifying)
     table = wanted.to_arrow()
     assert table.column("source").to_pylist() == [row["source"] for row in wanted]
     assert {"source_id", "margin_ratio", "q_value"} < set(table.column_names)
