@@ -40,10 +40,14 @@ class Weights:
     def load(cls, path: Path = WEIGHTS) -> "Weights":
         """Read the weights that ship, or others. Raises ArtifactError."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            return cls(_vector(found["coarse"], FEATURES), _vector(found["fine"], FINE))
+            return cls.of(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ArtifactError(f"{path}: not the weights of an alignment ({error})") from None
+
+    @classmethod
+    def of(cls, found: Mapping[str, Mapping[str, float]]) -> "Weights":
+        """Return the weights that :meth:`as_dict` returned. Raises KeyError."""
+        return cls(_vector(found["coarse"], FEATURES), _vector(found["fine"], FINE))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the weights by name, rounded, ready for JSON."""

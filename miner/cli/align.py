@@ -78,7 +78,8 @@ def align(
       miner align minutes/de minutes/en --lines --target-precision 0.95 -o minutes.tsv.gz
       miner align 'web/*.de' 'web/*.en' --workers 4 --backend processes --work work -o web.tsv
     """
-    from miner.alignment.align import align as align_documents
+    from miner.alignment.align import Aligned
+    from miner.alignment.align import align as align_sentences
     from miner.cli.progress_bars import Progress
     from miner.mining.mine import load_encoder
 
@@ -93,8 +94,13 @@ def align(
     guard.check([path for pair in both for path in pair], {"-o": output, "--work": work})
     guard.check_writable([output])
     settings = replace(settings, languages=languages)
+
+    def write(found: Aligned) -> None:
+        report.close()
+        found.write(output, lines=lines, unaligned=unaligned)
+
     with Progress("documents") as report:
-        found = align_documents(
+        found = align_sentences(
             *zip(*both, strict=True),
             encoder=load_encoder(model, settings, loading),
             settings=settings,
@@ -106,8 +112,8 @@ def align(
             workers=workers,
             report=report,
             note=say,
+            then=write,
         )
-        found.write(output, lines=lines, unaligned=unaligned)
     for line in found.notes:
         say(f"warning: {line}")
     where = "standard output" if output == "-" else output
