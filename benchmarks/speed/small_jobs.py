@@ -72,7 +72,13 @@ def job(
         running = subprocess.Popen(
             [sys.executable, "-c", MAIN, *command, "-o", str(output)],
             cwd=work,
-            env={**os.environ, "PYTHONPATH": str(checkout), **environment},
+            # With bytecode kept, as it is for users: an empty variable forbids nothing.
+            env={
+                **os.environ,
+                "PYTHONPATH": str(checkout),
+                "PYTHONDONTWRITEBYTECODE": "",
+                **environment,
+            },
             stdout=messages,
             stderr=messages,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
