@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -110,12 +111,12 @@ def opened_once() -> Iterator[None]:
         return open_tokenizer(of, units, side)
 
     @cache
-    def unpack_once(data: bytes, name: str) -> Mapping[str, Sequence[str]]:
-        return MappingProxyType({code: tuple(own) for code, own in unpack(data, name).items()})
+    def unpack_once(*call: Any) -> Mapping[str, Sequence[str]]:
+        return MappingProxyType({code: tuple(own) for code, own in unpack(*call).items()})
 
-    def decoys_once(data: bytes, name: str) -> Mapping[str, Sequence[str]]:
+    def decoys_once(data: bytes, name: str, *rest: Any) -> Mapping[str, Sequence[str]]:
         shared = name == str(shipped / models.DECOYS)
-        return unpack_once(data, name) if shared else unpack(data, name)
+        return (unpack_once if shared else unpack)(data, name, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(models, "load", load_once)

@@ -1,46 +1,60 @@
-"""Decoys of a model: sentences by language, in one compressed file.
+"""Decoys of a model: sentences by language, in one file.
 
-A line is the ISO 639 code of the language, a tab and the sentence; the code is empty where the
-language is unknown.
+It is a zip archive with a member for each language, so that only those asked for are unpacked:
+``CODE.txt.xz`` for an ISO 639 code, ``.txt.xz`` where the language is unknown, one sentence a line.
 """
 
+import io
 import lzma
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
 
 from miner.errors import ArtifactError
 from miner.text.language_codes import alike
 from miner.text.output import one_line
 
+SUFFIX = ".txt.xz"
 # Text compresses a little better without the alignment to four bytes that programs have.
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}]
-# Most bytes of text, and of memory to unpack it.
+# Most bytes of text of a language, and of memory to unpack it.
 LARGEST = 1 << 28
 
 
 def pack(decoys: Mapping[str, Sequence[str]]) -> bytes:
     """Serialise sentences by language. They are sorted, since like lines compress better."""
-    lines = (
-        f"{language}\t{one_line(sentence)}\n"
-        for language in sorted(decoys)
-        for sentence in sorted(decoys[language])
-    )
-    return lzma.compress("".join(lines).encode("utf-8"), filters=_FILTERS)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for language in sorted(decoys):
+            text = "".join(f"{one_line(sentence)}\n" for sentence in sorted(decoys[language]))
+            # A date of its own, so that equal sentences give equal bytes.
+            member = zipfile.ZipInfo(language + SUFFIX, (1980, 1, 1, 0, 0, 0))
+            archive.writestr(member, lzma.compress(text.encode("utf-8"), filters=_FILTERS))
+    return out.getvalue()
 
 
-def unpack(data: bytes, name: str) -> dict[str, list[str]]:
-    """Read :func:`pack`. Raises ArtifactError, naming the file ``name``."""
+def unpack(data: bytes, name: str, language: str | None = None) -> dict[str, list[str]]:
+    """Read :func:`pack`: the sentences that may be in a language, or all of them.
+
+    Raises ArtifactError, naming the file ``name``.
+    """
     try:
-        unpacker = lzma.LZMADecompressor(memlimit=LARGEST)
-        text = unpacker.decompress(data, LARGEST).decode("utf-8")
-        if not unpacker.eof:
-            raise ValueError(f"cut short, or more than {LARGEST >> 20} MB unpacked")
-        decoys: dict[str, list[str]] = {}
-        for line in text.split("\n")[:-1]:
-            language, sentence = line.split("\t")
-            decoys.setdefault(language, []).append(sentence)
-        return decoys
-    except (lzma.LZMAError, EOFError, ValueError) as error:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            members = {member.filename.removesuffix(SUFFIX): member for member in archive.filelist}
+            if any(member.file_size > len(data) for member in members.values()):
+                raise ValueError("a member is larger than the file")
+            wanted = _wanted(members, language)
+            return {code: _sentences(archive.read(members[code])) for code in wanted}
+    except (lzma.LZMAError, zipfile.BadZipFile, EOFError, KeyError, ValueError) as error:
         raise ArtifactError(f"{name}: no decoys ({error}); copy the model again") from None
+
+
+def _sentences(data: bytes) -> list[str]:
+    """Unpack the sentences of one language. Raises LZMAError or ValueError."""
+    unpacker = lzma.LZMADecompressor(memlimit=LARGEST)
+    text = unpacker.decompress(data, LARGEST).decode("utf-8")
+    if not unpacker.eof:
+        raise ValueError(f"cut short, or more than {LARGEST >> 20} MB unpacked")
+    return text.split("\n")[:-1]
 
 
 def in_language(decoys: Mapping[str, Sequence[str]], language: str | None) -> list[str]:
@@ -48,10 +62,9 @@ def in_language(decoys: Mapping[str, Sequence[str]], language: str | None) -> li
 
     All of them for None.
     """
+    return [sentence for code in _wanted(decoys, language) for sentence in decoys[code]]
+
+
+def _wanted(codes: Iterable[str], language: str | None) -> list[str]:
     wanted = None if language is None else {"", *alike(language)}
-    return [
-        sentence
-        for code, sentences in decoys.items()
-        if wanted is None or code in wanted
-        for sentence in sentences
-    ]
+    return [code for code in codes if wanted is None or code in wanted]

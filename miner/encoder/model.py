@@ -12,7 +12,7 @@ share no embedding further ones for the target column (``target.sp.model``); and
 ``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
-``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.txt.xz``
+``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.zip``
 (:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``. A model of ``miner fit`` has
 ``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
 sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
@@ -49,7 +49,7 @@ ARCHITECTURE = "encoder.json"
 WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
 LEXICON = "lexicon.npz"
 VERIFIER = "verifier.json"
-DECOYS = "decoys.txt.xz"
+DECOYS = "decoys.zip"
 CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 # Belongs to verification; models may be without.
@@ -211,14 +211,18 @@ class Model:
         ``language``: ISO 639 code; sentences that are known to be in others are left out. Raises
         ArtifactError if their file has changed since the model was loaded.
         """
-        return decoy_file.in_language(self.decoys_by_language(), language)
+        return decoy_file.in_language(self.decoys_by_language(language), language)
 
-    def decoys_by_language(self) -> Mapping[str, Sequence[str]]:
-        """Return ``decoys``, or those in the file of a loaded model. Raises ArtifactError."""
+    def decoys_by_language(self, language: str | None = None) -> Mapping[str, Sequence[str]]:
+        """Return ``decoys``, or those in the file of a loaded model. Raises ArtifactError.
+
+        Of a loaded model only those that may be in ``language`` are read, if it is given.
+        """
         if self.decoys or self.path is None or self.decoys_digest is None:
             return self.decoys
         _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
-        return decoy_file.unpack((self.path / DECOYS).read_bytes(), str(self.path / DECOYS))
+        path = self.path / DECOYS
+        return decoy_file.unpack(path.read_bytes(), str(path), language)
 
 
 def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,10 @@
 """Facts about the languages of a model, and its decoys by language: as files, and as answers."""
 
 import dataclasses
+import io
 import json
 import lzma
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -72,9 +74,14 @@ def test_decoys_in_a_language() -> None:
     assert in_language(decoys, None) == ["eins", "一", "?"]
     assert in_language(decoys, "de") == ["eins", "?"] and in_language(decoys, "fr") == ["?"]
     assert in_language(decoys, "yue") == ["一", "?"]
+    assert unpack(pack(decoys), "x", "yue") == {"": ["?"], "zh": ["一"]}
 
 
 def test_faulty_decoys() -> None:
-    for data in (b"", b"x", lzma.compress(b"\xff\n"), lzma.compress(b"eins\nzwei\n")):
-        with pytest.raises(ArtifactError, match="no decoys"):
-            unpack(data, "decoys.txt.xz")
+    for member in (b"", b"x", lzma.compress(b"\xff\n"), lzma.compress(b"eins\n")[:-1]):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as writer:
+            writer.writestr("de.txt.xz", member)
+        for data in (member, archive.getvalue()):
+            with pytest.raises(ArtifactError, match="no decoys"):
+                unpack(data, "decoys.zip")

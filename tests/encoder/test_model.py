@@ -373,13 +373,14 @@ def test_archives_that_unpack_to_gigabytes(tmp_path: Path, monkeypatch: pytest.M
     """Sizes are compared before anything is unpacked."""
     monkeypatch.setattr("miner.arrays.LARGEST", 1000)
     monkeypatch.setattr(decoy_file, "LARGEST", 1 << 20)
+    monkeypatch.setattr(decoy_file, "_FILTERS", [{"id": lzma.FILTER_LZMA2, "preset": 0}])
     path = tmp_path / "a.npz"
     np.savez_compressed(path, size=np.zeros(1000, np.uint8))
     with pytest.raises(ArtifactError, match="not a network .it unpacks to more than"):
         models._arrays(path, "a network")
     with pytest.raises(ArtifactError, match="not a lexicon .it unpacks to more than"):
         lexicon_file.from_bytes(path.read_bytes(), "a.npz")
-    small, large = (lzma.compress(b"de\t" + b"a" * size + b"\n", preset=0) for size in (9, 1 << 20))
+    small, large = (decoy_file.pack({"de": ["a" * size]}) for size in (9, 1 << 20))
     assert decoy_file.unpack(small, "decoys") == {"de": ["a" * 9]}
     for data in (large, small[:-9]):
         with pytest.raises(ArtifactError, match="decoys: no decoys .*; copy the model again"):
