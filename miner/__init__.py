@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 from miner.names import VERSION
 
 if TYPE_CHECKING:
-    from miner.alignment.align import Aligned, align
+    from miner.alignment.align import align
+    from miner.alignment.aligned import Aligned
+    from miner.alignment.settings import BeadSettings
     from miner.cleaning.calls import filter, score
     from miner.documents.align_documents import AlignedDocuments, align_documents
     from miner.encoder.encoder import Encoder
@@ -32,6 +34,7 @@ __version__ = VERSION
 __all__ = [
     "Aligned",
     "AlignedDocuments",
+    "BeadSettings",
     "Encoder",
     "Evaluation",
     "Index",
@@ -52,8 +55,9 @@ __all__ = [
 ]
 # The module of each public name.
 _HOMES = {
-    "Aligned": "miner.alignment.align",
+    "Aligned": "miner.alignment.aligned",
     "AlignedDocuments": "miner.documents.align_documents",
+    "BeadSettings": "miner.alignment.settings",
     "Encoder": "miner.encoder.encoder",
     "Evaluation": "miner.evaluation.metrics",
     "Index": "miner.index.index",

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from miner.alignment.settings import BeadSettings
 from miner.cli import guard, options, sharding
 from miner.cli.options import say
 from miner.cli.settings_options import Command, Settings
@@ -14,6 +18,10 @@ from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.tasks.workers import Workers
+from miner.text.formats import TABLES
+
+if TYPE_CHECKING:
+    from miner.alignment.aligned import Aligned
 
 _search = Settings(SearchSettings, "settings")
 _keep = Settings(Keep, "keep")
@@ -22,45 +30,54 @@ _keep = Settings(Keep, "keep")
 @click.command(cls=Command)
 @click.argument("source")
 @click.argument("target")
+@click.argument("file", required=False, metavar="[FILE]")
 @click.option(
     "-o",
     "--output",
     default="-",
-    metavar="FILE",
+    metavar="FILE [FILE]",
     show_default="standard output",
-    help="Pairs as TSV: probability, source, target. .ladder has lines [0, 1]:[2] of line numbers, "
-    "unaligned lines included. .gz .bz2 .xz .zst compress.",
+    help="Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
+    "have a side each. .ladder has lines [0, 1]:[2] of line numbers, of all lines. .gz .bz2 .xz "
+    ".zst compress.",
 )
-@click.option("--lines", is_flag=True, help="Add both documents and line numbers, from 0.")
-@click.option("--unaligned", is_flag=True, help="Write sentences without a counterpart, too.")
+@click.option(
+    "--lines",
+    is_flag=True,
+    help="Add documents and line numbers, from 0: cells of TSV, a file beside two files. Other "
+    "formats have them.",
+)
 @_keep(
     "threshold",
     "target_precision",
     threshold={"help": "Keep beads of at least this probability."},
     target_precision={"help": "Keep as many beads as have this estimated precision."},
 )
+@click.option(
+    "--pairs",
+    metavar="FILE",
+    help="TSV of document pairs, with or without a score before them: files in SOURCE and TARGET, "
+    "as 'miner align-documents' writes them.",
+)
 @options.model
 @options.loading()
 @options.languages()
-@click.option(
-    "--coarse",
-    is_flag=True,
-    help="Compare by vectors and lengths alone: a tenth of the time, and less exact.",
-)
+@Settings(BeadSettings, "beads")()
 @sharding.work()
 @sharding.options
 @_search("memory", "device", "threads")
 def align(
     source: str,
     target: str,
+    file: str | None,
     output: str,
     lines: bool,
-    unaligned: bool,
     keep: Keep,
+    pairs: str | None,
     model: str,
     loading: Loading,
     languages: tuple[str | None, str | None],
-    coarse: bool,
+    beads: BeadSettings,
     work: str | None,
     workers: Workers,
     settings: SearchSettings,
@@ -70,43 +87,51 @@ def align(
     Both have a sentence a line. Up to six sentences make a bead with up to six others. SOURCE and
     TARGET may be folders or patterns, whose files are paired by their names up to the first dot.
     The probability of a bead needs no gold standard; its mean over the beads kept is their
-    estimated precision. Without --threshold and --target-precision all beads are kept.
+    estimated precision. Without --threshold and --target-precision all beads are kept. -o FILE
+    FILE writes a file for each side.
 
     Examples:
       miner align book.de book.fr -o book.tsv
       miner align book.de book.fr -o book.ladder
-      miner align minutes/de minutes/en --lines --target-precision 0.95 -o minutes.tsv.gz
-      miner align 'web/*.de' 'web/*.en' --workers 4 --backend processes --work work -o web.tsv
+      miner align book.de book.fr --target-precision 0.95 -o clean.de clean.fr
+      miner align minutes/de minutes/en --lines -o minutes.tsv.gz
+      miner align pages/de pages/en --pairs documents.tsv -o pages.jsonl
+      miner align 'web/*.de' 'web/*.en' --workers 4 --backend processes --work work -o web.tmx
     """
-    from miner.alignment.align import Aligned
     from miner.alignment.align import align as align_sentences
+    from miner.alignment.aligned import LADDER
     from miner.cli.progress_bars import Progress
     from miner.mining.mine import load_encoder
 
-    both, alone = _paired(_files(source), _files(target))
+    if pairs is None:
+        both, alone = _paired(_files(source), _files(target))
+    else:
+        both, alone = list(_listed(pairs, (source, target))), []
     for path in alone:
         say(f"{path}: has no partner of its name, and is left out")
     if not both:
         raise click.UsageError("no file of SOURCE has the name of one of TARGET")
-    ladder = output.endswith(".ladder")
-    if ladder and (len(both) > 1 or keep.threshold is not None or keep.target_precision):
-        raise click.UsageError("a ladder has all beads of one pair of documents")
-    guard.check([path for pair in both for path in pair], {"-o": output, "--work": work})
-    guard.check_writable([output])
+    ladder = output.endswith(LADDER)
+    if ladder and (len(both) > 1 or file):
+        raise click.UsageError("a ladder has all lines of one pair of documents")
+    named = {"-o": output, "the second file of -o": file}
+    guard.check([pairs, *(path for pair in both for path in pair)], {**named, "--work": work})
+    if not ladder:
+        guard.check_suffixes(named, TABLES if file is None else ())
+    guard.check_writable([path for path in named.values() if path is not None])
     settings = replace(settings, languages=languages)
 
     def write(found: Aligned) -> None:
         report.close()
-        found.write(output, lines=lines, unaligned=unaligned)
+        found.write(output, file, lines=lines)
 
     with Progress("documents") as report:
         found = align_sentences(
             *zip(*both, strict=True),
+            keep=keep,
+            beads=replace(beads, unaligned=beads.unaligned or ladder),
             encoder=load_encoder(model, settings, loading),
             settings=settings,
-            threshold=keep.threshold,
-            target_precision=keep.target_precision,
-            coarse=coarse,
             work=work,
             beside=None if output == "-" else output,
             workers=workers,
@@ -116,11 +141,30 @@ def align(
         )
     for line in found.notes:
         say(f"warning: {line}")
+    say(written(found, output))
+
+
+def written(found: Aligned, output: str) -> str:
+    """Say in one line how many beads were written, and their estimated precision."""
     where = "standard output" if output == "-" else output
-    line = f"{len(found):,} beads written to {where}"
-    if found.precision is not None:
-        line += f", estimated precision {found.precision:.3f}"
-    say(line)
+    sure = "" if found.precision is None else f", estimated precision {found.precision:.3f}"
+    return f"{len(found):,} beads written to {where}{sure}"
+
+
+def _listed(path: str, folders: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the files of each pair of documents in a list: two cells, or two after a score.
+
+    Raises CorpusError.
+    """
+    from miner.errors import CorpusError
+    from miner.text.lines import read_lines
+
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.decode("utf-8", "surrogateescape").split("\t")
+        names = cells[1:3] if len(cells) > 2 else cells
+        if len(names) < 2:
+            raise CorpusError(f"{path}, line {number}: no tab; a line is source, tab, target")
+        yield os.path.join(folders[0], names[0]), os.path.join(folders[1], names[1])
 
 
 def _files(name: str) -> list[str]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from miner.alignment.settings import BeadSettings
 from miner.cli import guard, options, sharding
+from miner.cli.align import written
 from miner.cli.options import say
 from miner.cli.settings_options import Command, Settings
 from miner.documents.layout import DocumentFormat
@@ -15,6 +17,8 @@ from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.tasks.workers import Workers
+from miner.text.formats import TABLES
+from miner.text.parquet import Parquet
 
 if TYPE_CHECKING:
     from miner.documents.align_documents import AlignedDocuments
@@ -32,8 +36,16 @@ _keep = Settings(Keep, "keep")
     default="-",
     metavar="FILE",
     show_default="standard output",
-    help="File of the pairs; .jsonl has JSON objects, .gz .bz2 .xz .zst compress.",
+    help="File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst "
+    "compress.",
 )
+@click.option(
+    "--then-sentences",
+    "sentences",
+    metavar="FILE",
+    help="Align the sentences of the pairs kept, and write them to FILE as 'miner align --lines'.",
+)
+@Settings(BeadSettings, "beads")()
 @options.model
 @options.loading()
 @options.languages()
@@ -55,6 +67,8 @@ def align_documents(
     source: str,
     target: str,
     output: str,
+    sentences: str | None,
+    beads: BeadSettings,
     model: str,
     loading: Loading,
     languages: tuple[str | None, str | None],
@@ -74,6 +88,7 @@ def align_documents(
     Examples:
       miner align-documents web.de.jsonl.zst web.en.jsonl.zst -o documents.tsv
       miner align-documents minutes/de minutes/en --threshold 0.5 -o documents.tsv
+      miner align-documents pages/de pages/en --then-sentences pages.jsonl -o documents.tsv
       miner align-documents 'hplt/de/*.zst' 'hplt/en/*.zst' --format jsonl --by-host -o pairs.jsonl
     """
     from miner.cli.progress_bars import Progress
@@ -83,9 +98,11 @@ def align_documents(
     both = sharding.expanded(source), sharding.expanded(target)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
-    guard.check([*both[0], *both[1], model], {"-o": output, "--work": work})
-    guard.check_suffixes({"-o": output})
-    guard.check_writable([output])
+    named = {"-o": output, "--then-sentences": sentences}
+    guard.check([*both[0], *both[1], model], {**named, "--work": work})
+    guard.check_suffixes({"-o": output}, Parquet.suffixes)
+    guard.check_suffixes({"--then-sentences": sentences}, TABLES)
+    guard.check_writable([path for path in named.values() if path is not None])
     settings = replace(settings, languages=languages)
 
     def write(aligned: AlignedDocuments) -> None:
@@ -98,11 +115,17 @@ def align_documents(
         if aligned.precision is not None:
             line += f", estimated precision {aligned.precision:.3f}"
         say(line)
+        if sentences is not None and aligned.sentences is not None:
+            aligned.sentences.write(sentences, lines=True)
+            for doubt in aligned.sentences.notes:
+                say(f"warning: {doubt}")
+            say(written(aligned.sentences, sentences))
 
     with Progress("documents") as report:
         align(
             *both,
             keep=keep,
+            then_sentences=None if sentences is None else beads,
             settings=settings,
             layout=layout,
             encoder=load_encoder(model, settings, loading),

@@ -27,8 +27,8 @@ Decorator = Callable[[Any], Any]
 # Options under the headings of a help text, both in this order; others stand under the first.
 HEADINGS = {
     "Options": "",
-    "Output": "output report json ids bucc rejected scores-jsonl score-only all-scores "
-    "overwrite restart",
+    "Output": "output then-sentences lines unaligned report json ids bucc rejected scores-jsonl "
+    "score-only all-scores overwrite restart",
     "How much to keep": "threshold target-precision top-n target-words estimate refit decoys "
     "decoy-embeddings",
     "Languages": "source-lang target-lang language side",

@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+from miner.alignment.align import align_places
+from miner.alignment.aligned import Aligned
+from miner.alignment.settings import BeadSettings
 from miner.documents import pipeline
-from miner.documents.collection import batches, files_of, names_of
+from miner.documents.collection import Name, batches, files_of, names_of
 from miner.documents.knock_out import Scores, calibrate
 from miner.documents.layout import DocumentFormat
-from miner.documents.stages import NEIGHBORS
+from miner.documents.stages import NEIGHBORS, Documents
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -23,26 +26,27 @@ from miner.mining.search import languages_of
 from miner.names import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
+from miner.results import Results
 from miner.tasks.run import open_run
 from miner.tasks.workers import Workers
 from miner.text.formats import FORMATS, check_suffix, file_format
-from miner.text.output import open_output
+from miner.text.parquet import Parquet
 
 Collection = str | Path | Sequence[str | Path]
-Name = tuple[str, str, str]
 # Score to keep where precision cannot be estimated. On laws and templates, pairs with it were as
 # likely right as wrong at 0.18 to 0.30 (benchmarks/LOG.md).
 CAUTIOUS = 0.25
 
 
-@dataclass(frozen=True, eq=False)
-class AlignedDocuments:
+@dataclass(frozen=True, eq=False, repr=False)
+class AlignedDocuments(Results):
     """The result of :func:`align_documents`.
 
     ``pairs`` are the pairs kept, best first, ``all_pairs`` all that were matched one to one; their
     columns ``source`` and ``target`` are rows of ``names``: id, URL and domain of each document of
     both sides. ``score`` is the probability of being right, or without an ``estimate`` the mean
-    vote of a line and the margin of the documents. ``threshold`` is the one applied.
+    vote of a line and the margin of the documents. ``threshold`` is the one applied. ``sentences``
+    are the beads of the pairs kept, where they were asked for.
     """
 
     pairs: Scores
@@ -51,6 +55,7 @@ class AlignedDocuments:
     estimate: Estimate | None
     threshold: float | None
     notes: tuple[str, ...]
+    sentences: Aligned | None = None
 
     def __repr__(self) -> str:
         sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
@@ -63,29 +68,30 @@ class AlignedDocuments:
             return None
         return self.estimate.precision_at(float(self.pairs.score[-1]))
 
-    def rows(self) -> list[dict[str, str | float]]:
-        """Return the pairs kept as rows: score, both ids and, where there are any, both URLs."""
-        with_urls = any(name[1] for side in self.names for name in side)
-        found = []
-        columns = (self.pairs.source, self.pairs.target, self.pairs.score)
-        for source, target, score in zip(*(column.tolist() for column in columns), strict=True):
-            both = self.names[0][source], self.names[1][target]
-            row = {"score": score, "source_id": both[0][0], "target_id": both[1][0]}
-            if with_urls:
-                row |= {"source_url": both[0][1], "target_url": both[1][1]}
-            found.append(row)
-        return found
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def take(self, keep: Any) -> Self:
+        """Return the result with some of the pairs kept; everything else stays."""
+        return replace(self, pairs=self.pairs.take(keep))
+
+    def columns(self) -> dict[str, Any]:
+        """Return score, both ids and, where there are any, both URLs of the pairs kept."""
+        sides = self.pairs.source.tolist(), self.pairs.target.tolist()
+        parts = ["id"] + ["url"] * any(name[1] for own in self.names for name in own)
+        return {"score": self.pairs.score} | {
+            f"{side}_{part}": [own[row][place] for row in rows]
+            for place, part in enumerate(parts)
+            for side, own, rows in zip(SIDES, self.names, sides, strict=True)
+        }
 
     def write(self, path: str | Path) -> None:
-        """Write the rows, tab-separated or, for ``.jsonl``, as JSON; compression goes by suffix.
+        """Write the rows in the format of the path, by default as TSV.
 
-        Raises ValueError for the suffix of another format, and ResourceError.
+        Raises ValueError for the suffix of a format without columns, and ResourceError.
         """
-        check_suffix(str(path))
-        format = FORMATS[file_format(str(path))]
-        with open_output(path) as file:
-            for row in self.rows():
-                file.write(format.line(row) + "\n")
+        check_suffix(str(path), Parquet.suffixes)
+        FORMATS[file_format(str(path))].write(self, path)
 
 
 def align_documents(
@@ -93,6 +99,7 @@ def align_documents(
     target: Collection,
     *,
     keep: Keep = Keep(),
+    then_sentences: BeadSettings | None = None,
     settings: SearchSettings = SearchSettings(),
     layout: DocumentFormat = DocumentFormat(),
     encoder: SentenceEncoder | str | Path | Any = "default",
@@ -111,6 +118,7 @@ def align_documents(
     a row, read as ``layout`` says. Of the ``settings``, engine, exact, device, memory, threads
     and languages count. ``keep`` chooses among the pairs. Their precision is estimated by knocking
     out the partner of each (:mod:`miner.documents.knock_out`), and 0.95 is aimed at by default.
+    ``then_sentences``: align the sentences of the pairs kept, too; all beads are kept.
     ``encoder``, ``work``, ``beside``, ``workers``, ``report``, ``note`` and ``then`` are as in
     :func:`miner.mining.mine.mine`.
 
@@ -150,9 +158,19 @@ def align_documents(
             counts["repeated"] = side.task.value["repeated"]
             note(_counted(index.sources[0].path, counts, len(index)))
         note_languages(languages_of(indexes[0], indexes[1], settings.languages), encoder, note)
-        pairs, knocked = pipeline.compare(run, sides, indexes, settings, knocking=keep.estimate)
+        pairs, knocked = pipeline.compare(
+            *(run, sides, indexes, settings),
+            knocking=keep.estimate,
+            last=then_sentences is None,
+        )
         names = [list(names_of(side.task.path)) for side in sides]
         aligned = _kept(pairs, knocked, keep, (names[0], names[1]))
+        if then_sentences is not None:
+            rows = aligned.pairs.source, aligned.pairs.target
+            places = map(Documents.places, sides, (own.tolist() for own in rows), names)
+            both = list(zip(*places, strict=True))
+            beads = align_places(run, both, encoder, settings.languages, Keep(), then_sentences)
+            aligned = replace(aligned, sentences=beads)
         then(aligned)
         return aligned
 

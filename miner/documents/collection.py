@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from miner.alignment import aligned
 from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
 from miner.errors import CorpusError
 from miner.index.embed_corpus import Source
-from miner.index.parts import PartWriter
+from miner.index.parts import PartWriter, part_lines, part_texts
 from miner.index.text_files import TextFile, text_files
-from miner.tasks.task import Job, hints
+from miner.tasks.task import Job, Result, hints
 from miner.text.corpus import Reader
 from miner.text.formats import BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
@@ -28,6 +29,7 @@ from miner.text.rows import Rows
 FILES, ROWS = 1000, 256
 # Id, URL and domain of each document that was read: a line of JSON each.
 NAMES = "documents.jsonl"
+Name = tuple[str, str, str]
 
 
 class Document(NamedTuple):
@@ -38,6 +40,28 @@ class Document(NamedTuple):
     domain: str
     sentences: Sequence[str]
     lines: np.ndarray
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """Document that a task has read: its rows there from ``start`` to ``end``, name and URL."""
+
+    task: Result
+    start: int
+    end: int
+    name: str
+    url: str
+
+    @property
+    def bytes(self) -> int:
+        offsets = np.load(self.task.path / "offset.npy", mmap_mode="r")
+        return int(offsets[self.end] - offsets[self.start])
+
+    def read(self) -> aligned.Document:
+        """Return the sentences, for an alignment."""
+        texts = part_texts(self.task.path).slice(self.start, self.end)
+        lines = part_lines(self.task.path, self.start, self.end) - 1
+        return aligned.Document(self.name, texts, lines, self.url)
 
 
 @dataclass(frozen=True)
@@ -169,7 +193,7 @@ def _host(url: str) -> str:
         return ""
 
 
-def names_of(place: Path) -> Iterator[tuple[str, str, str]]:
+def names_of(place: Path) -> Iterator[Name]:
     """Yield id, URL and domain of each document that a task has read, or joined."""
     with open(place / NAMES, encoding="utf-8") as file:
         for line in file:
@@ -177,7 +201,7 @@ def names_of(place: Path) -> Iterator[tuple[str, str, str]]:
             yield own, url, domain
 
 
-def write_names(place: Path, names: Sequence[tuple[str, str, str]]) -> None:
+def write_names(place: Path, names: Sequence[Name]) -> None:
     """Write id, URL and domain of each document, for :func:`names_of`."""
     with open(place / NAMES, "w", encoding="utf-8") as file:
         file.writelines(json.dumps(name) + "\n" for name in names)

@@ -11,6 +11,7 @@ precision at every threshold, and isotonic regression the probability of each pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.score)
 
-    def take(self, keep: np.ndarray) -> Scores:
+    def take(self, keep: Any) -> Scores:
         return Scores(self.source[keep], self.target[keep], self.score[keep])
 
     def matched(self) -> Scores:

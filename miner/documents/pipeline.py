@@ -65,17 +65,24 @@ def join(
             dimension=encoder.dimension,
             grouped=grouped,
         )
-        found.append(Documents(joined, spans))
+        found.append(Documents(joined, spans, own))
     run.wait()
     return (found[0], found[1]), [Index.open(side.task.path) for side in found]
 
 
 def compare(
-    run: Run, sides: Sides, indexes: Sequence[Index], settings: SearchSettings, *, knocking: bool
+    run: Run,
+    sides: Sides,
+    indexes: Sequence[Index],
+    settings: SearchSettings,
+    *,
+    knocking: bool,
+    last: bool,
 ) -> tuple[Scores, Scores | None]:
     """Pair the documents one to one; return the pairs, best first.
 
-    ``knocking``: return also the candidates of the sources without their partners.
+    ``knocking``: return also the candidates of the sources without their partners. ``last``: the
+    run has no more tasks.
     """
     opened = [(index, side.task) for index, side in zip(indexes, sides, strict=True)]
     lists = nearest(run, opened, NEAREST, settings)
@@ -90,7 +97,7 @@ def compare(
     if knocking:
         alone = _neighborhoods(run, "alone", sides, lists[0], spans[0], matched)
         knocked = _votes(run, "knocked", sides, lists, (alone, targets), spans[0], matched)
-    run.wait(last=True)
+    run.wait(last=last)
     return load(matched), joined(knocked) if knocking else None
 
 

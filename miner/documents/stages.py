@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.documents.collection import names_of, write_names
+from miner.documents.collection import Name, StoredDocument, names_of, write_names
 from miner.encoder.entries import Entry
 from miner.index.embed_corpus import Source
 from miner.index.parts import PartWriter, part_texts
@@ -46,10 +46,22 @@ SEED = 1
 
 @dataclass(frozen=True)
 class Documents:
-    """One side: the documents that :func:`join` made, and the vectors of all lines."""
+    """One side: the documents that :func:`join` made of ``reads``, and the vectors of all lines."""
 
     task: Result
     spans: list[EncodedSpan]
+    reads: list[Result]
+
+    def places(self, rows: Sequence[int], names: Sequence[Name]) -> list[StoredDocument]:
+        """Return where the texts of some documents are, by the names of all."""
+        start, end = self.task.array("start"), self.task.array("end")
+        firsts = np.cumsum([0, *(task.value["rows"] for task in self.reads)])
+        at = np.searchsorted(firsts, start[rows], side="right") - 1
+        places = zip(rows, at, start[rows] - firsts[at], end[rows] - firsts[at], strict=True)
+        return [
+            StoredDocument(self.reads[one], int(low), int(high), *names[row][:2])
+            for row, one, low, high in places
+        ]
 
 
 class Pieces:

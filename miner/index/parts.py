@@ -63,9 +63,9 @@ def part_hashes(part: Path) -> np.ndarray:
     return np.load(part / "hash.npy", mmap_mode="r")
 
 
-def part_lines(part: Path) -> np.ndarray:
-    """Return the line number of each row of a part of a corpus, ``(n,) int64``, from 1."""
-    return np.load(part / "line.npy").astype(np.int64)
+def part_lines(part: Path, start: int = 0, end: int | None = None) -> np.ndarray:
+    """Return the line numbers of rows of a part of a corpus, by default all: int64, from 1."""
+    return np.load(part / "line.npy", mmap_mode="r")[start:end].astype(np.int64)
 
 
 def long_lines(part: Path) -> tuple[int, int, int]:

@@ -1,12 +1,14 @@
 """miner.align and its command: text to beads, ladders, folders, odd documents, resumed runs."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 import miner
-from miner import align
+from miner import Keep, align
 from miner.alignment.ladder import read_ladder
+from miner.alignment.settings import BeadSettings
 from miner.errors import CorpusError
 from miner.evaluation.alignment import evaluate
 from miner.evaluation.gold import read_gold
@@ -43,7 +45,7 @@ def gold() -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 
 
 def test_documents_are_aligned(files, texts, tmp_path: Path) -> None:
-    found = align(*files)
+    found = align(*files, beads=BeadSettings(unaligned=True))
     found.write(tmp_path / "a.ladder")
     beads = read_ladder(tmp_path / "a.ladder")
     assert [i for side, _ in beads for i in side] == list(range(59))
@@ -51,24 +53,72 @@ def test_documents_are_aligned(files, texts, tmp_path: Path) -> None:
     scores = evaluate([(beads, gold())])
     assert scores.strict.f1 > 0.9 and scores.lax.f1 > 0.95
     assert found.precision is not None and abs(found.precision - scores.strict.precision) < 0.1
-    rows = {row[3]: row for row in found.pairs[0].rows()}
-    assert rows["3,4"][1:] == (f"{texts[0][3]} {texts[0][4]}", texts[1][3], "3,4", "3")
+    row = next(row for row in found if row["source_lines"] == "3,4")
+    assert row["source"] == f"{texts[0][3]} {texts[0][4]}" and row["target"] == texts[1][3]
+    assert row["target_lines"] == "3" and row["target_document"] == str(files[1])
 
 
 def test_a_precision_may_be_asked_for(files) -> None:
-    every, sure = align(*files), miner.align(*files, target_precision=0.999)
+    every, sure = align(*files), miner.align(*files, keep=Keep(target_precision=0.999))
     assert 0 < len(sure) < len(every) and sure.precision >= 0.999
-    assert len(align(*files, threshold=2)) == 0
+    assert len(align(*files, keep=Keep(threshold=2))) == 0
+
+
+def test_sentences_of_beads_that_are_not_kept_are_unaligned(files, texts) -> None:
+    """Each line is in one row, whatever the threshold."""
+    for threshold in (0.99, 2):
+        settings = {"keep": Keep(threshold=threshold), "beads": BeadSettings(unaligned=True)}
+        found = align(*files, **settings).columns()
+        assert any(p == 0 for p in found["score"])
+        for side, own in zip(("source", "target"), texts, strict=True):
+            numbers = [n for cell in found[f"{side}_lines"] if cell for n in cell.split(",")]
+            assert numbers == [str(n) for n in range(len(own))]
 
 
 def test_lines_without_text_keep_their_numbers(files, texts, tmp_path: Path) -> None:
     spaced = tmp_path / "spaced.de"
     spaced.write_text("".join(f"\n{line}\n" for line in texts[0]), encoding="utf-8")
-    numbers = [
-        [row[3] for row in align(one, files[1]).pairs[0].rows()] for one in (files[0], spaced)
-    ]
+    numbers = [align(one, files[1]).columns()["source_lines"] for one in (files[0], spaced)]
     doubled = [",".join(str(2 * int(n) + 1) for n in cell.split(",")) for cell in numbers[0]]
     assert numbers[1] == doubled
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.parquet", "a.tmx", "b.de"])
+def test_score_and_filter_read_what_is_written(name, miner, files, tmp_path: Path) -> None:
+    output = [tmp_path / name, *([tmp_path / "b.en"] if name == "b.de" else [])]
+    code, _, err = miner("align", *files, "--lines", "-o", *output)
+    count = int(err.split(" beads written")[0])
+    assert code == 0 and count > 50
+    options = {"a.tsv": ["--scol", "2", "--tcol", "3"]}.get(name, [])
+    given = ["--source", output[0], "--target", output[1]] if name == "b.de" else output
+    code, _, _ = miner("score", *given, *options, "-o", tmp_path / "scored.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text().splitlines()]
+    assert code == 0 and len(rows) == count and all(row["quality"] is not None for row in rows)
+    code, _, err = miner("filter", *given, *options, "-o", tmp_path / "clean.jsonl")
+    kept = [json.loads(line) for line in (tmp_path / "clean.jsonl").read_text().splitlines()]
+    assert code == 0 and len(kept) > 40
+    if name == "b.de":
+        ids = (tmp_path / "b.ids").read_text().splitlines()
+        assert ids[3].split("\t")[1:] == [str(files[0]), "3,4", str(files[1]), "3"]
+    else:
+        names = ["column4", "column5"] if name == "a.tsv" else ["source_document", "source_lines"]
+        assert [kept[0][key] for key in names] == [str(files[0]), "0"]
+    if name == "a.tmx":
+        assert 'xml:lang="de"' in output[0].read_text("utf-8")
+
+
+def test_pairs_of_documents_from_a_list(miner, files, tmp_path: Path) -> None:
+    listed = tmp_path / "documents.tsv"
+    listed.write_text("0.98\ta.de\ta.en\thttps://a\nx\ty\n", encoding="utf-8")
+    code, _, err = miner("align", tmp_path, tmp_path, "--pairs", listed)
+    assert code == 1 and f"{tmp_path / 'x'}: cannot be read" in err
+    listed.write_text("0.98\ta.de\ta.en\nb\n", encoding="utf-8")
+    code, _, err = miner("align", tmp_path, tmp_path, "--pairs", listed)
+    assert code == 1 and "documents.tsv, line 2: no tab" in err
+    listed.write_text("a.de\ta.en\na.de\ta.en\n", encoding="utf-8")
+    code, out, _ = miner("align", tmp_path, tmp_path, "--pairs", listed, "--coarse")
+    lines = out.splitlines()
+    assert code == 0 and lines[: len(lines) // 2] == lines[len(lines) // 2 :]
 
 
 def test_folders_by_name_and_a_repeated_run(miner, files, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def rows(path: Path, documents: Documents, **more: str) -> Path:
 
 def named(found: miner.AlignedDocuments) -> set[tuple[str, str]]:
     """Ids of the pairs that were kept."""
-    return {(str(row["source_id"]), str(row["target_id"])) for row in found.rows()}
+    return {(str(row["source_id"]), str(row["target_id"])) for row in found}
 
 
 SHARED = {(str(number), str(number)) for number in range(10, 40)}
@@ -162,8 +162,17 @@ def test_the_command_writes_urls(both, tmp_path):
         for i, own in enumerate(both)
     ]
     out = tmp_path / "pairs.jsonl"
-    done = CliRunner().invoke(align_documents, [*files, "-o", str(out), "--top-n", "5"])
-    assert done.exit_code == 0 and "5 of " in done.stderr
+    sentences = tmp_path / "sentences.jsonl"
+    done = CliRunner().invoke(
+        align_documents,
+        [*files, "-o", str(out), "--top-n", "5", "--then-sentences", str(sentences)],
+    )
+    assert done.exit_code == 0 and "5 of " in done.stderr and "15 beads" in done.stderr
+    beads = [json.loads(line) for line in sentences.read_text("utf-8").splitlines()]
+    for bead in beads:
+        name, line = bead["source_document"], int(bead["source_lines"])
+        assert bead["source"] == both[0][name][line] and bead["target"] == both[1][name][line]
+        assert bead["target_url"] == f"https://a.org/{name}"
     best = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert len(best) == 5 and not list(tmp_path.glob("*.work"))
     assert all(row["source_url"] == f"https://a.org/{row['source_id']}" for row in best)

@@ -1,0 +1,140 @@
+"""Result of an alignment: rows of beads with their texts, documents and lines, and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from miner.alignment.ladder import write_ladder
+from miner.index.text_files import TextFile
+from miner.names import SIDES
+from miner.results import Results
+from miner.text.corpus import Reader
+from miner.text.formats import TABLES, check_suffix, file_format
+from miner.text.text_format import Languages
+from miner.text.write_bitext import write_bitext
+
+LADDER = ".ladder"
+# Cells that lines of TSV have without `lines`.
+FEW = ("score", *SIDES)
+
+
+@dataclass(frozen=True)
+class Document:
+    """Sentences of a document, the number of each one's line, from 0, its name and its URL."""
+
+    name: str
+    texts: list[str]
+    lines: np.ndarray
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class DocumentFile:
+    """File that is a document, a sentence a line."""
+
+    file: TextFile
+
+    @property
+    def bytes(self) -> int:
+        return self.file.stamp[0]
+
+    def read(self) -> Document:
+        """Read the lines that have text. Raises CorpusError."""
+        with self.file.opened() as path:
+            blocks = list(Reader(path))
+        texts = [text for block in blocks for text in block.sentences]
+        lines = [np.zeros(0, np.int64), *(block.lines - 1 for block in blocks)]
+        return Document(self.file.name, texts, np.concatenate(lines))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Aligned(Results):
+    """The result of :func:`miner.alignment.align.align`: a row a bead, in the documents' order.
+
+    ``pair (k,)`` is the number of each bead's ``documents``, ``spans (k, 4)`` its sentences: the
+    source's first, the one after its last, and the target's likewise; empty on one side for a
+    sentence without a counterpart. ``score (k,)`` is its probability, ``threshold`` the least one
+    kept. ``notes`` are doubts about documents. ``languages`` are their codes.
+    """
+
+    documents: Sequence[tuple[Document, Document]]
+    pair: np.ndarray
+    spans: np.ndarray
+    score: np.ndarray
+    threshold: float | None
+    notes: tuple[str, ...]
+    languages: Languages
+
+    def __repr__(self) -> str:
+        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
+        return f"<{len(self)} beads{sure}>"
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def take(self, keep: Any) -> Self:
+        return replace(self, pair=self.pair[keep], spans=self.spans[keep], score=self.score[keep])
+
+    @property
+    def precision(self) -> float | None:
+        """Estimated precision of the beads with both sides: the mean of their probabilities."""
+        found = self.score[both_sides(self.spans)]
+        return float(found.mean()) if len(found) else None
+
+    def columns(self) -> dict[str, Any]:
+        """Return score, texts, documents, lines and, where there are any, URLs.
+
+        Several sentences are joined by a space, and the numbers of their lines by a comma.
+        """
+        more = ["document", "lines"]
+        if any(document.url for both in self.documents for document in both):
+            more.append("url")
+        names = [*SIDES, *(f"{side}_{name}" for side in SIDES for name in more)]
+        cells: dict[str, Any] = {"score": self.score, **{name: [] for name in names}}
+        for pair, span in zip(self.pair.tolist(), self.spans.tolist(), strict=True):
+            for place, (side, document) in enumerate(zip(SIDES, self.documents[pair], strict=True)):
+                own = slice(span[2 * place], span[2 * place + 1])
+                cells[side].append(" ".join(text.strip() for text in document.texts[own]))
+                found = document.name, numbers(document.lines[own]), document.url
+                for name, cell in zip(more, found, strict=False):
+                    cells[f"{side}_{name}"].append(cell)
+        return cells
+
+    def write(
+        self, path: str | Path, target: str | Path | None = None, *, lines: bool = False
+    ) -> None:
+        """Write the rows in the format of the path, or sources there and targets to ``target``.
+
+        A path ending in ``.ladder`` receives the numbers of the lines, of one pair of documents.
+        TSV has score, source and target, and all cells with ``lines``. These go beside two files
+        then: `out.ids` for `out.de`. Raises ValueError for the suffix of another format, and
+        ResourceError.
+        """
+        paths = [str(one) for one in (path, target) if one is not None]
+        if paths[0].endswith(LADDER):
+            write_ladder(path, ((row["source_lines"], row["target_lines"]) for row in self))
+            return
+        for one in paths:
+            check_suffix(one, TABLES if target is None else ())
+        every = lines or (target is None and file_format(paths[0]) not in ("plain", "tsv"))
+        rows = (row | {"score": round(row["score"], 4)} for row in self)
+        if not every:
+            rows = ({name: row[name] for name in FEW} for row in rows)
+        more = [name for name in self[:1].columns() if name not in SIDES]
+        write_bitext(rows, paths, self.languages, ids=more if lines else ())
+
+
+def both_sides(spans: np.ndarray) -> np.ndarray:
+    """Return which beads ``(k, 4)`` have sentences on both sides, ``(k,) bool``."""
+    found: np.ndarray = (spans[:, 0] < spans[:, 1]) & (spans[:, 2] < spans[:, 3])
+    return found
+
+
+def numbers(lines: np.ndarray) -> str:
+    """Join the distinct numbers of some lines."""
+    return ",".join(map(str, dict.fromkeys(lines.tolist())))
