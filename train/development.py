@@ -12,9 +12,6 @@ from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import BitextFormat
 from miner_train.data import Encode, Sentences, Tokenise, tokenize
 
-# Ways to choose an epoch: by mining held-out pairs, or by a file of graded sentence pairs.
-MINING, STS = "mining", "sts:"
-
 
 @dataclass(frozen=True)
 class Development:
@@ -40,15 +37,11 @@ class GradedPairs:
         return found.hexdigest()[:16]
 
 
-def read_graded(select: str) -> GradedPairs | None:
-    """Read the file that ``sts:FILE`` names: lines of grade, sentence, sentence (tab-separated).
+def read_graded(path: str) -> GradedPairs:
+    """Read lines of grade, sentence, sentence (tab-separated).
 
-    None for ``mining``. Raises CorpusError for a file of another kind, or with fewer than three
-    pairs or a single grade.
+    Raises CorpusError for a file of another kind, or with fewer than three pairs or a single grade.
     """
-    if not select.startswith(STS):
-        return None
-    path = select.removeprefix(STS)
     layout = BitextFormat(source_column=2, target_column=3, format="tsv")
     pairs = read_bitext(path, None, layout, more=["1"])
     scores = parse_scores([row[0] for row in pairs.more], path, pairs.lines)
@@ -60,17 +53,20 @@ def read_graded(select: str) -> GradedPairs | None:
     return GradedPairs(pairs.source, pairs.target, scores)
 
 
-def by_grades(graded: GradedPairs, tokenizers: Sequence[Tokenise]) -> Development:
-    """Measure Pearson's correlation of the cosines with the grades, -1 to 1.
+def by_grades(graded: Sequence[GradedPairs], tokenizers: Sequence[Tokenise]) -> Development:
+    """Measure Pearson's correlation of the cosines with the grades, -1 to 1: the mean over sets.
 
     ``tokenizers`` are for the language of the pairs, by unit. A sentence without a known token has
     a cosine of 0.
     """
-    first, second = (tokenize(tokenizers, side) for side in (graded.first, graded.second))
+    sides = [[tokenize(tokenizers, side) for side in (one.first, one.second)] for one in graded]
 
     def score(encode: Encode) -> float:
-        cosines = np.einsum("nd,nd->n", encode(first), encode(second), dtype=np.float64)
-        return value_of(pearson(cosines, graded.score), len(graded.score))
+        found = []
+        for one, both in zip(graded, sides, strict=True):
+            cosines = np.einsum("nd,nd->n", *map(encode, both), dtype=np.float64)
+            found.append(value_of(pearson(cosines, one.score), len(one.score)))
+        return float(np.mean(found))
 
     return Development("correlation with grades", score)
 

@@ -19,7 +19,7 @@ from miner.text.artifacts import replaceable
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, prepare, split
-from miner_train.development import MINING, by_grades, read_graded
+from miner_train.development import by_grades, read_graded
 from miner_train.heldout import enough
 from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
@@ -40,7 +40,7 @@ def train_model(
     *,
     exclude: Sequence[str] = (),
     threshold: float | None = None,
-    select: str = MINING,
+    select: Sequence[str] = (),
     verifier: bool = True,
     comparer: bool = True,
     restart: bool = False,
@@ -56,8 +56,8 @@ def train_model(
     exclude: files of sentences not to learn from; case and punctuation do not count.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the
         held-out pairs].
-    select: what the best epoch is chosen by: ``mining`` the held-out pairs, or ``sts:FILE``, the
-        correlation with the grades of sentence pairs in the language of the target column.
+    select: files of graded sentence pairs in the language of the target column, by whose mean
+        correlation the best epoch is chosen [by mining the held-out pairs].
     verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
     device: auto, cpu or cuda, for recurrent encoders.
 
@@ -71,12 +71,12 @@ def train_model(
             "warning: --temperature has no effect: the names of the files tell fewer than two "
             "language pairs (de-en)"
         )
-    graded = read_graded(select)
+    graded = [read_graded(path) for path in select]
     key: dict[str, Any] = {"config": config.as_dict(), "text": text.fingerprint}
     if text.languages:
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
-    if graded is not None:
-        key["graded"] = graded.digest
+    if graded:
+        key["graded"] = [one.digest for one in graded]
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
@@ -87,7 +87,7 @@ def train_model(
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
         trainer = make_trainer(pairs, config, tokenizers, device)
-        if graded is not None:
+        if graded:
             trainer.development = by_grades(graded, list(tokenizers[1].values()))
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
         record = {
@@ -100,7 +100,7 @@ def train_model(
             "pairs": len(pairs.training),
             "held-out pairs": len(pairs.held),
             "held-out mining F1": state.mining_f1,
-            **({} if graded is None else {"correlation with grades": state.best_score}),
+            **({"correlation with grades": state.best_score} if graded else {}),
         }
         threshold = state.threshold if threshold is None else threshold
         model = assemble(state.best, config, files, trainer.data, threshold, record)

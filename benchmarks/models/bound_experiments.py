@@ -37,8 +37,7 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
     sides = [one for one, _ in pairs], [other for _, other in pairs]
     words = [[tokens(text) for text in side] for side in sides]
     count = int(len(pairs) * SHARE)
-    graded = read_graded(f"sts:{tsv_files(bench.data / sts.TASK)[STS_DEV]}")
-    assert graded is not None
+    graded = [read_graded(str(tsv_files(bench.data / sts.TASK)[STS_DEV]))]
     shares = np.array([overlap(one, other, 1) for one, other in zip(*words, strict=True)])
     lengths = np.array([len(own) for own in words[0]], dtype=np.float64)
     config = replace(RECIPES["p17"], heldout=0)

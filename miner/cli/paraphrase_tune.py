@@ -13,14 +13,18 @@ from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
 
 # Scores of a paraphrase whose bounds can be tuned, with the grid that P17 has for them.
-BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity")
+BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity", "classifier")
 
 
 @click.command(cls=Command)
 @click.argument("pairs_file", metavar="PARAPHRASES")
 @click.option("--by", type=click.Choice(BY), required=True, help="Score whose bounds are tried.")
 @click.option(
-    "--grades", required=True, metavar="FILE", help="Human grades: grade, sentence, sentence."
+    "--grades",
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    help="Human grades: grade, sentence, sentence. Of several files the mean correlation counts.",
 )
 @click.option(
     "--pairs",
@@ -30,6 +34,9 @@ BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity"
     help="Pairs to train each model on.",
 )
 @click.option("--references", metavar="FILE", help="Sentences for --by perplexity.")
+@click.option(
+    "--classifier", metavar="DIR", help="Of 'miner train-classifier', for --by classifier."
+)
 @click.option(
     "--recipe",
     type=click.Choice(list(RECIPES)),
@@ -41,9 +48,10 @@ BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity"
 def tune(
     pairs_file: str,
     by: str,
-    grades: str,
+    grades: tuple[str, ...],
     count: int,
     references: str | None,
+    classifier: str | None,
     recipe: str,
     json_file: str | None,
     given: dict[str, Any],
@@ -51,9 +59,10 @@ def tune(
     """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
 
     Reads reference, translation and, for the cost, column 3. For each pair of bounds of P17's grid
-    it draws the same number of pairs within the bounds, trains a model, and prints the correlation
-    of its cosines with human grades. Length and perplexity describe the translation. Take grades of
-    a development set: the best of many bounds is tuned on them.
+    it draws the same number of references with a translation within the bounds, trains a model, and
+    prints the best epoch's correlation of cosines with human grades. Length, perplexity and
+    classifier judge the translation. Take grades of a development set: bounds and epochs are tuned
+    on them.
 
     Examples:
       miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv
@@ -63,18 +72,19 @@ def tune(
     from miner.papers.bounds import read_scored
     from miner.text_table import aligned
 
-    if (by == "perplexity") != (references is not None):
-        raise click.UsageError("--references belongs to --by perplexity, which needs it")
-    guard.check([pairs_file, grades, references], {"--json": json_file})
+    judges = {"perplexity": references, "classifier": classifier}
+    for option, (score, judge) in zip(("references", "classifier"), judges.items(), strict=True):
+        if (by == score) != (judge is not None):
+            raise click.UsageError(f"--{option} belongs to --by {score}, which needs it")
+    guard.check([pairs_file, *grades, references, classifier], {"--json": json_file})
     config = configured(start_of(recipe, given.get("encoder")), {"heldout": 0, **given})
     if config.architecture.separate:
         raise click.UsageError(f"--vocabularies {config.vocabularies} is for two languages")
     from miner_train.development import read_graded
     from miner_train.papers import tune_bounds as work
 
-    graded = read_graded(f"sts:{grades}")
-    assert graded is not None
-    sides, values, grid = read_scored(pairs_file, by, references)
+    graded = [read_graded(path) for path in grades]
+    sides, values, grid = read_scored(pairs_file, by, judges.get(by) or "")
     with Progress("bounds") as progress:
         found = work.tune(sides, values, grid, graded, config, count, progress.say)
     rows = [["bounds", "pairs within", "correlation"]]

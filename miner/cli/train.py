@@ -60,10 +60,12 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 )
 @click.option(
     "--select",
-    default="mining",
+    multiple=True,
+    default=["mining"],
     metavar="mining|sts:FILE",
     help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-    "with grades (P19). FILE: grade, sentence, sentence in the target's language, in tabs.",
+    "with grades (P19), its mean over several files. FILE: grade, sentence, sentence in the "
+    "target's language, in tabs.",
 )
 @click.option(
     "--verifier/--no-verifier",
@@ -92,7 +94,7 @@ def train(
     like: str | None,
     device: str,
     threshold: float | None,
-    select: str,
+    select: tuple[str, ...],
     verifier: bool,
     comparer: bool,
     overwrite: bool,
@@ -129,12 +131,12 @@ def train(
         raise click.UsageError("--recipe and --like are two starting points; give one")
     if text.empty:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
-    if select != "mining" and not select.startswith("sts:"):
+    graded = [one.removeprefix("sts:") for one in select if one.startswith("sts:")]
+    if len(graded) < len(select) and select != ("mining",):
         raise click.UsageError(
-            f"--select {select}: give mining, or sts: and a file of graded pairs"
+            f"--select {' '.join(select)}: give mining, or sts: and a file of graded pairs"
         )
-    graded = select.removeprefix("sts:") if select != "mining" else None
-    guard.check([*text.files, graded], {"-o": output})
+    guard.check([*text.files, *graded], {"-o": output})
     guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
         columns = [*map(str, layout.columns(bitext)), *filter(None, (label_col, score_col))]
@@ -170,7 +172,7 @@ def train(
             output,
             exclude=text.exclude,
             threshold=threshold,
-            select=select,
+            select=graded,
             verifier=verifier,
             comparer=comparer,
             restart=restart,

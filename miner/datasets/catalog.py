@@ -303,6 +303,24 @@ _EVERY = (
         large=True,
     ),
     Dataset(
+        name="ppdb",
+        content="paraphrases of phrases, English",
+        home="http://paraphrase.org",
+        licence="unknown",
+        parts=_whole("http://nlpgrid.seas.upenn.edu/PPDB/eng/ppdb-2.0-l-phrasal.gz"),
+        note="this address was not seen; its page has the other sizes",
+    ),
+    Dataset(
+        name="simpwiki",
+        content="sentences of Wikipedia and simple ones",
+        home="https://cs.pomona.edu/~dkauchak/simplification",
+        licence="unknown",
+        parts=_whole(
+            "https://cs.pomona.edu/~dkauchak/simplification/data.v2/sentence-aligned.v2.tar.gz"
+        ),
+        note="this address was not seen; its page says where the archive is",
+    ),
+    Dataset(
         name="europarl",
         content="bitext, parliament; v10, else v7",
         home="https://www.statmt.org/europarl/",

@@ -8,6 +8,9 @@ each language, with ``LL-dev.txt`` and ``LL-test.txt``, annotated by two people 
 ``LL-train.txt.bz2``, millions of pairs that no one has judged, the likeliest paraphrases first.
 They become ``pmi⇥sentence⇥sentence`` in the same order, for ``miner train --keep`` (S18).
 
+PPDB (Pavlick et al. 2015) has phrases of one language with a score, SimpWiki (Coster and Kauchak
+2011) sentences of Wikipedia beside the simple ones: both are text that P17 compares with.
+
 PIT-2015 (Xu, Callison-Burch and Dolan 2015, SemEval-2015 task 1) has pairs of tweets. The grade is
 the number of five judges who see a paraphrase, in ``test.data`` an expert's, 0 to 5. It becomes a
 set of similarity, as P17 uses it, and one of labels without the grades that are called debatable.
@@ -202,6 +205,33 @@ def _ranked_rows(where: str, texts: Iterable[str]) -> Iterator[Row | str]:
         yield pair if isinstance(pair, str) else (cell, *pair)
 
 
+def _ppdb(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
+    """Read ``LHS ||| phrase ||| paraphrase ||| NAME=VALUE ... ||| ...``; keep score and phrases."""
+
+    def rows(texts: Iterable[str]) -> Iterator[Row]:
+        for number, text in enumerate(texts, 1):
+            _, *pair, features = (text.split(" ||| ") + [""] * 4)[:4]
+            score = re.search(r"PPDB2\.0Score=(\S+)", features)
+            if score is None:
+                raise CorpusError(
+                    f"{files[0]}, line {number}: no PPDB2.0Score; it is not the layout of PPDB 2.0"
+                )
+            yield (score[1], *pair)
+
+    with ExitStack() as stack:
+        writer.rows("train/paraphrases/ppdb.tsv.gz", rows(first_member(stack, files)))
+
+
+def _simpwiki(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
+    """Pair ``normal.aligned`` with ``simple.aligned``: title, paragraph and sentence, by lines."""
+    with ExitStack() as stack:
+        names = "normal.aligned", "simple.aligned"
+        sides = [first_member(stack, files, re.escape(name), name) for name in names]
+        pairs = line_pairs(str(files[0]), *sides)
+        rows = (both_sides([side.rpartition("\t")[2] for side in pair]) for pair in pairs)
+        writer.rows("train/paraphrases/simpwiki.tsv.gz", rows)
+
+
 def _number(where: str, number: int, cell: str) -> float:
     try:
         return float(cell)
@@ -219,4 +249,6 @@ CONVERTERS: dict[str, Convert] = {
     "msrpc": _msrpc,
     "pit-2015": _pit,
     "opusparcus": _opusparcus,
+    "ppdb": _ppdb,
+    "simpwiki": _simpwiki,
 }

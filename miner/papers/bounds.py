@@ -6,6 +6,7 @@ import numpy as np
 
 from miner.filters import ngram_overlap
 from miner.filters.given import spread
+from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import BitextFormat
@@ -13,12 +14,16 @@ from miner.text.words import tokens
 
 Bounds = tuple[float, float]
 INFINITY = float("inf")
-LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 20), (0, 30), (10, 20), (10, 30), (10, 100))
+LENGTHS: tuple[Bounds, ...] = (
+    *((0, 10), (0, 15), (0, 20), (0, 30), (0, 100), (10, 20), (10, 30), (10, 100)),
+    *((15, 25), (15, 30), (15, 100), (20, 30), (20, 100), (30, 100)),
+)
 # Of n-gram overlap and BLEU.
 SHARES: tuple[Bounds, ...] = tuple(
     (low, high) for low in (0.0, 0.1, 0.2, 0.3) for high in (0.6, 0.7, 0.8, 0.9, 1.0)
 )
-COSTS: tuple[Bounds, ...] = tuple((0.0, high) for high in (0.2, 0.4, 0.6, 0.8, 1.0, INFINITY))
+COSTS: tuple[Bounds, ...] = tuple((0.0, high / 10) for high in (*range(2, 11), INFINITY))
+PROBABILITIES: tuple[Bounds, ...] = tuple((low / 10, 1.0) for low in range(10))
 PERPLEXITIES: tuple[Bounds, ...] = tuple(
     (0.0, high) for high in (25.0, 50.0, 75.0, 100.0, 150.0, 200.0, INFINITY)
 )
@@ -27,23 +32,26 @@ LEARNED = 40_000
 
 
 def read_scored(
-    path: str, by: str, references: str | None = None
+    path: str, by: str, judge: str = ""
 ) -> tuple[tuple[list[str], list[str]], np.ndarray, tuple[Bounds, ...]]:
     """Read references and translations; return both, a score of each pair, and its grid.
 
-    ``by`` is length or perplexity of the translation (by the sentences of ``references``), cost
-    (column 3), bleu, or overlap1 to overlap3.
+    ``by`` is length of the translation, its perplexity (``judge``: a file of sentences) or its
+    probability by a classifier (``judge``: the directory), cost (column 3), bleu, or overlap1 to
+    overlap3.
     """
     read = read_bitext(path, None, BitextFormat(), more=["3"] if by == "cost" else [])
     sides = read.source, read.target
     if by == "cost":
         return sides, parse_scores([row[0] for row in read.more], path, read.lines), COSTS
+    if by == "classifier":
+        return sides, Classifier.load(judge).probability(sides[1]), PROBABILITIES
     words = [[tokens(text) for text in side] for side in sides]
     if by == "length":
         return sides, np.array([len(own) for own in words[1]], dtype=np.float64), LENGTHS
     if by == "perplexity":
-        learned = map(tokens, spread(Path(str(references)), LEARNED))
-        return sides, Trigrams.train(learned, str(references)).perplexity(words[1]), PERPLEXITIES
+        learned = map(tokens, spread(Path(judge), LEARNED))
+        return sides, Trigrams.train(learned, judge).perplexity(words[1]), PERPLEXITIES
     scores = [
         ngram_overlap.sentence_bleu(translation, reference)
         if by == "bleu"

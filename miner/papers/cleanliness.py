@@ -12,6 +12,7 @@ import numpy as np
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
 from miner.precision.mixture import Histogram, Law
+from miner.scoring.quality import cosines
 
 # Expected slope of log-odds on cosines, in standard deviations of decoys' cosines. All decoys but
 # the lowest tenth are modelled: shuffled pairs come from the same sentences.
@@ -37,27 +38,13 @@ def probabilities(
     vectors = encoder.encode(texts)
     first, second = (np.array([row[pair[side]] for pair in pairs]) for side in (0, 1))
     other = np.random.default_rng(seed).permutation(second)
-    known = set(zip(first.tolist(), second.tolist(), strict=True))
-    known |= {(two, one) for one, two in known}
-    new = np.array(
-        [
-            one != two and (one, two) not in known
-            for one, two in zip(first.tolist(), other.tolist(), strict=True)
-        ]
-    )
+    known = {frozenset(pair) for pair in zip(first.tolist(), second.tolist(), strict=True)}
+    shuffled = zip(first.tolist(), other.tolist(), strict=True)
+    new = np.array([one != two and {one, two} not in known for one, two in shuffled])
     if np.count_nonzero(new) < FEWEST // 2:
         raise CorpusError("shuffled pairs are mostly pairs again; give more different sentences")
-    cosine = _cosines(vectors, first, second)
-    decoy = _cosines(vectors, first[new], other[new])
+    cosine = cosines(vectors[first], vectors[second]).astype(np.float64)
+    decoy = cosines(vectors[first[new]], vectors[other[new]]).astype(np.float64)
     center, spread = float(decoy.mean()), max(float(decoy.std()), 1e-9)
     cosine, decoy = (cosine - center) / spread, (decoy - center) / spread
     return Histogram(cosine, decoy, np.ones(len(decoy)), SLOPE, LAW).fit().probability(cosine)
-
-
-def _cosines(vectors: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Cosines of rows, ``(n,) float64``, a block at a time."""
-    found = np.empty(len(one))
-    for start in range(0, len(one), 1 << 14):
-        block = slice(start, start + (1 << 14))
-        found[block] = np.einsum("ij,ij->i", vectors[one[block]], vectors[other[block]])
-    return found

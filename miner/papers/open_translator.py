@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 
 from miner.encoder.pretrained import directory_digest
-from miner.errors import CorpusError
 from miner.papers.build import Part, halves, whole
 from miner.papers.neural_translators import (
     CTranslate2Translator,
@@ -31,19 +30,13 @@ def open_translator(
     device: str = "auto",
     threads: int | None = None,
 ) -> Translator:
-    """Open a translator by its name; ``key`` is for a server.
+    """Open a translator by its name; ``key`` is for a server, which needs both languages.
 
-    Raises CorpusError for another name or a server without languages, and the errors of the
-    translators.
+    Raises the errors of the translators.
     """
     if name.startswith(SERVERS):
-        source, target = languages
-        if source is None or target is None:
-            raise CorpusError(f"{name}: a server needs --source-lang and --target-lang")
-        return LibreTranslate(name, source, target, key)
+        return LibreTranslate(name, str(languages[0]), str(languages[1]), key)
     kind, _, place = name.partition(":")
-    if kind not in NEURAL or not place:
-        raise CorpusError(f"{name}: no translator; write ctranslate2:DIR, hf:DIR or http://HOST")
     return NEURAL[kind](place, languages, device, threads)
 
 

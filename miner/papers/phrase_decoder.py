@@ -20,17 +20,8 @@ from miner.text.words import tokens
 
 # Log of the probability by which an unknown word is translated as itself.
 COPIED = -6.0
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Weights of the log-linear model: table both ways, language model, distance, words."""
-
-    forward: float = 0.3
-    backward: float = 0.3
-    language: float = 0.5
-    distance: float = 0.5
-    word: float = 0.5
+# Weights of the log-linear model: the table, each way; language model, distance and words.
+TABLE, OTHERS = 0.3, 0.5
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class Search:
     jump: int = 4
 
 
-WEIGHTS, USUAL_SEARCH = Weights(), Search()
+USUAL_SEARCH = Search()
 # Translation of a span of the source: its end, words, and score without the language model.
 Option = tuple[int, Words, float]
 
@@ -128,7 +119,7 @@ class PhraseTranslator:
         found: dict[Words, float] = {}
         for one in (one for same in stacks[n].values() for one in same):
             assert one.covered == whole
-            score = one.score + WEIGHTS.language * self._log(*one.context, END)
+            score = one.score + OTHERS * self._log(*one.context, END)
             text = one.text()
             if text:
                 found[text] = max(score, found.get(text, score))
@@ -140,12 +131,11 @@ class PhraseTranslator:
         known = False
         for end in range(start + 1, min(len(source), start + LONGEST) + 1):
             for words, forward, backward in self.table.choices.get(tuple(source[start:end]), ()):
-                score = WEIGHTS.forward * forward + WEIGHTS.backward * backward
+                score = TABLE * forward + TABLE * backward
                 known |= end == start + 1
-                yield end, words, score + WEIGHTS.word * len(words)
+                yield end, words, score + OTHERS * len(words)
         if not known:
-            score = (WEIGHTS.forward + WEIGHTS.backward) * COPIED
-            yield start + 1, (source[start],), score + WEIGHTS.word
+            yield start + 1, (source[start],), 2 * TABLE * COPIED + OTHERS
 
     def _longer(
         self, here: Hypothesis, options: Sequence[Sequence[Option]], n: int
@@ -161,10 +151,10 @@ class PhraseTranslator:
                 if here.covered & span:
                     continue
                 context, total = here.context, here.score + score
-                total -= WEIGHTS.distance * abs(start - here.end)
+                total -= OTHERS * abs(start - here.end)
                 for word in words:
                     number = self._number(word, 0)
-                    total += WEIGHTS.language * self._log(*context, number)
+                    total += OTHERS * self._log(*context, number)
                     context = (context[1], number)
                 yield Hypothesis(here.covered | span, end, context, total, words, here)
 

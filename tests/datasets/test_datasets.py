@@ -39,6 +39,8 @@ WRITTEN = {
     "senteval/TREC/TREC_10.label": "A line.\t1\n",
     "senteval/SICK/SICK_trial.txt": "header\n",
     "train/paraphrases/opusparcus.de.tsv.gz": "8.5\tSatz 1.\tZeile 1.\n7.5\tSatz 2.\tZeile 2.\n",
+    "train/paraphrases/ppdb.tsv.gz": "3.5\tthe cat\ta cat\n",
+    "train/paraphrases/simpwiki.tsv.gz": "A cat is feline.\tA cat is an animal.\nSo.\tSo.\n",
     "train/de-en/europarl.tsv.gz": "Deutsch.\tGerman.\nZwei.\tTwo.\n",
     "train/es-en/europarl.tsv.gz": "Uno.\tOne.\nDos.\tTwo.\n",
     "train/de-en/news-commentary.tsv.gz": "Eins\tOne\n",
@@ -131,6 +133,8 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
         ("europarl", "de-en", [gzip.compress(b"a\tb\n" * 99)[:-9]], "damaged"),
         ("pit-2015", "all", [zipped({"dev.data": "1\tx\ta\tb\t4\tt\tt\n"})], "'4' is no grade"),
         ("pit-2015", "all", [zipped({"x.data": "x"})], "holds no"),
+        ("ppdb", "all", [gzip.compress(b"[X] ||| a ||| b ||| Score=1")], "line 1: no PPDB2.0Score"),
+        ("simpwiki", "all", [tarred("w:gz", {"normal.aligned": "x"})], "no simple.aligned"),
         ("sts2013", "all", [zipped({"STS.input.FNWN.txt": "a\tb\n"})], "holds no gs of FNWN"),
         (
             "sts2013",

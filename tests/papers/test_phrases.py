@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from miner.errors import CorpusError
 from miner.kernels.ngrams import START, conditional
-from miner.papers.phrase_decoder import WEIGHTS, PhraseTranslator, Search
+from miner.papers.phrase_decoder import OTHERS, TABLE, PhraseTranslator, Search
 from miner.papers.phrase_table import PhraseTable, learn_phrases, phrase_spans, symmetrised
 from miner.scoring.trigram_lm import Trigrams
 
@@ -120,13 +120,13 @@ def test_a_wide_beam_finds_the_best_of_all() -> None:
             for picked in itertools.product(*(choices[tuple(source[i:j])] for i, j in order)):
                 score, end, ids, words = 0.0, 0, [START, START], []
                 for (i, j), (own, forward, backward) in zip(order, picked, strict=True):
-                    score += WEIGHTS.forward * forward + WEIGHTS.backward * backward
-                    score += WEIGHTS.word * len(own) - WEIGHTS.distance * abs(i - end)
+                    score += TABLE * forward + TABLE * backward
+                    score += OTHERS * len(own) - OTHERS * abs(i - end)
                     end = j
                     words += own
                 ids += [language.numbers.get(word, 0) for word in words] + [1]
                 tables = language.words, language.pairs, language.triples
-                score += WEIGHTS.language * sum(
+                score += OTHERS * sum(
                     conditional(*three, *tables)
                     for three in zip(ids, ids[1:], ids[2:], strict=False)
                 )

@@ -218,6 +218,13 @@ def serve_all(server: Server) -> None:
     ranked = [f"de-N{n}\tSatz {n}.\tZeile {n}.\t{9 - n}.5\t0.1\t3\t4\n".encode() for n in (1, 2)]
     opus["opusparcus_v1/de/train/de-train.txt.bz2"] = b"".join(map(bz2.compress, ranked))
     server.add(files_of("opusparcus", "de")[0].address, zipped({**opus}))
+    phrases = "[NP] ||| the cat ||| a cat ||| PPDB2.0Score=3.5 Abstract=0 ||| 0-0 ||| Equivalence"
+    server.add(files_of("ppdb", "all")[0].address, gzip.compress(phrases.encode()))
+    wiki = {
+        f"v2/{side}.aligned": f"Cat\t0\tA cat is {what}.\nDog\t1\tSo.\n"
+        for side, what in (("normal", "feline"), ("simple", "an animal"))
+    }
+    server.add(files_of("simpwiki", "all")[0].address, tarred("w:gz", wiki))
     table = "Deutsch.\tGerman.\textra\n\t\nOhne.\t\nEiner allein\nZwei.\tTwo.\n"
     server.add(files_of("europarl", "de-en")[0].address, gzip.compress(table.encode()))
     sides = {"europarl-v7.es-en.en": "One.\n\nTwo.\n", "europarl-v7.es-en.es": "Uno.\n\nDos.\n"}

@@ -62,6 +62,11 @@ class ClassifierConfig:
         "Weight of the squares of the parameters, embeddings aside (P17).",
         within="[0, inf)",
     )
+    l2_words: float = _objective(
+        0.0,
+        "Weight of embeddings' squared distance from their start (L2 in the text of P17).",
+        within="[0, inf)",
+    )
     translation: str = _negatives(
         "random",
         "Translation of a matched pair that a batch takes, of several (P17).",
@@ -102,5 +107,6 @@ class ClassifierConfig:
             encoder=self.name,
             initial=0.1,
             lambda_c=self.l2 if self.encoder == "lstm" else 0.0,
+            lambda_w=self.l2_words,
             **{name: getattr(self, name) for name in shared},
         )

@@ -36,22 +36,26 @@ def tune(
     pairs: tuple[Sequence[str], Sequence[str]],
     scores: np.ndarray,
     grid: Sequence[Bounds],
-    graded: GradedPairs,
+    graded: Sequence[GradedPairs],
     config: TrainConfig,
     count: int,
     report: Report = lambda line: None,
 ) -> list[Tried]:
     """Train on ``count`` of the paraphrases within each of the bounds; return all rows in order.
 
-    ``scores (n,)`` of the pairs may be NaN, which is within no bounds. No pairs are held out, since
-    the grades judge. Raises CorpusError where no bounds hold enough pairs.
+    ``scores (n,)`` of the pairs may be NaN, which is within no bounds. As in P17, a reference has
+    one of its translations within the bounds. No pairs are held out, since the grades judge. Raises
+    CorpusError where no bounds hold enough pairs.
     """
     found = []
+    numbers: dict[str, int] = {}
+    reference = np.array([numbers.setdefault(text, len(numbers)) for text in pairs[0]])
     for low, high in grid:
-        rows = np.flatnonzero((scores >= low) & (scores <= high))
+        generator = np.random.default_rng([config.seed, 9])
+        rows = generator.permutation(np.flatnonzero((scores >= low) & (scores <= high)))
+        rows = rows[np.unique(reference[rows], return_index=True)[1]]
         value = None
         if len(rows) >= count:
-            generator = np.random.default_rng([config.seed, 9])
             chosen = np.sort(generator.permutation(rows)[:count]).tolist()
             own = tuple([side[row] for row in chosen] for side in pairs)
             value = correlation(own, graded, config)
@@ -66,8 +70,10 @@ def tune(
     return found
 
 
-def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: TrainConfig) -> float:
-    """Train on both columns; return the correlation of the last epoch with the grades."""
+def correlation(
+    pairs: tuple[list[str], ...], graded: Sequence[GradedPairs], config: TrainConfig
+) -> float:
+    """Train on both columns; return the best epoch's correlation with the grades."""
     source, target = pairs
     files = learn_vocabularies([source, target], config, lambda line: None)
     tokenizers = open_tokenizers(files, config.architecture)[0]
@@ -77,5 +83,5 @@ def correlation(pairs: tuple[list[str], ...], graded: GradedPairs, config: Train
         raise CorpusError("too few pairs with known words to train on")
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers.items()}
     trainer = Trainer(config, sizes, data, None)
-    trainer.run()
-    return by_grades(graded, views).score(trainer.encoders.encode)
+    trainer.development = by_grades(graded, views)
+    return trainer.run().best_score

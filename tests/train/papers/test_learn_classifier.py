@@ -272,6 +272,12 @@ def test_l2_keeps_weights_small(tmp_path: Path) -> None:
         for l2 in (0.0, 1.0)
     )
     assert held.sum() < free.sum() / 2
+    free, held = (
+        fit(topics(), tmp_path / f"words {l2}", dataclasses.replace(SMALL, l2_words=l2))
+        for l2 in (0.0, 10.0)
+    )
+    # Embeddings start between -0.1 and 0.1.
+    assert np.abs(held.parts[0].weights).max() < 0.11 < np.abs(free.parts[0].weights).max()
 
 
 def test_a_class_that_is_rare(tmp_path: Path) -> None:

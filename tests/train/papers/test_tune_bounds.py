@@ -9,6 +9,7 @@ import pytest
 from support.invented import synthetic
 
 from miner.errors import CorpusError
+from miner.papers import bounds
 from miner_train.config import TrainConfig
 from miner_train.development import GradedPairs
 from miner_train.papers.tune_bounds import tune
@@ -37,17 +38,34 @@ def test_good_pairs_teach_more() -> None:
     source, target, scores = paraphrases()
     said: list[str] = []
     grid = [(0.0, 0.5), (0.5, 1.0), (0.9, 1.0)]
-    found = tune((source, target), scores, grid, graded(), CONFIG, 80, said.append)
+    found = tune((source, target), scores, grid, [graded()], CONFIG, 80, said.append)
     assert [one.bounds for one in found] == grid
     assert [one.within for one in found] == [100, 100, 0]
     worse, better, none = (one.correlation for one in found)
     assert none is None and worse is not None and better is not None and better > worse + 0.3
     assert said[2] == "0.9 to 1: 0 pairs, too few pairs"
-    again = tune((source, target), scores, grid[1:2], graded(), CONFIG, 80)
+    again = tune((source, target), scores, grid[1:2], [graded()], CONFIG, 80)
     assert again[0].correlation == better
+    twice = [*source[:100], *source[100:150] * 2]
+    halved = tune((twice, target), scores, grid[:2], [graded()], CONFIG, 50)
+    assert [one.within for one in halved] == [100, 50]  # one translation a reference
     scores[:] = np.nan
     with pytest.raises(CorpusError, match="no bounds hold 80 pairs, at most 0 do"):
-        tune((source, target), scores, grid, graded(), CONFIG, 80)
+        tune((source, target), scores, grid, [graded()], CONFIG, 80)
+
+
+def test_a_classifier_judges_the_translation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Judge:
+        def probability(self, sentences: list[str]) -> np.ndarray:
+            return np.array([len(text) / 10 for text in sentences])
+
+    monkeypatch.setattr(bounds.Classifier, "load", lambda path: Judge())
+    (tmp_path / "p.tsv").write_text("a reference\tabc\nanother\tabcdef\n")
+    sides, scores, grid = bounds.read_scored(str(tmp_path / "p.tsv"), "classifier", "judge")
+    assert sides[1] == ["abc", "abcdef"] and scores.tolist() == [0.3, 0.6]
+    assert grid[:2] == ((0.0, 1.0), (0.1, 1.0)) and len(grid) == 10
 
 
 def test_the_command(tmp_path: Path, miner: Callable[..., tuple[int, str, str]]) -> None:
@@ -68,5 +86,6 @@ def test_the_command(tmp_path: Path, miner: Callable[..., tuple[int, str, str]])
     assert code == 0 and "0 to inf" in out, err
     code, _, err = miner(*base, "--by", "bleu", "--pairs", 5000)
     assert code == 1 and "no bounds hold 5,000 pairs, at most 100 do" in err
-    code, _, err = miner(*base, "--by", "perplexity")
-    assert code == 2 and "--references belongs to --by perplexity" in err
+    for by, option in (("perplexity", "--references"), ("classifier", "--classifier")):
+        code, _, err = miner(*base, "--by", by)
+        assert code == 2 and f"{option} belongs to --by {by}" in err
