@@ -71,6 +71,7 @@ ORDER = (
     "documents",
     "filters",
     "cleaning",
+    "review",
     "datasets",
     "evaluation",
     "analysis",

@@ -88,7 +88,7 @@ side = click.option(
 )
 # One file with both sides, or a file for each.
 sides = several(
-    click.option("--source", metavar="FILE", help="Source file, with --target instead of BITEXT."),
+    click.option("--source", metavar="FILE", help="Source file, with --target, not one file."),
     click.option("--target", metavar="FILE", help="Target file, aligned line by line."),
 )
 bitext = several(click.argument("bitext", required=False), sides)

@@ -1,0 +1,238 @@
+"""``miner review``: judge a sample of pairs, and learn how many of all are right."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from miner.cli import guard, options
+from miner.cli.options import say
+from miner.cli.settings_options import Command
+from miner.text.formats import BITEXTS, BitextFormat
+
+if TYPE_CHECKING:
+    from miner.review.review import Question, Review, Summary
+
+Marks = Callable[[str, str], tuple[str, str]]
+# Keys in the terminal, and the answer and kind of error that each stands for.
+KEYS = {"y": ("yes", ""), "n": ("no", ""), "p": ("partly", ""), "s": ("skip", "")}
+MORE_KEYS = (
+    "y yes, n no, p partly, s skip, u undo, q quit; no, because of: 1 another number, "
+    "2 another name, 3 machine translation, 4 a wrong language"
+)
+UNDO, QUIT = "u", "q\x03\x04"
+# Precision that is of interest, unless another is.
+USUAL = 0.95
+
+
+@click.command(cls=Command)
+@click.argument("pairs", required=False)
+@options.sides
+@click.option("--rejects", metavar="FILE", help="Rows that 'miner filter' rejected, to judge too.")
+@click.option(
+    "--answers",
+    metavar="FILE",
+    help="Where answers are kept [PAIRS.review.jsonl]; they are appended.",
+)
+@click.option("--judge", metavar="NAME", help="Who answers [the user's name].")
+@click.option(
+    "--count", default=100, type=click.IntRange(0), metavar="N", help="Questions at most."
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Ask about pairs that have an answer: doubtful ones first, then other judges'.",
+)
+@click.option("--tsv", metavar="FILE", help="Write the questions as a sheet, to be filled in.")
+@click.option("--labels", metavar="FILE", help="Read the answers of a sheet that was filled in.")
+@options.model
+@options.languages()
+@click.option(
+    "--score-col",
+    metavar="N|NAME",
+    help="Column of the score [found by the first row].",
+)
+@options.bitext_format(format={"choices": dict.fromkeys(BITEXTS, "")})
+def review(
+    pairs: str | None,
+    source: str | None,
+    target: str | None,
+    rejects: str | None,
+    answers: str | None,
+    judge: str | None,
+    count: int,
+    again: bool,
+    tsv: str | None,
+    labels: str | None,
+    model: str,
+    languages: tuple[str | None, str | None],
+    score_col: str | None,
+    layout: BitextFormat,
+) -> None:
+    """Judge a sample of PAIRS, and learn the precision at every threshold.
+
+    PAIRS is a file of mined, aligned or scored pairs, or give two aligned files by --source and
+    --target. Pairs whose answer tells most come first. A key answers: y yes, n no, p partly right,
+    s skip, u undo, q quit. Words without a counterpart are marked. Answers are kept beside PAIRS: a
+    review that was stopped goes on, and 'miner mine', 'search' and 'filter' rank better with them
+    (--labels). After 30 answers there are estimates, after 100 good ones. --count 0 only shows
+    them.
+
+    Examples:
+      miner mine news.de news.en --threshold 0.003 -o pairs.tsv
+      miner review pairs.tsv
+      miner review pairs.tsv --tsv sheet.tsv
+      miner review pairs.tsv --labels sheet.tsv --judge anna
+      miner review pairs.tsv --judge ben --again
+      miner review clean.tsv --rejects bad.tsv --count 50
+    """
+    from miner.review.population import origin_of
+    from miner.review.review import Review
+
+    if (pairs is None) == (source is None or target is None):
+        raise click.UsageError("give either PAIRS, or both --source and --target")
+    if tsv is not None and labels is not None:
+        raise click.UsageError("--tsv writes a sheet and --labels reads one; do one after another")
+    first = pairs if pairs is not None else str(source)
+    guard.check([first, target, rejects, labels, answers], {"--tsv": tsv})
+    guard.check([first, target, rejects, labels, tsv], {"--answers": answers})
+    kept = origin_of(first, target, layout, _column(score_col))
+    other = None if rejects is None else origin_of(rejects, layout=layout, rejected=True)
+    with Review.open(kept, answers, judge or "", other, again) as opened:
+        if tsv is not None:
+            guard.check_suffixes({"--tsv": tsv}, written="tsv")
+            guard.check_writable([tsv])
+            say(f"{opened.write_sheet(tsv, count)} questions written to {tsv}")
+            return
+        if labels is not None:
+            new, foreign = opened.read_sheet(labels)
+            say(f"{new} new answers read" + (f", {foreign} about other pairs" if foreign else ""))
+        elif count:
+            _ask(opened, count, model, languages)
+        for line in described(opened.summary()):
+            say(line)
+
+
+def _column(name: str | None) -> int | str | None:
+    return int(name) if name is not None and name.isdecimal() else name
+
+
+def _ask(opened: Review, count: int, model: str, languages: tuple[str | None, str | None]) -> None:
+    """Ask in the terminal, or by lines of standard input, until there is no answer."""
+    if opened.next() is None:
+        say("every pair has an answer" if not opened.again else "no answer is in doubt")
+        return
+    marks = _marks(opened, model, languages)
+    say(MORE_KEYS)
+    done = 0
+    keys = _keys()
+    while done < count and (question := opened.next()) is not None:
+        _show(question, done + 1, marks)
+        key = next((key for key in keys if _known(key)), QUIT)
+        if key in QUIT:
+            break
+        if key == UNDO:
+            done -= opened.undo() is not None
+            continue
+        opened.answer(question, *_meant(key))
+        done += 1
+
+
+def _known(key: str) -> bool:
+    return key in KEYS or key in f"1234{UNDO}{QUIT}"
+
+
+def _meant(key: str) -> tuple[str, str]:
+    """Return the answer and kind of error of a key."""
+    from miner.review.answers import KINDS
+
+    return ("no", KINDS[int(key) - 1]) if key.isdecimal() else KEYS[key]
+
+
+def _keys() -> Iterator[str]:
+    """Yield keys, or the first letter of each line where the input is no terminal."""
+    if not sys.stdin.isatty():
+        yield from (line.strip()[:1].lower() for line in sys.stdin if line.strip())
+        return
+    while True:
+        try:
+            key = click.getchar().lower()
+        except (EOFError, KeyboardInterrupt):
+            return
+        yield key
+
+
+def _show(question: Question, number: int, marks: Marks) -> None:
+    source, target = marks(question.source, question.target)
+    why = f"  (rejected by {question.reason})" if question.reason else ""
+    click.echo(f"\n{number:4}  {source}\n      {target}{why}")
+
+
+def _marks(opened: Review, model: str, languages: tuple[str | None, str | None]) -> Marks:
+    """Return the function that marks words without counterpart, if the model can find them."""
+    from miner.encoder.open_encoder import open_encoder
+    from miner.errors import ArtifactError, DependencyError
+    from miner.review.marks import marked, unmatched
+    from miner.scoring.languages import identify
+    from miner.scoring.verifier import Verifier
+
+    some = opened.questions(50)
+    sides = [one.source for one in some], [one.target for one in some]
+    codes = [identify(*side).code for side in zip(sides, languages, strict=True)]
+    try:
+        verifier = Verifier(open_encoder(model, side="source"), (codes[0], codes[1]))
+    except (ArtifactError, DependencyError) as error:
+        say(f"no words are marked: {error}")
+        return lambda source, target: (source, target)
+    style = ("\x1b[1;31m", "\x1b[0m") if sys.stdout.isatty() else ("[", "]")
+
+    def marks(source: str, target: str) -> tuple[str, str]:
+        spans = unmatched(verifier, source, target)
+        return marked(source, spans[0], *style), marked(target, spans[1], *style)
+
+    return marks
+
+
+def described(found: Summary) -> Iterator[str]:
+    """Lay out what the answers say, for people."""
+    from miner.text_table import count_of
+
+    line = f"{found.answered:,} of {count_of(found.pairs, 'pair')} judged"
+    line += f", {found.skipped} skipped" if found.skipped else ""
+    yield line + (f", {found.doubtful} doubtful (--again)" if found.doubtful else "")
+    if found.elsewhere:
+        yield f"warning: {found.elsewhere} answers are about pairs that are not here, and wait"
+    if found.missing:
+        yield f"{found.missing} more answers are needed for an estimate"
+    if found.lines:
+        head = "threshold     kept  precision (90% interval)  recall (90% interval)"
+        compared = any(line.estimate is not None for line in found.lines)
+        yield head + ("     without answers" if compared else "")
+    for row in found.lines:
+        alone = "" if row.estimate is None else f"     {row.estimate:.3f}"
+        yield (f"{row.threshold:9.6f} {row.kept:8d}  {row.precision!s:26}{row.recall!s:20}{alone}")
+    if found.lines:
+        row = min(found.lines, key=lambda row: abs(row.precision.value - USUAL))
+        yield (
+            f"{found.ahead} more answers would narrow the precision at {row.threshold:g} from "
+            f"{row.precision.low:.3f}-{row.precision.high:.3f} to about "
+            f"{row.later.low:.3f}-{row.later.high:.3f}; recall is relative to these pairs"
+        )
+    for row in found.contradictions[:1]:
+        yield (
+            f"warning: the scores promise a precision of {row.estimate:.3f} at {row.threshold:g}, "
+            f"the answers say {row.precision}; rank again with --labels"
+        )
+    if found.rejected:
+        yield "rejected by           rows  judged  right (90% interval)"
+        for name, rows, judged, share in found.rejected:
+            yield f"{name:20} {rows:5d}  {judged:6d}  {share if judged else '-'}"
+    if found.errors:
+        ordered = sorted(found.errors.items(), key=lambda one: (-one[1], one[0]))
+        kinds = (f"{name} {count}" for name, count in ordered)
+        yield f"kinds of errors: {', '.join(kinds)}"
+    for left, right, common, kappa in found.agreement:
+        yield f"{left} and {right}: kappa {round(kappa, 2) + 0:.2f} on {common} pairs"

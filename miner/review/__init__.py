@@ -1,0 +1,1 @@
+"""Review: people judge a sample of pairs; their answers tell precision, and are kept as labels."""

@@ -1,0 +1,197 @@
+"""Answers about pairs: a file of JSON lines that only grows, and what the judges agree on."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+from miner.errors import CorpusError, writing
+from miner.review.population import key_of
+
+# Answers, and whether the pair counts as right. Of a pair that is partly right nothing is kept.
+RIGHT = {"yes": 1.0, "partly": 0.0, "no": 0.0}
+SKIP, UNDO = "skip", "undo"
+# Kinds of errors that an answer "no" may name.
+KINDS = ("other number", "other name", "machine-translated", "wrong language")
+# Pairs that two judges must have in common for their agreement to be told.
+COMMON = 5
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer of one judge about one pair.
+
+    ``answer`` is a key of `RIGHT`, `SKIP` or `UNDO`, which takes the judge's last answer about the
+    pair back; ``kind`` one of `KINDS`, or a word of the judge's. ``drawn`` is the probability with
+    which the pair was drawn, and ``score`` its score then, None if it had none.
+    """
+
+    source: str
+    target: str
+    answer: str
+    judge: str = ""
+    time: str = ""
+    kind: str = ""
+    drawn: float | None = None
+    score: float | None = None
+
+    @property
+    def key(self) -> int:
+        """The number of the pair."""
+        return key_of(self.source, self.target)
+
+
+@dataclass(eq=False)
+class Answers:
+    """Answers of all judges; ``given`` are in the order of the file, ``path`` None for no file.
+
+    ``standing`` are those that count, by pair and judge: the last of each.
+    """
+
+    path: Path | None = None
+    given: list[Answer] = field(default_factory=list)
+    standing: dict[int, dict[str, Answer]] = field(default_factory=dict)
+    _before: dict[tuple[int, str], list[Answer]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "Answers":
+        """Read the answers of a file that need not exist.
+
+        A last line without its end, which a killed process left, is passed over. Raises CorpusError
+        for any other line that is no answer.
+        """
+        found = cls(path)
+        try:
+            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        except FileNotFoundError:
+            return found
+        except OSError as error:
+            raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                found._take(_answer(json.loads(line)))
+            except (ValueError, TypeError, KeyError):
+                if number == len(lines):
+                    break
+                raise CorpusError(
+                    f"{path}, line {number}: no answer of a review; restore the line or remove it"
+                ) from None
+        return found
+
+    def add(self, *answers: Answer) -> None:
+        """Take answers, and append them to the file, synced."""
+        if self.path is not None:
+            lines = []
+            for one in answers:
+                cells = {name: cell for name, cell in asdict(one).items() if cell not in ("", None)}
+                lines.append(json.dumps(cells, ensure_ascii=False) + "\n")
+            with writing(self.path), open(self.path, "ab") as file:
+                file.write("".join(lines).encode())
+                file.flush()
+                os.fsync(file.fileno())
+        for one in answers:
+            self._take(one)
+
+    def mend(self) -> None:
+        """Cut what a killed process left of a line off the end of the file, or end the line."""
+        assert self.path is not None
+        if not self.path.exists():
+            return
+        with writing(self.path), open(self.path, "r+b") as file:
+            content = file.read()
+            tail = content[content.rfind(b"\n") + 1 :]
+            if tail and len(self.given) == content.count(b"\n") + 1:
+                file.write(b"\n")
+            elif tail:
+                file.truncate(len(content) - len(tail))
+
+    def _take(self, answer: Answer) -> None:
+        self.given.append(answer)
+        key, judge = answer.key, answer.judge
+        before = self._before.setdefault((key, judge), [])
+        if answer.answer != UNDO:
+            before.append(answer)
+        elif before:
+            before.pop()
+        own = self.standing.setdefault(key, {})
+        own.pop(judge, None)
+        if before:
+            own[judge] = before[-1]
+
+    def votes(self, key: int) -> list[float]:
+        """Return how right each judge finds a pair: 1 or 0."""
+        found = self.standing.get(key, {}).values()
+        return [RIGHT[one.answer] for one in found if one.answer in RIGHT]
+
+    def right(self, key: int) -> float | None:
+        """Return what most judges say of a pair: 1, 0 or for a tie 0.5; None without answers."""
+        votes = self.votes(key)
+        if not votes:
+            return None
+        mean = sum(votes) / len(votes)
+        return 0.5 if mean == 0.5 else float(mean > 0.5)
+
+    def times(self, key: int, judge: str) -> int:
+        """Count the answers of a judge about a pair."""
+        return len(self._before.get((key, judge), ()))
+
+    def labels(self) -> dict[tuple[str, str], float]:
+        """Return how right each pair with an answer is, by its texts."""
+        found = {}
+        for key, own in self.standing.items():
+            right = self.right(key)
+            if right is not None:
+                one = next(iter(own.values()))
+                found[one.source, one.target] = right
+        return found
+
+    def kinds(self, keys: Iterable[int]) -> Counter[str]:
+        """Count the kinds of errors that are named of these pairs, each once a pair."""
+        count: Counter[str] = Counter()
+        for key in keys:
+            count.update({_kind(one) for one in self.standing.get(key, {}).values()} - {""})
+        return count
+
+    def agreement(self) -> list[tuple[str, str, int, float]]:
+        """Return each two judges with common pairs, how many, and Cohen's kappa (1960)."""
+        by_judge: dict[str, dict[int, float]] = {}
+        for key, own in self.standing.items():
+            for judge, one in own.items():
+                if one.answer in RIGHT:
+                    by_judge.setdefault(judge, {})[key] = RIGHT[one.answer]
+        found = []
+        for left, right in combinations(sorted(by_judge), 2):
+            common = by_judge[left].keys() & by_judge[right].keys()
+            if len(common) >= COMMON:
+                pairs = [(by_judge[left][key], by_judge[right][key]) for key in common]
+                found.append((left, right, len(common), kappa(pairs)))
+        return found
+
+
+def kappa(pairs: Iterable[tuple[float, float]]) -> float:
+    """Return Cohen's kappa of two judges' answers; 1 where both always say the same."""
+    both = [*pairs]
+    same = sum(one == other for one, other in both) / len(both)
+    shares = [sum(pair[side] for pair in both) / len(both) for side in (0, 1)]
+    chance = shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1])
+    return 1.0 if chance == 1 else (same - chance) / (1 - chance)
+
+
+def _kind(answer: Answer) -> str:
+    return answer.kind or ("partly" if answer.answer == "partly" else "")
+
+
+def _answer(cells: Mapping[str, object]) -> Answer:
+    """Return an answer of a line. Raises ValueError, TypeError or KeyError for anything else."""
+    answer = Answer(**cells)  # type: ignore[arg-type]
+    texts = (answer.source, answer.target, answer.answer, answer.judge, answer.kind)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("no text")
+    if answer.answer not in (*RIGHT, SKIP, UNDO):
+        raise ValueError("no answer")
+    return answer

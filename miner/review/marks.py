@@ -1,0 +1,50 @@
+"""Words without a counterpart, to be marked in the two texts of a pair."""
+
+import re
+
+from miner.scoring.explain import Token, match
+from miner.scoring.verifier import Verifier
+from miner.text.words import SPACELESS
+
+Spans = list[tuple[int, int]]
+_WORD = re.compile(rf"[{SPACELESS}]|[^\W{SPACELESS}]+")
+
+
+def unmatched(verifier: Verifier, source: str, target: str) -> tuple[Spans, Spans]:
+    """Return where words without a counterpart begin and end, in each text, in order."""
+    left, right = match(verifier, source, target)
+    return _spans(source, left), _spans(target, right)
+
+
+def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> str:
+    """Return the text with marks around the spans."""
+    for start, end in reversed(spans):
+        text = f"{text[:start]}{opening}{text[start:end]}{closing}{text[end:]}"
+    return text
+
+
+def _spans(text: str, tokens: list[Token]) -> Spans:
+    """Find words that lack a counterpart for more than half; neighbours are joined.
+
+    Tokenizers fold case and more; a token that the text does not have is passed over.
+    """
+    folded = text.lower()
+    if len(folded) != len(text):
+        return []
+    alone = bytearray(len(text))
+    end = 0
+    for token in tokens:
+        word = token.text.strip().lower()
+        start = folded.find(word, end) if word else -1
+        if start >= 0:
+            end = start + len(word)
+            alone[start:end] = bytes([token.partner is None]) * len(word)
+    found: Spans = []
+    for start, end in (one.span() for one in _WORD.finditer(text)):
+        if 2 * sum(alone[start:end]) <= end - start:
+            continue
+        if found and not text[found[-1][1] : start].strip():
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return found

@@ -1,0 +1,350 @@
+"""`Review`: ask about pairs, one after the other, keep the answers, and tell what they say.
+
+>>> with Review.open(origin_of("pairs.tsv"), "pairs.tsv.review.jsonl", "anna") as review:
+...     while question := review.next():
+...         review.answer(question, "yes")
+...     print(review.summary().precision)
+
+The terminal, a page and a program drive it alike.
+"""
+
+import getpass
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from miner.errors import CorpusError
+from miner.review.answers import SKIP, UNDO, Answer, Answers
+from miner.review.estimate import Figure, Judged, share
+from miner.review.population import Origin, Population
+from miner.review.sample import asking_order, is_probability, strata
+from miner.review.sheet import read_sheet, write_sheet
+from miner.text.locks import lock
+from miner.text.output import StrPath
+
+# Suffix of the answers' file, beside the pairs.
+SUFFIX = ".review.jsonl"
+# Answers without which there are no estimates, and how many more a summary looks ahead.
+FEWEST, MORE = 30, 50
+# Scores that a summary tells of, if scores are probabilities; else shares of the pairs.
+THRESHOLDS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1, 0.03)
+SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
+# An answer is doubtful if the other answers predict the opposite with this probability.
+DOUBTFUL = 0.95
+# Texts that are read at a time.
+AHEAD = 200
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pair to judge; ``drawn`` is the probability with which it was drawn.
+
+    ``score`` is None for a pair without, ``reason`` the filter that rejected it, or "".
+    """
+
+    row: int
+    source: str
+    target: str
+    drawn: float
+    score: float | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Pairs with a score of ``threshold`` or more, ``kept`` of them.
+
+    ``estimate`` is their precision by their scores alone, without answers, None where scores are no
+    probabilities; ``later`` is their precision if more answers say the same.
+    """
+
+    threshold: float
+    kept: int
+    precision: Figure
+    recall: Figure
+    later: Figure
+    estimate: float | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Result of a review so far: counts, and estimates once there are enough answers.
+
+    ``answered`` pairs count; of ``elsewhere`` answers the pair is not among these. ``rejected`` has
+    for each reason its name, its rows, the rows answered, and the share that is right. ``errors``
+    counts kinds of errors, ``agreement`` has two judges, their common pairs and kappa. ``doubtful``
+    pairs can be shown again.
+    """
+
+    pairs: int
+    answered: int
+    skipped: int
+    elsewhere: int
+    lines: tuple[Line, ...]
+    rejected: tuple[tuple[str, int, int, Figure], ...]
+    errors: Counter[str]
+    agreement: tuple[tuple[str, str, int, float], ...]
+    doubtful: int
+    ahead: int = MORE
+
+    @property
+    def missing(self) -> int:
+        """How many more answers an estimate needs."""
+        return max(min(FEWEST, self.pairs) - self.answered, 0)
+
+    @property
+    def contradictions(self) -> tuple[Line, ...]:
+        """Lines where the estimate without answers lies outside of the interval."""
+        return tuple(
+            line
+            for line in self.lines
+            if line.estimate is not None
+            and not line.precision.low <= line.estimate <= line.precision.high
+        )
+
+
+class Review:
+    """A review of pairs by one judge; open it with :meth:`open`."""
+
+    def __init__(self, pairs: Population, answers: Answers, judge: str = "", again: bool = False):
+        """``again``: ask about pairs that have an answer: doubtful ones, then other judges'."""
+        self.pairs, self.answers, self.again = pairs, answers, again
+        self.judge = judge or _user()
+        self._stratum = strata(pairs.score)
+        count = int(self._stratum.max(initial=-1)) + 1
+        # A reason is a stratum of its own.
+        self._every = np.concatenate([self._stratum, pairs.reason + count])
+        self._size = np.bincount(self._every)
+        self._row = {key: row for row, key in enumerate(pairs.key.tolist())}
+        middle = np.bincount(self._stratum, pairs.score, minlength=count)
+        away = np.abs(middle / np.maximum(self._size[:count], 1) - 0.5)
+        order = np.argsort(away, kind="stable") if is_probability(pairs.score) else np.arange(count)
+        self._first = np.concatenate([order, np.arange(count, len(self._size))])
+        self._texts: dict[int, tuple[str, str]] = {}
+        self._done: list[int] = []
+        self._queue: Iterator[int] = iter(())
+        self._pending: list[int] = []
+        self._restart()
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls,
+        kept: Origin,
+        answers: StrPath | None = None,
+        judge: str = "",
+        rejected: Origin | None = None,
+        again: bool = False,
+    ) -> Iterator["Review"]:
+        """Open a review, to go on with the answers that are in the file ``answers``.
+
+        Raises CorpusError for pairs or answers that cannot be read, and ResourceError where another
+        process holds the answers.
+        """
+        path = Path(f"{kept.source}{SUFFIX}" if answers is None else answers)
+        with lock(path, "wait until that review ends, or give this one other --answers"):
+            found = Answers.read(path)
+            found.mend()
+            yield cls(Population.read(kept, rejected), found, judge, again)
+
+    def next(self) -> Question | None:
+        """Return the next pair to judge; None if all were judged."""
+        if not self._pending:
+            self._pending = [*islice(self._queue, AHEAD)]
+            self._texts |= self.pairs.texts(set(self._pending) - self._texts.keys())
+        return self._question(self._pending[0]) if self._pending else None
+
+    def questions(self, count: int) -> list[Question]:
+        """Return the next ``count`` pairs to judge, or fewer, which stay the next ones."""
+        rows = [*self._pending, *self._queue]
+        self._restart()
+        rows = rows[:count]
+        self._texts |= self.pairs.texts(set(rows) - self._texts.keys())
+        return [self._question(row) for row in rows]
+
+    def answer(self, question: Question, answer: str, kind: str = "") -> None:
+        """Keep an answer about a pair: yes, partly, no or skip. Raises ResourceError."""
+        self._add([(question, answer, kind, self.judge)])
+        self._done.append(question.row)
+        if question.row in self._pending:
+            self._pending.remove(question.row)
+
+    def undo(self) -> Question | None:
+        """Take the last answer of this session back; its pair is the next one."""
+        if not self._done:
+            return None
+        row = self._done.pop()
+        question = self._question(row)
+        self._add([(question, UNDO, "", self.judge)])
+        self._pending.insert(0, row)
+        return question
+
+    def read_sheet(self, path: StrPath) -> tuple[int, int]:
+        """Take the answers of a sheet; return how many were new, and how many of other pairs.
+
+        Raises CorpusError where none is of these pairs.
+        """
+        found = read_sheet(path, self.judge)
+        rows = [self._row.get(key) for key, _ in found]
+        known = [row for row in rows if row is not None]
+        if found and not known:
+            raise CorpusError(f"{path}: none of its {len(found)} answers is about a pair of these")
+        self._texts |= self.pairs.texts(set(known) - self._texts.keys())
+        new = []
+        for row, (_, one) in zip(rows, found, strict=True):
+            if row is None:
+                continue
+            key = int(self.pairs.key[row])
+            before = self.answers.standing.get(key, {}).get(one.judge)
+            if before is None or (before.answer, before.kind) != (one.answer, one.kind):
+                new.append((self._question(row), one.answer, one.kind, one.judge))
+        self._add(new)
+        self._restart()
+        return len(new), len(found) - len(known)
+
+    def write_sheet(self, path: StrPath, count: int) -> int:
+        """Write the next ``count`` questions as a sheet; return how many there were."""
+        asked = self.questions(count)
+        write_sheet(path, ((one.source, one.target) for one in asked))
+        return len(asked)
+
+    def summary(self) -> Summary:
+        """Tell what the answers of all judges say."""
+        rows = [row for key in self.answers.standing if (row := self._row.get(key)) is not None]
+        right = {row: value for row in sorted(rows) if (value := self._right(row)) is not None}
+        kept = len(self.pairs.score)
+        own = np.array([row for row in right if row < kept], dtype=np.int64)
+        judged = self._judged(own, np.array([right[row] for row in own.tolist()]))
+        reasons = []
+        for number, name in enumerate(self.pairs.reasons):
+            places = kept + np.flatnonzero(self.pairs.reason == number)
+            votes = [right[row] for row in places.tolist() if row in right]
+            reasons.append((name, len(places), len(votes), share(sum(votes), len(votes))))
+        wrong = (key for key in map(int, self.pairs.key[[*right]]) if self.answers.right(key) != 1)
+        return Summary(
+            len(self.pairs),
+            len(right),
+            sum(self._skipped(row) for row in rows),
+            len(self.answers.standing) - len(rows),
+            tuple(self._lines(judged)) if len(own) >= min(FEWEST, kept) else (),
+            tuple(reasons),
+            self.answers.kinds(wrong),
+            tuple(self.answers.agreement()),
+            len(self._doubtful()),
+        )
+
+    @cached_property
+    def thresholds(self) -> list[float]:
+        """Scores that a summary tells of, the highest first; the last keeps all pairs."""
+        score = self.pairs.score
+        if not len(score):
+            return []
+        wanted = (
+            [*THRESHOLDS] if is_probability(score) else np.quantile(score, 1 - np.array(SHARES))
+        )
+        found: dict[int, float] = {}
+        for threshold in [*map(float, wanted), float(score.min())]:
+            found.setdefault(int(np.count_nonzero(score >= threshold)), threshold)
+        return [threshold for kept, threshold in sorted(found.items()) if kept]
+
+    def _lines(self, judged: Judged) -> Iterator[Line]:
+        score = self.pairs.score
+        for threshold in self.thresholds:
+            kept = score >= threshold
+            yield Line(
+                threshold,
+                int(kept.sum()),
+                judged.precision(threshold),
+                judged.recall(threshold),
+                judged.precision(threshold, MORE),
+                float(score[kept].mean()) if is_probability(score) else None,
+            )
+
+    def _judged(self, rows: np.ndarray, right: np.ndarray) -> Judged:
+        return Judged(self.pairs.score, self._stratum, rows, right)
+
+    def _question(self, row: int) -> Question:
+        kept = len(self.pairs.score)
+        rank = np.count_nonzero(
+            (self._every == self._every[row]) & (self.pairs.key <= self.pairs.key[row])
+        )
+        drawn = float(rank / self._size[self._every[row]])
+        if row < kept:
+            return Question(row, *self._texts[row], drawn, float(self.pairs.score[row]))
+        reason = self.pairs.reasons[self.pairs.reason[row - kept]]
+        return Question(row, *self._texts[row], drawn, reason=reason)
+
+    def _add(self, given: Iterable[tuple[Question, str, str, str]]) -> None:
+        now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
+        self.answers.add(
+            *(
+                Answer(
+                    *(question.source, question.target, answer, judge, now, kind),
+                    round(question.drawn, 9),
+                    question.score,
+                )
+                for question, answer, kind, judge in given
+            )
+        )
+
+    def _right(self, row: int) -> float | None:
+        return self.answers.right(int(self.pairs.key[row]))
+
+    def _skipped(self, row: int) -> bool:
+        own = self.answers.standing[int(self.pairs.key[row])].values()
+        return all(one.answer == SKIP for one in own) and bool(own)
+
+    def _restart(self) -> None:
+        """Begin the order of asking again, without the pairs that were judged."""
+        self._pending = []
+        self._queue = self._again() if self.again else self._fresh()
+
+    def _fresh(self) -> Iterator[int]:
+        """Yield the rows without an answer in the order of asking."""
+        for row in asking_order(self.pairs.key, self._every, self._first):
+            if not self.answers.standing.get(int(self.pairs.key[row])):
+                yield row
+
+    def _again(self) -> Iterator[int]:
+        """Yield doubtful rows, then others that this judge has not seen."""
+        doubtful = self._doubtful()
+        yield from doubtful
+        for row in asking_order(self.pairs.key, self._every, self._first):
+            own = self.answers.standing.get(int(self.pairs.key[row]))
+            if own and self.judge not in own and row not in doubtful:
+                yield row
+
+    def _doubtful(self) -> list[int]:
+        """List pairs whose judges contradict each other, or one answer all others and the score.
+
+        A judge who has confirmed an answer is believed.
+        """
+        kept, answered = len(self.pairs.score), []
+        found = []
+        for key, own in self.answers.standing.items():
+            row, votes = self._row.get(key), self.answers.votes(key)
+            if row is None or not votes:
+                continue
+            if len(set(votes)) > 1 and self.answers.right(key) == 0.5:
+                found.append(row)
+            elif row < kept and sum(self.answers.times(key, judge) for judge in own) == 1:
+                answered.append((row, votes[0]))
+        if len(answered) >= FEWEST:
+            rows, right = (np.array(column) for column in zip(*answered, strict=True))
+            predicted = self._judged(rows, right).predicted[rows]
+            found += rows[np.abs(predicted - right) > DOUBTFUL].tolist()
+        return found
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):  # a user without a name
+        return "judge"

@@ -1,0 +1,63 @@
+"""Stratified sample of pairs: which pair is asked about next, and how likely it was to be drawn.
+
+Within a stratum pairs come in the order of a hash of their texts. So the first n of them are a
+simple random sample for every n, a review can stop and go on at any time, and rows that are added
+to the file later do not change the order of the others.
+
+Strata have equal sums of √(p (1 - p)) + LEAST, where p is the score of a pair, if it is a
+probability. So asking equally often in each of them is nearly Neyman's allocation (1934): pairs
+whose answer is uncertain are asked about far more often. For other scores the strata have equal
+sums of the square root of the frequency (Dalenius & Hodges 1959).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+# Strata of the score, and the weight of a pair whose answer seems certain.
+STRATA, LEAST = 10, 0.1
+# Bins of a score that is no probability.
+BINS = 100
+
+
+def is_probability(score: np.ndarray) -> bool:
+    """Return whether all scores ``(n,)`` could be probabilities, and are not all the same."""
+    return bool(len(score) and score.min() >= 0 and score.max() <= 1 and np.ptp(score) > 0)
+
+
+def strata(score: np.ndarray, count: int = STRATA) -> np.ndarray:
+    """Return the stratum of each pair ``(n,) int64``, at most ``count``, best scores last.
+
+    Pairs of equal score share a stratum.
+    """
+    order = np.argsort(score, kind="stable")
+    ascending = score[order]
+    if is_probability(score):
+        weight = np.sqrt(ascending * (1 - ascending)) + LEAST
+    elif len(score) and np.ptp(score) > 0:
+        edges = np.linspace(ascending[0], ascending[-1], BINS + 1)[1:-1]
+        place = np.searchsorted(edges, ascending, side="right")
+        frequency = np.bincount(place, minlength=BINS)
+        weight = 1 / np.sqrt(frequency[place])
+    else:
+        return np.zeros(len(score), dtype=np.int64)
+    middle = np.cumsum(weight) - weight / 2
+    number = np.minimum(middle / weight.sum() * count, count - 1).astype(np.int64)
+    # All pairs of a score get the stratum of the first.
+    number = number[np.searchsorted(ascending, ascending, side="left")]
+    out = np.empty(len(score), dtype=np.int64)
+    out[order] = np.unique(number, return_inverse=True)[1]
+    return out
+
+
+def asking_order(key: np.ndarray, stratum: np.ndarray, first: np.ndarray) -> Iterator[int]:
+    """Yield the rows of all pairs in the order of asking: a round asks about one of each stratum.
+
+    ``key (n,)`` is the random order within strata; strata take turns in the order of ``first``.
+    """
+    order = np.lexsort((key, stratum))
+    starts = np.searchsorted(stratum[order], np.arange(stratum.max(initial=-1) + 2))
+    for turn in range(int(np.diff(starts).max(initial=0))):
+        for one in first.tolist():
+            if starts[one] + turn < starts[one + 1]:
+                yield int(order[starts[one] + turn])

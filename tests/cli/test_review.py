@@ -1,0 +1,81 @@
+"""``miner review`` in the terminal and on sheets."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., tuple[int, str, str]]
+PAIRS = [("Der Hund schläft.", "The dog is sleeping."), ("Das Haus ist alt.", "The house is old.")]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    path = tmp_path / "pairs.tsv"
+    rows = [f"{1 - n / 100}\t{a} {n}\t{b} {n}\n" for n in range(20) for a, b in PAIRS]
+    path.write_text("".join(rows), encoding="utf-8")
+    return path
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
+
+
+def test_answers_are_typed(
+    miner: Run, pairs: Path, knowing_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, "yynu3psq")
+    code, out, err = miner("review", pairs, "--model", knowing_model, "--judge", "anna")
+    assert code == 0, err
+    assert "y yes, n no" in err and "4 of 40 pairs judged, 1 skipped" in err
+    assert "26 more answers are needed" in err
+    assert "kinds of errors: machine-translated 1, partly 1" in err
+    assert out.count("Der Hund") + out.count("Das Haus") == 8
+    typed(monkeypatch, "y" * 50)
+    code, _, err = miner("review", pairs, "--model", knowing_model, "--judge", "anna")
+    assert code == 0 and "39 of 40 pairs judged" in err
+    assert "precision (90% interval)" in err and "50 more answers would narrow" in err
+    typed(monkeypatch, "n" * 40)
+    code, _, err = miner("review", pairs, "--model", knowing_model, "--judge", "ben", "--again")
+    assert code == 0 and "anna and ben: kappa 0.0" in err
+
+
+def test_words_without_counterpart_are_marked(
+    miner: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.tsv").write_text(
+        "0.5\tDer kleine Hund schläft.\tThe dog is sleeping.\n", encoding="utf-8"
+    )
+    typed(monkeypatch, "y")
+    code, out, _ = miner("review", tmp_path / "one.tsv")
+    assert code == 0 and "Der [kleine] Hund" in out
+
+
+def test_sheet_and_labels(miner: Run, pairs: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.tsv"
+    code, _, err = miner("review", pairs, "--tsv", sheet, "--count", 35)
+    assert code == 0 and "35 questions written" in err
+    sheet.write_text(sheet.read_text(encoding="utf-8").replace("\t\t\n", "\tyes\t\n"))
+    code, _, err = miner("review", pairs, "--labels", sheet)
+    assert code == 0 and "35 new answers read" in err and "35 of 40 pairs judged" in err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ([], "give either PAIRS"),
+        (["pairs.tsv", "--tsv", "a.tsv", "--labels", "b.tsv"], "one after another"),
+        (["pairs.tsv", "--answers", "pairs.tsv"], "would replace the input"),
+        (["pairs.tsv", "--tsv", "pairs.tsv"], "would replace the input"),
+        (["missing.tsv"], "missing.tsv"),
+        (["pairs.tsv", "--labels", "missing.tsv"], "cannot be read"),
+        (["-"], "name a file"),
+    ],
+)
+def test_faults_are_one_line(
+    miner: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(pairs.parent)
+    code, _, err = miner("review", *arguments)
+    assert code in (1, 2) and message in err and "Traceback" not in err
