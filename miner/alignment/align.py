@@ -133,7 +133,7 @@ def align_places(
         model=Entry.of(encoder),
         other=Entry.of(encoder.on_side(SIDES[1])),
         languages=languages,
-        coarse=beads.coarse,
+        beads=beads,
         weights=Weights.load().as_dict(),
     )
     run.wait(last=True)
@@ -145,7 +145,7 @@ def align_places(
         score.append(task.array("probability"))
         first += len(batch)
     doubts = [line for task in results for line in task.value["notes"]]
-    documents = [(one.read(), other.read()) for one, other in places]
+    documents = [_read(both, languages, beads) for both in places]
     texts = [[text for both in documents for text in both[side].texts] for side in (0, 1)]
     codes = codes_of(texts, languages)
     columns = np.concatenate(pair), np.concatenate(spans), np.concatenate(score)
@@ -202,32 +202,41 @@ def align_batch(
     model: Entry,
     other: Entry,
     languages: Languages,
-    coarse: bool,
+    beads: BeadSettings,
     weights: dict[str, Any],
 ) -> dict[str, Any]:
     """Align the pairs of documents at ``places``; save the beads of all, and how many each has."""
     encoders = model.open(job.threads), other.open(job.threads)
     settings = SearchSettings(k=NEIGHBORS, memory=job.memory, threads=job.threads, device="cpu")
     found, notes = [], []
-    for number, (source, target) in enumerate(places):
-        documents = source.read(), target.read()
-        beads, doubts = align_texts(
+    for number, both in enumerate(places):
+        documents = _read(both, languages, beads)
+        own, doubts = align_texts(
             (documents[0].texts, documents[1].texts),
             encoders,
             settings,
             languages,
-            coarse=coarse,
+            coarse=beads.coarse,
             weights=Weights.of(weights),
         )
-        found.append(beads)
+        found.append(own)
         notes += [f"{documents[0].name}, {documents[1].name}: {doubt}" for doubt in doubts]
         job.report("aligning", number + 1, len(places))
     job.save(
-        spans=np.concatenate([beads.spans for beads in found]),
-        probability=np.concatenate([beads.probability for beads in found]),
-        sizes=np.array([len(beads) for beads in found]),
+        spans=np.concatenate([own.spans for own in found]),
+        probability=np.concatenate([own.probability for own in found]),
+        sizes=np.array([len(own) for own in found]),
     )
     return {"notes": notes}
+
+
+def _read(both: Places, languages: Languages, beads: BeadSettings) -> tuple[Document, Document]:
+    """Read two documents, and split their lines into sentences if that is asked for."""
+    documents = both[0].read(), both[1].read()
+    if not beads.split:
+        return documents
+    source, target = codes_of([document.texts for document in documents], languages)
+    return documents[0].split(source or "en"), documents[1].split(target or "en")
 
 
 def align_texts(
@@ -290,5 +299,5 @@ def _doubts(texts: Sequence[Sequence[str]], lattice: Lattice) -> list[str]:
         )
     longest = max(max(map(len, own)) for own in texts)
     if longest > LONG:
-        doubts.append(f"a line has {longest:,} characters; give a sentence a line")
+        doubts.append(f"a line has {longest:,} characters; give a sentence a line, or --split")
     return doubts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from miner.alignment.ladder import write_ladder
 from miner.index.text_files import TextFile
+from miner.libraries import library
 from miner.names import SIDES
 from miner.results import Results
 from miner.text.corpus import Reader
@@ -21,6 +23,9 @@ from miner.text.write_bitext import write_bitext
 LADDER = ".ladder"
 # Cells that lines of TSV have without `lines`.
 FEW = ("score", *SIDES)
+# Sentences a line from which on lines are split. Text with a sentence a line has up to 1.3, since
+# abbreviations and quotations are split, too.
+UNSPLIT = 1.5
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,21 @@ class Document:
     texts: list[str]
     lines: np.ndarray
     url: str = ""
+
+    def split(self, language: str) -> Document:
+        """Split the lines into sentences, unless most lines are one already.
+
+        A sentence has the number of its line. Raises DependencyError.
+        """
+        segment = library("sentencex", "splitting sentences", "split").segment
+        parts = [
+            [part for part in map(str.strip, segment(language, text)) if part]
+            for text in self.texts
+        ]
+        sizes = list(map(len, parts))
+        if sum(sizes) < UNSPLIT * len(parts):
+            return self
+        return replace(self, texts=list(chain(*parts)), lines=np.repeat(self.lines, sizes))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from miner.config_fields import option
+from miner.libraries import require
 
 
 @dataclass(frozen=True)
@@ -10,10 +11,21 @@ class BeadSettings:
     """How sentences are aligned, and which rows are asked for.
 
     ``unaligned`` adds rows of sentences without a counterpart, and of the sentences of beads that
-    are not kept; these have a score of 0. ``coarse`` leaves out the second stage.
+    are not kept; these have a score of 0. ``coarse`` leaves out the second stage. ``split`` splits
+    lines of documents that do not have a sentence a line. Raises DependencyError without the
+    library for it.
     """
 
     unaligned: bool = option(False, "Write sentences without a counterpart, too.")
     coarse: bool = option(
         False, "Compare by vectors and lengths alone: a tenth of the time, and less exact."
     )
+    split: bool = option(
+        False,
+        "Split lines into sentences first (extra: split). Documents with about a sentence a line "
+        "stay as they are.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.split:
+            require(["sentencex"], "splitting sentences", "split")

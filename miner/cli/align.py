@@ -84,11 +84,11 @@ def align(
 ) -> None:
     """Align the sentences of the documents SOURCE and TARGET, in their order.
 
-    Both have a sentence a line. Up to six sentences make a bead with up to six others. SOURCE and
-    TARGET may be folders or patterns, whose files are paired by their names up to the first dot.
-    The probability of a bead needs no gold standard; its mean over the beads kept is their
-    estimated precision. Without --threshold and --target-precision all beads are kept. -o FILE
-    FILE writes a file for each side.
+    Both have a sentence a line, or --split makes it so. Up to six sentences make a bead with up to
+    six others. SOURCE and TARGET may be folders or patterns, whose files are paired by their names
+    up to the first dot. The probability of a bead needs no gold standard; its mean over the beads
+    kept is their estimated precision. Without --threshold and --target-precision all beads are
+    kept. -o FILE FILE writes a file for each side.
 
     Examples:
       miner align book.de book.fr -o book.tsv
@@ -114,6 +114,10 @@ def align(
     ladder = output.endswith(LADDER)
     if ladder and (len(both) > 1 or file):
         raise click.UsageError("a ladder has all lines of one pair of documents")
+    if ladder and beads.split:
+        raise click.UsageError(
+            "a ladder has numbers of lines, and --split makes several sentences of one"
+        )
     named = {"-o": output, "the second file of -o": file}
     guard.check([pairs, *(path for pair in both for path in pair)], {**named, "--work": work})
     if not ladder:

@@ -174,3 +174,19 @@ def test_faulty_files(miner, files, tmp_path: Path) -> None:
     assert code == 1 and "bad.ladder, line 2: no bead" in err
     with pytest.raises(CorpusError, match="each needs a partner"):
         align([files[0]], [files[1], files[1]])
+
+
+def test_paragraphs_are_split_and_sentences_stay(files, texts, tmp_path: Path) -> None:
+    pytest.importorskip("sentencex")
+    joined = tmp_path / "paragraphs.de"
+    parts = [texts[0][start : start + 5] for start in range(0, len(texts[0]), 5)]
+    joined.write_text("".join(" ".join(part) + "\n" for part in parts), encoding="utf-8")
+    expected = align(*files).columns()
+    for source in (joined, files[0]):
+        found = align(source, files[1], beads=BeadSettings(split=True)).columns()
+        same = set(zip(found["source"], found["target"], strict=True)) & set(
+            zip(expected["source"], expected["target"], strict=True)
+        )
+        assert len(same) > 0.9 * len(expected["source"])
+    found = align(joined, files[1], beads=BeadSettings(split=True)).columns()
+    assert set(found["source_lines"]) >= {str(n) for n in range(12)}
