@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from miner.mining.keep import Keep
     from miner.mining.mine import Mined, mine, search
     from miner.scoring.pairs import Pairs
+    from miner.scoring.without import Without
 
 __version__ = VERSION
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "MinerError",
     "Pairs",
     "SearchSettings",
+    "Without",
     "align",
     "align_documents",
     "best_threshold",
@@ -66,6 +68,7 @@ _HOMES = {
     "MinerError": "miner.errors",
     "Pairs": "miner.scoring.pairs",
     "SearchSettings": "miner.knn.settings",
+    "Without": "miner.scoring.without",
     "align": "miner.alignment.align",
     "align_documents": "miner.documents.align_documents",
     "best_threshold": "miner.evaluation.metrics",

@@ -21,6 +21,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError
 from miner.progress import Reporter, silent
+from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner_train import selection
@@ -48,13 +49,13 @@ class Lessons:
     """Text of a distillation: files of sentences of any language, and bitext.
 
     ``on_error`` is for sentences that are not UTF-8, as in :class:`miner.text.corpus.Reader`.
-    ``exclude`` are files of sentences not to learn from.
+    ``without`` are files of sentences not to learn from.
     """
 
     sentences: Sequence[str] = ()
     bitext: Sequence[TextPair] = ()
     on_error: str = "fail"
-    exclude: Sequence[str] = ()
+    without: Without = NOTHING
 
 
 def distill(
@@ -159,8 +160,8 @@ def _read(
     """
     text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
     if lessons.bitext:
-        text = read_texts(lessons.bitext, config, lessons.exclude, report)
-    excluded = frozenset[str]().union(*map(selection.read_excluded, lessons.exclude))
+        text = read_texts(lessons.bitext, config, lessons.without, report)
+    unwanted = lessons.without.opened()
     of_bitext = {*text.source, *text.target}
     distinct: dict[str, None] = {}
     counts = []
@@ -169,7 +170,7 @@ def _read(
         before = len(distinct)
         for block in reader:
             new = [sentence for sentence in block.sentences if sentence not in of_bitext]
-            gone = selection.seen([new], excluded)
+            gone = selection.seen([new], unwanted)
             distinct.update((one, None) for one, out in zip(new, gone, strict=True) if not out)
         found = len(distinct) - before
         counts.append({"name": Path(path).name, "lines": reader.lines, "sentences": found})

@@ -19,6 +19,7 @@ from miner.encoder.model import CONFIG, Model, quantise
 from miner.encoder.open_encoder import FittedEncoder
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import CorpusError
+from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
 from miner_train.heldout import mining_f1
@@ -43,7 +44,7 @@ def fit_encoder(
     output: str | Path,
     *,
     pieces: int = 32_000,
-    exclude: Sequence[str] = (),
+    without: Without = NOTHING,
     comparer: bool = False,
     distractors: int = DISTRACTORS,
     report: Report = lambda line: None,
@@ -51,14 +52,14 @@ def fit_encoder(
     """Learn to verify the pairs of an encoder from bitext, and save the model to ``output``.
 
     The model has the encoder's vectors and its fingerprint, so that indexes which the encoder built
-    can be verified. ``pieces`` is the size of the vocabulary, ``exclude`` are files of sentences
+    can be verified. ``pieces`` is the size of the vocabulary, ``without`` are files of sentences
     not to learn from; ``comparer`` takes vectors of many more sentences.
 
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """
     replaceable(output, CONFIG)
     config = TrainConfig(pieces=pieces, heldout=HELD_OUT)
-    text = read_texts(texts, config, exclude, report)
+    text = read_texts(texts, config, without, report)
     files = learn_vocabularies((text.source, text.target), config, report, text.language)
     tokenizers = open_tokenizers(files, config.architecture)
     pairs = hold_out(text, tokenise(text, tokenizers, report), config, report)

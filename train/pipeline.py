@@ -15,6 +15,7 @@ from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
+from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
@@ -38,7 +39,7 @@ def train_model(
     config: TrainConfig,
     output: str | Path,
     *,
-    exclude: Sequence[str] = (),
+    without: Without = NOTHING,
     threshold: float | None = None,
     select: Sequence[str] = (),
     verifier: bool = True,
@@ -53,7 +54,7 @@ def train_model(
     Continues from the checkpoint of an interrupted run with the same configuration and text, unless
     ``restart``; the result is bit for bit the same as an uninterrupted run's on the same machine.
 
-    exclude: files of sentences not to learn from; case and punctuation do not count.
+    without: files of sentences not to learn from.
     threshold: margin score from which ``miner mine`` keeps pairs by default [the best on the
         held-out pairs].
     select: files of graded sentence pairs in the language of the target column, by whose mean
@@ -65,7 +66,7 @@ def train_model(
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     device = resolve_device(device)
-    text = read_texts(texts, config, exclude, report)
+    text = read_texts(texts, config, without, report)
     if len(text.languages) < 2 and config.temperature != 1:
         report(
             "warning: --temperature has no effect: the names of the files tell fewer than two "
@@ -94,7 +95,7 @@ def train_model(
             "config": config.as_dict(),
             "text": text.counts,
             "text fingerprint": text.fingerprint,
-            **({"excluded": text.excluded} if exclude else {}),
+            **({"excluded": text.excluded} if without.files else {}),
             "labels": any(text.label_col for text in texts),
             "scores": any(text.score_col for text in texts),
             "pairs": len(pairs.training),

@@ -1,7 +1,7 @@
 """Text of a training: files in, all pairs out, and counts of the pairs left out of each file."""
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.scoring.unwanted import Unwanted
+from miner.scoring.without import Without
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner_train import selection
@@ -86,15 +88,14 @@ class Text:
 
 
 def read_texts(
-    texts: Sequence[TextPair], config: TrainConfig, exclude: Sequence[str], report: Report
+    texts: Sequence[TextPair], config: TrainConfig, without: Without, report: Report
 ) -> Text:
-    """Read all pairs that the configuration keeps, without sentences of the ``exclude`` files.
+    """Read all pairs that the configuration keeps, without sentences of other files.
 
     Raises CorpusError where no pair is left.
     """
-    lists = [selection.read_excluded(path) for path in exclude]
-    excluded = frozenset[str]().union(*lists)
-    parts = [_read_text(text, config, excluded, report) for text in texts]
+    unwanted = without.opened()
+    parts = [_read_text(text, config, unwanted, report) for text in texts]
     source = [sentence for part in parts for sentence in part.source]
     target = [sentence for part in parts for sentence in part.target]
     counts = [part.counts[0] for part in parts]
@@ -110,17 +111,16 @@ def read_texts(
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = _taken([source, target], rows)
         same, language = same[rows], language[rows]
-    if exclude and not any("with excluded sentences" in count for count in counts):
-        report(f"warning: no pair has a sentence of {', '.join(exclude)}")
-    records = [
-        {"name": Path(path).name, "sentences": len(found)}
-        for path, found in zip(exclude, lists, strict=True)
-    ]
+    if unwanted and not any("with excluded sentences" in count for count in counts):
+        report(f"warning: no pair has a sentence of {', '.join(without.files)}")
+    records = [{"name": Path(one.path).name, "sentences": len(one)} for one in unwanted]
     return Text(source, target, same, language, languages, counts, records)
 
 
-def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: Report) -> Text:
-    """Read the pairs of one bitext. ``excluded`` are folded (see train/selection.py)."""
+def _read_text(
+    text: TextPair, config: TrainConfig, unwanted: Sequence[Unwanted], report: Report
+) -> Text:
+    """Read the pairs of one bitext."""
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
     same, score = np.ones(len(bitext), dtype=bool), None
@@ -146,7 +146,7 @@ def _read_text(text: TextPair, config: TrainConfig, excluded: Set[str], report: 
     if config.objective != "contrastive":
         rows = rows[same[rows]]
     both = [bitext.source, bitext.target]
-    gone = selection.seen(_taken(both, rows), excluded)
+    gone = selection.seen(_taken(both, rows), unwanted)
     left_out = {
         "empty": bitext.empty,
         "not UTF-8": bitext.undecodable,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from miner.encoder.model import CONFIG, Model, load
 from miner.errors import ArtifactError, CorpusError
+from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
 from miner_train.learn_verification import add_verification
@@ -22,7 +23,7 @@ def relearn_verification(
     texts: Sequence[TextPair],
     output: str | Path,
     *,
-    exclude: Sequence[str] = (),
+    without: Without = NOTHING,
     comparer: bool = True,
     report: Report = lambda line: None,
 ) -> Model:
@@ -31,7 +32,7 @@ def relearn_verification(
     The vectors do not change, so that indexes stay valid. Lexicons and decoys are kept; a model
     without gets new ones. Pairs held out in the model's training are held out again.
 
-    exclude: files of sentences not to learn from.
+    without: files of sentences not to learn from.
     comparer: learn a comparer of tokens, too.
 
     Raises CorpusError, ArtifactError and ResourceError.
@@ -43,7 +44,7 @@ def relearn_verification(
             f"{model}: cannot verify: that takes pieces or words that both columns share"
         )
     config = TrainConfig.from_dict(known.training.get("config", {}))
-    text = read_texts(texts, config, exclude, report)
+    text = read_texts(texts, config, without, report)
     other = text.fingerprint != known.training.get(FINGERPRINT)
     if other:
         report(

@@ -1,13 +1,11 @@
-"""Selection of the pairs of a bitext to train on: by label, score, chance and exclusion."""
+"""Selection of the pairs of a bitext to train on: by label, score, chance and other files."""
 
-import unicodedata
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 
 import numpy as np
 
-from miner.errors import CorpusError, strictly
-from miner.text.corpus import Reader
-from miner.text.formats import file_format
+from miner.errors import CorpusError
+from miner.scoring.unwanted import Unwanted
 from miner.text.lines import display_name
 
 
@@ -57,46 +55,13 @@ def draw(count: int, sample: int, seed: int) -> np.ndarray:
     return np.sort(generator.choice(count, size=sample, replace=False))
 
 
-def folded(sentence: str) -> str:
-    """Reduce a sentence to its letters, with their marks, and digits, in lower case.
+def seen(sides: Sequence[Sequence[str]], unwanted: Sequence[Unwanted]) -> np.ndarray:
+    """Find the pairs with a side that is ``unwanted``: ``(n,) bool``.
 
-    Sentences that differ in symbols alone (C and C++) become equal.
-    """
-    text = unicodedata.normalize("NFKC", sentence).casefold()
-    return "".join(filter(_counts, text))
-
-
-def _counts(character: str) -> bool:
-    return character.isalnum() or unicodedata.category(character).startswith("M")
-
-
-def read_excluded(path: str) -> set[str]:
-    """Read the sentences of a file, for example a test set, :func:`folded`.
-
-    All columns of plain text and TSV count, except numbers, which may be scores. Raises CorpusError
-    for a file that cannot be read or that has no sentence.
-    """
-    lines = file_format(path) in ("plain", "tsv")
-    with strictly():
-        found = {
-            folded(field)
-            for block in Reader(path, format="plain" if lines else None)
-            for sentence in block.sentences
-            for field in (sentence.split("\t") if lines else (sentence,))
-        }
-    found = {text for text in found if text and not text.isdigit()}
-    if not found:
-        raise CorpusError(f"{display_name(path)}: no sentence to exclude")
-    return found
-
-
-def seen(sides: Sequence[Sequence[str]], excluded: Set[str]) -> np.ndarray:
-    """Find the pairs with a side that is ``excluded`` (:func:`folded`): ``(n,) bool``.
-
-    ``sides`` are both columns, ``n`` sentences each.
+    ``sides`` are the columns, ``n`` sentences each.
     """
     found = np.zeros(len(sides[0]), dtype=bool)
-    if excluded:
-        for side in sides:
-            found |= np.fromiter((folded(text) in excluded for text in side), bool, len(side))
+    for one in unwanted:
+        for number, side in enumerate(sides):
+            found |= one.hits(side, number) > 0
     return found

@@ -10,6 +10,7 @@ Sections, each merged into the JSON:
   each kind of noise removed, at a threshold where 95% of the removed pairs are noise, and share of
   good pairs kept, at one where 95% of the kept pairs are good.
 - ``throughput``: pairs/s of the default filters, with the share of each.
+- ``without``: share of planted test sentences that ``--without`` finds (``planted.py``).
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
 ``--peers``, OpusFilter and bicleaner-hardrules from another environment (see docs/results.md). A
@@ -24,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, throughput
+from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, planted, throughput
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS
 from benchmarks.filtering.systems import MINER, Baselines, Missing, Ours, System
@@ -172,6 +173,8 @@ def main() -> None:
         print(f"{name}:", flush=True)
         if name == "throughput":
             found = throughput.measure(arguments.data, arguments.miner)
+        elif name == "without":
+            found = planted.measure(arguments.data)
         else:
             systems = {
                 **Baselines(arguments.threads).table(),

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from benchmarks.filtering import planted
 from benchmarks.filtering.noise import KINDS
 from benchmarks.markdown import conjoined, head, line
 
@@ -128,4 +129,5 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "labelled": labelled,
     "synthetic": synthetic,
     "throughput": throughput,
+    "without": planted.tables,
 }

@@ -12,6 +12,7 @@ from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
 from miner.evaluation.labelled_text import read_labelled
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
+from miner.text.near_copies import plain
 from miner_train import selection
 
 # Fewest letters and digits of a sentence that counts.
@@ -48,7 +49,7 @@ def count(data: Path, pairs: Sequence[str]) -> Found:
 
 def folded(sentences: Sequence[str]) -> set[str]:
     """Return the distinct folded forms in which sentences are compared."""
-    return {text for text in map(selection.folded, sentences) if len(text) >= LEAST}
+    return {form for text in sentences if len(form := plain(text).replace(" ", "")) >= LEAST}
 
 
 def test_sentences(data: Path) -> dict[str, list[str]]:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from miner.encoder.model import load
-from miner_train import selection
+from miner.scoring.unwanted import Unwanted
+from miner.scoring.without import Without
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
@@ -97,7 +98,7 @@ def trained(
             [TextPair(str(file)) for file in files],
             config,
             output,
-            exclude=[] if exclude is None else [str(exclude)],
+            without=Without([] if exclude is None else [str(exclude)]),
             verifier=verifier,
             report=clock.say,
             progress=clock.tick,
@@ -118,7 +119,7 @@ def reusable(
     found = load(output).training
     excluded = []
     if exclude is not None:
-        count = len(selection.read_excluded(str(exclude)))
+        count = len(Unwanted(exclude))
         excluded = [{"name": exclude.name, "sentences": count}]
     return (
         # Not compared as dicts: a field that is newer than the model has its default.

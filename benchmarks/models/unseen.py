@@ -20,7 +20,7 @@ def every_sentence(data: Path) -> Iterator[str]:
 
 @cache
 def written(data: Path, directory: Path) -> Path:
-    """Write them to a file in ``directory`` for ``miner train --exclude``, and return its path."""
+    """Write them to a file in ``directory`` for ``miner train --without``, and return its path."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / SENTENCES
     write_sentences(every_sentence(data), path)

@@ -11,10 +11,11 @@ from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext
 from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.funnel import Summary, table
-from miner.cleaning.plan import Plan, default_plan, plan_of, read_plan, scores_plan
+from miner.cleaning.plan import Plan, default_plan, plan_of, read_plan, scores_of, scores_plan
 from miner.filters.filter_types import Context
 from miner.progress import Reporter, silent
 from miner.results import Results
+from miner.scoring.without import NOTHING, Without
 from miner.tasks.run import Run
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
@@ -87,6 +88,7 @@ def score(
     scores: Sequence[str] = ("quality",),
     languages: Languages = (None, None),
     model: str | Path = "default",
+    without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
@@ -99,12 +101,13 @@ def score(
 
     A bitext is a file or a pattern of files, an iterable of pairs, or of rows (dictionaries), or
     with ``target`` two aligned files or iterables of texts. ``scores`` are filters that need no
-    setting, ``languages`` BCP-47 codes, else identified; ``layout`` says how files are read.
+    setting, ``languages`` BCP-47 codes, else identified; ``layout`` says how files are read. Each
+    file of ``without`` is a score, the line of its sentence that the pair has, or 0.
     ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
 
     Raises ArtifactError for a score that does not exist, CorpusError, ResourceError.
     """
-    plan = scores_plan(scores, _context(languages, model))
+    plan = scores_of(scores_plan(scores, _context(languages, model)), without)
 
     def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> None:
         pipeline.score_text(run, bitexts, plan, outputs)
@@ -124,6 +127,7 @@ def filter(
     choice: Choice = EVERYTHING,
     languages: Languages = (None, None),
     model: str | Path = "default",
+    without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
@@ -136,7 +140,8 @@ def filter(
 
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
     tables as in one; None stands for the default filters. ``threshold`` replaces the bound of the
-    score that ranks the pairs, and ``choice`` keeps the best of them.
+    score that ranks the pairs, ``choice`` keeps the best of them, and ``without`` leaves out the
+    sentences of other files.
 
     Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
     """
@@ -145,6 +150,7 @@ def filter(
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
         plan = plan.with_bound(threshold)
+    plan = plan.leaving_out(without)
 
     def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> Summary:
         return pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=choice).summary

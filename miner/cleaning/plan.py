@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +20,7 @@ from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
 from miner.filters.registry import FILTERS
 from miner.scoring.languages import Identified
+from miner.scoring.without import NOTHING, Without
 from miner.text.input_files import content_digest
 from miner.text.language_codes import alike, is_language
 
@@ -113,6 +114,12 @@ class Plan:
             changed = dataclasses.replace(step, maximum=threshold)
         steps = tuple(changed if other is step else other for other in self.steps)
         return dataclasses.replace(self, steps=steps)
+
+    def leaving_out(self, without: Without) -> Plan:
+        """The plan with filters of text that must not occur, before others of their stage."""
+        steps = (*_leaving_out(without, self.steps), *self.steps)
+        ordered = sorted(steps, key=lambda step: step.filter.stage)
+        return dataclasses.replace(self, steps=tuple(ordered))
 
     def files(self) -> list[Path]:
         """The model, and the files and directories that settings name."""
@@ -210,9 +217,30 @@ def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:
     return dataclasses.replace(plan, steps=steps, context=context)
 
 
-def scores_of(plan: Plan) -> Plan:
-    """Reduce a plan to the filters that score one pair at a time, without bounds."""
+def _leaving_out(without: Without, others: Sequence[Step]) -> list[Step]:
+    """Make the filters of text that must not occur; labels differ from the others."""
+    steps: list[Step] = []
+    for file in without.files:
+        own: dict[str, Any] = {"file": str(Path(file).absolute())}
+        more = [("without", "", own | {"near": without.near or 0.0})]
+        if without.near_vectors is not None:
+            settings = own | {"cosine": without.near_vectors, "model": ""}
+            more.append(("without_vectors", "vectors of ", settings))
+        for name, how, settings in more:
+            label = f"without {how}{Path(file).name}"
+            if any(step.label == label for step in (*steps, *others)):
+                label = f"without {how}{file}"
+            steps.append(Step(name, label, settings, None, 0.0))
+    return steps
+
+
+def scores_of(plan: Plan, without: Without = NOTHING) -> Plan:
+    """Reduce a plan to the filters that score one pair at a time, without bounds.
+
+    Lines of the files of ``without`` are the last scores.
+    """
     steps = [step for step in plan.steps if step.filter.stage != GLOBAL]
+    steps += _leaving_out(without, steps)
     return dataclasses.replace(plan, steps=tuple(step.unbounded for step in steps), rank=None)
 
 
@@ -304,7 +332,7 @@ def _plan(steps: Iterable[Step], context: Context, rank: str | None, repair: boo
     Unless ``rank`` is given, quality ranks the pairs, or else the first score by a model.
     """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
-    models = [step for step in ordered if step.filter.stage == MODEL]
+    models = [one for one in ordered if one.filter.stage == MODEL and not one.filter.whole]
     if rank is None and models:
         rank = next((step for step in models if step.name == RANK), models[0]).label
     return Plan(tuple(ordered), context, rank, repair)

@@ -13,6 +13,7 @@ from miner.cli.sharding import expanded
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
 from miner.libraries import require
+from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 
@@ -59,6 +60,7 @@ def distill(
     mono: tuple[str, ...],
     text: ParallelText,
     layout: BitextFormat,
+    without: Without,
     output: str,
     cache: str | None,
     comparer: bool,
@@ -87,7 +89,7 @@ def distill(
     if not mono and text.empty:
         raise click.UsageError("nothing to learn from: give --text, --bitext or both")
     files = tuple(path for pattern in mono for path in expanded(pattern))
-    guard.check([*files, *text.files], {"-o": output})
+    guard.check([*files, *text.files, *without.files], {"-o": output})
     guard.check_training(output, "a model", overwrite, restart)
     config = configured(TrainConfig(), given)
     require(["torch", "sklearn"], "a distillation", "train")
@@ -102,7 +104,7 @@ def distill(
             config = replace(config, dimension=min(config.dimension, encoder.dimension))
         model = learn(
             encoder,
-            Lessons(files, text.pairs(layout), layout.on_error, text.exclude),
+            Lessons(files, text.pairs(layout), layout.on_error, without),
             config,
             output,
             cache=cache,

@@ -13,6 +13,7 @@ from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings
 from miner.config_fields import option
+from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
 from miner.text.remote import is_remote
@@ -52,7 +53,7 @@ class Outputs:
 
 
 outputs = Settings(Outputs, "outputs")
-choosing = Settings(Choice, "choice")()
+choosing = options.several(Settings(Choice, "choice")(), options.without())
 
 
 @click.command(cls=Command)
@@ -97,6 +98,7 @@ def filter(
     listing: bool,
     threshold: float | None,
     choice: Choice,
+    without: Without,
     dry_run: int | None,
     all_scores: bool,
     repair: bool,
@@ -125,6 +127,7 @@ def filter(
       miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
       miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
       miner filter web.tsv --target-words 5M -o clean.tsv
+      miner filter web.tsv --without newstest.de --without newstest.en --near 0.8 -o clean.tsv
       miner filter web.tsv --dry-run 10000
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
       miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
@@ -156,7 +159,7 @@ def filter(
         cleaning_report.check(outputs.page)
     context = filtering.context(languages, model)
     plan = default_plan(context) if config is None else read_plan(config, context)
-    paths = [path for sides in names for path in sides]
+    paths = [*(path for sides in names for path in sides), *without.files]
     guard.check([*paths, config, *map(str, plan.files())], {**named, "--work": work})
     if folders:
         refuse_equal_names(names)
@@ -196,6 +199,7 @@ def filter(
             plan = filtering.completed(plan, bitexts)
         else:
             filtering.identified(plan, bitexts)
+        plan = plan.leaving_out(without)
         filtering.warn(plan)
         found = filter_text(
             run,

@@ -13,6 +13,7 @@ from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
 from miner.libraries import require
+from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 
 # Estimated precision of the pairs that are taken for bitext.
@@ -46,6 +47,7 @@ def fit(
     model: str,
     text: ParallelText,
     layout: BitextFormat,
+    without: Without,
     mined: tuple[str, str] | None,
     languages: tuple[str | None, str | None],
     pieces: int,
@@ -79,7 +81,7 @@ def fit(
     if (languages[0] is None) != (languages[1] is None):
         raise click.UsageError("give both --source-lang and --target-lang, or neither")
     named = None if languages[0] is None else f"{languages[0]}-{languages[1]}".lower()
-    guard.check([*text.files, *(mined or ())], {"-o": output})
+    guard.check([*text.files, *without.files, *(mined or ())], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
     require(["torch", "sklearn"], "a fit", "train")
     from miner.encoder.foreign_encoder import ForeignEncoder
@@ -100,7 +102,7 @@ def fit(
                 text.pairs(layout, named=named),
                 output,
                 pieces=pieces,
-                exclude=text.exclude,
+                without=without,
                 comparer=comparer,
                 report=progress.say,
             )

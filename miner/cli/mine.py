@@ -12,6 +12,7 @@ from miner.cli.settings_options import Command
 from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
+from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def mine(
     languages: tuple[str | None, str | None],
     settings: SearchSettings,
     keep: dict[str, Any],
+    without: Without,
     output: Output,
     work: str | None,
     factory: str,
@@ -50,6 +52,7 @@ def mine(
       miner mine news.de.zst news.en.gz -o pairs.tsv.gz
       miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
       miner mine news.de news.en --ids -o pairs.de pairs.en
+      miner mine news.de news.en --without newstest.de --near 0.8 --rejected hits.tsv -o pairs.tsv
       miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
       miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
       miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
@@ -67,8 +70,8 @@ def mine(
     output = output.with_target(file)
     files = keep.get("decoys"), keep.get("decoy_vectors")
     wanted = read_keep(keep, output)
-    guard.check([*texts[0], *texts[1], model, *files], output.places)
-    output.check(work)
+    guard.check([*texts[0], *texts[1], model, *files, *without.files], output.places)
+    output.check(work, without)
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, loading)
     indexes: list[Index] = []
@@ -87,6 +90,7 @@ def mine(
             keep=wanted,
             settings=settings,
             encoder=encoder,
+            without=without,
             work=work,
             beside=output.beside,
             workers=workers,

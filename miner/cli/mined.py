@@ -17,6 +17,7 @@ from miner.cli.settings_options import Settings
 from miner.config_fields import option, setting
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep, KeepError
+from miner.scoring.without import Without
 from miner.text.formats import TABLES
 
 if TYPE_CHECKING:
@@ -76,6 +77,9 @@ class Output:
         quiet=True,
     )
     target: str | None = setting("", None, "", reason="the argument FILE")
+    rejected: str | None = option(
+        None, "Pairs that --without leaves out, each with the file and its line.", metavar="FILE"
+    )
     page: str | None = option(None, "Write an HTML report.", option="--report", metavar="FILE")
     ids: bool = option(False, "Write ids instead of text (line numbers, if none).")
     bucc: bool = option(False, "Write 'source id, tab, target id' and no score.")
@@ -105,7 +109,8 @@ class Output:
     @property
     def places(self) -> dict[str, str | None]:
         """Outputs by the options that name them."""
-        return {"-o": self.output, "the second file of -o": self.target, "--report": self.page}
+        pages = {"--rejected": self.rejected, "--report": self.page}
+        return {"-o": self.output, "the second file of -o": self.target, **pages}
 
     @property
     def is_file(self) -> bool:
@@ -123,19 +128,22 @@ class Output:
         """True if the pairs go into a directory of compressed parts."""
         return self.output.endswith(("/", os.sep))
 
-    def check(self, work: str | None) -> None:
+    def check(self, work: str | None, without: Without) -> None:
         """Refuse, before any work, a place that cannot be written; it may be below ``work``."""
         from miner.errors import resource_error
         from miner.libraries import require
         from miner.reports import search_report
         from miner.text.remote import is_remote
 
+        if self.rejected is not None and not without.files:
+            raise click.UsageError("--rejected takes the pairs that --without leaves out; give it")
         if work is not None and not is_remote(work):
             try:
                 Path(work).mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise resource_error(error, work) from error
-        files = [self.target, self.page, *([] if self.is_directory else [self.output])]
+        files = [self.target, self.rejected, self.page]
+        files += [] if self.is_directory else [self.output]
         guard.check_writable([path for path in files if path is not None])
         if self.is_directory:
             from miner.mining.pair_files import check_place
@@ -151,6 +159,7 @@ class Output:
         from miner.mining.hints import repeated_ids
         from miner.reports import search_report
         from miner.scoring.language_notes import mismatched
+        from miner.text.write_bitext import write_bitext
 
         progress.close()
         kept, pairs = mined.pairs, mined.all_pairs
@@ -163,6 +172,9 @@ class Output:
             write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
         else:
             mined.write(self.output, self.target, ids=self.ids, bucc=self.bucc)
+        if self.rejected is not None and mined.left_out is not None:
+            codes = mined.search.languages[0].code, mined.search.languages[1].code
+            write_bitext(mined.left_out.rows(), [self.rejected], codes)
         if self.ids or self.bucc:
             for index, rows in ((kept.source, kept.source_row), (kept.target, kept.target_row)):
                 if warning := repeated_ids(index, rows):
@@ -199,7 +211,8 @@ keeping = options.several(
     _keep(without=_estimating),
     _output("ids", "bucc"),
     _keep(*_estimating),
-    _output("page"),
+    options.without(),
+    _output("rejected", "page"),
 )
 searching = search(without=("threads",))
 output = _output("output")

@@ -21,6 +21,7 @@ from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.names import DEVICES, SIDES
+from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def _codes(given: dict[str, str]) -> tuple[str | None, str | None]:
     return given.get("source"), given.get("target")
 
 
+without = Settings(Without, "without")
 languages = Settings(Languages, "languages", _codes)
 loading = Settings(Loading, "loading")
 # Columns of a bitext and the treatment of its faults, as one value or one by one.

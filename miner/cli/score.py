@@ -8,6 +8,7 @@ from miner.cli import filtering, guard, options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
+from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
 
@@ -27,6 +28,7 @@ from miner.text.formats import TABLES, BitextFormat
     metavar="FILE",
     help="Score by the filters of a TOML file of 'miner filter', which may need settings.",
 )
+@options.without()
 @options.model
 @filtering.languages
 @filtering.reading
@@ -49,6 +51,7 @@ def score(
     target: str | None,
     names: tuple[str, ...],
     config: str | None,
+    without: Without,
     model: str,
     languages: tuple[str | None, str | None],
     layout: BitextFormat,
@@ -59,6 +62,8 @@ def score(
     output: str,
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
+
+    --without adds a column for each FILE: the line of its sentence that the pair has, or 0.
 
     BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned files
     by --source and --target. The default score is the probability that both sides mean the same; a
@@ -96,7 +101,8 @@ def score(
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
-        plan = scores_of(read_plan(config, context))
+        plan = read_plan(config, context)
+    plan = scores_of(plan, without)
     paths = [path for sides in files for path in sides]
     guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})
     if folders:

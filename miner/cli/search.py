@@ -11,6 +11,7 @@ from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
+from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 
 
@@ -39,6 +40,7 @@ def search(
     languages: tuple[str | None, str | None],
     settings: SearchSettings,
     keep: dict[str, Any],
+    without: Without,
     output: Output,
     work: str | None,
     workers: Workers,
@@ -68,8 +70,8 @@ def search(
     wanted = read_keep(keep, output)
     output = output.with_target(file)
     files = keep.get("decoys"), keep.get("decoy_vectors")
-    guard.check([source, target, model, *files], output.places)
-    output.check(work)
+    guard.check([source, target, model, *files, *without.files], output.places)
+    output.check(work, without)
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":
@@ -81,6 +83,7 @@ def search(
             keep=wanted,
             settings=settings,
             encoder=encoder,
+            without=without,
             work=work,
             beside=output.beside,
             workers=workers,

@@ -30,9 +30,9 @@ HEADINGS = {
     "Output": "output then-sentences lines unaligned report json ids bucc rejected scores-jsonl "
     "score-only all-scores overwrite restart",
     "How much to keep": "threshold target-precision top-n target-words estimate refit decoys "
-    "decoy-embeddings",
+    "decoy-embeddings without near near-vectors",
     "Languages": "source-lang target-lang language side",
-    "Input": "source target bitext exclude format on-error header scol tcol column id-column "
+    "Input": "source target bitext format on-error header scol tcol column id-column "
     "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",
     "Search": "index neighbors rank margin retrieval duplicates engine exact query-side by-host",
     "Scale": "work backend workers address shard-lines memory device threads",

@@ -11,6 +11,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
+from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
@@ -87,6 +88,7 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 def train(
     text: ParallelText,
     layout: BitextFormat,
+    without: Without,
     label_col: str | None,
     score_col: str | None,
     output: str,
@@ -121,7 +123,7 @@ def train(
       miner train --bitext paraphrases.tsv --recipe p18 -o models/english
       miner train --bitext scored.tsv --score-col 3 --recipe s18 --clean 0.8 -o models/subtitles
       miner train --bitext de-en.tsv.xz --recipe p19 --select sts:sts-dev.tsv -o models/similar
-      miner train --bitext de-en.tsv.xz --exclude tests/sentences.txt -o models/unseen
+      miner train --bitext de-en.tsv.xz --without tests/sentences.txt -o models/unseen
       miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
       miner train --list
     """
@@ -136,7 +138,7 @@ def train(
         raise click.UsageError(
             f"--select {' '.join(select)}: give mining, or sts: and a file of graded pairs"
         )
-    guard.check([*text.files, *graded], {"-o": output})
+    guard.check([*text.files, *without.files, *graded], {"-o": output})
     guard.check_training(output, "a model", overwrite, restart)
     for bitext in text.bitexts:
         columns = [*map(str, layout.columns(bitext)), *filter(None, (label_col, score_col))]
@@ -148,7 +150,7 @@ def train(
     missing = {
         "labels": not label_col,
         "scores": not score_col,
-        "excluded": not text.exclude,
+        "excluded": not without.files,
     }
     if like is not None:
         start = settings_of(like, missing)
@@ -170,7 +172,7 @@ def train(
             text.pairs(layout, label_col=label_col, score_col=score_col),
             config,
             output,
-            exclude=text.exclude,
+            without=without,
             threshold=threshold,
             select=graded,
             verifier=verifier,

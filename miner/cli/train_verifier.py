@@ -8,6 +8,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
+from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 
 
@@ -21,6 +22,7 @@ def train_verifier(
     model: str,
     text: ParallelText,
     layout: BitextFormat,
+    without: Without,
     output: str,
     comparer: bool,
     overwrite: bool,
@@ -39,7 +41,7 @@ def train_verifier(
     """
     if text.empty:
         raise click.UsageError("nothing to learn from: give --source and --target, or --bitext")
-    guard.check(text.files, {"-o": output})
+    guard.check([*text.files, *without.files], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
     require(["torch", "sklearn"], "training", "train")
     from miner_train.relearn_verification import relearn_verification
@@ -49,7 +51,7 @@ def train_verifier(
             model,
             text.pairs(layout),
             output,
-            exclude=text.exclude,
+            without=without,
             comparer=comparer,
             report=progress.say,
         )

@@ -31,15 +31,11 @@ class ParallelText:
         "language pairs, which names of folders or files tell ('de-en/*.tsv.xz').",
         option="--bitext",
     )
-    exclude: tuple[str, ...] = _files(
-        "Sentences of a test set: pairs with one are left out, whatever its case and punctuation. "
-        "All columns of a TSV are read, of JSONL and Parquet 'text'; repeatable.",
-    )
 
     @property
     def files(self) -> list[str]:
         """All files that are read."""
-        return [*self.sources, *self.targets, *self.bitexts, *self.exclude]
+        return [*self.sources, *self.targets, *self.bitexts]
 
     @property
     def empty(self) -> bool:
@@ -62,16 +58,19 @@ def _text(given: dict[str, Any]) -> ParallelText:
     if len(sources) != len(targets):
         raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
     bitexts = tuple(file for one in given.get("bitexts", ()) for file in expanded(one))
-    return ParallelText(sources, targets, bitexts, given.get("exclude", ()))
+    return ParallelText(sources, targets, bitexts)
 
 
 _settings = Settings(ParallelText, "text", _text)
 
 
 def parallel_text(sides: bool = True) -> Decorator:
-    """Add the options; the command receives ``text`` and ``layout``. ``sides``: also --source."""
+    """Add the options; the command receives ``text``, ``layout`` and ``without``.
+
+    ``sides``: also --source and --target.
+    """
     return options.several(
         _settings(*(("sources", "targets") if sides else ()), "bitexts"),
         options.bitext_format(),
-        _settings("exclude"),
+        options.without(),
     )

@@ -20,7 +20,7 @@ from miner.text.bitext import read_bitext
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
 
 
-def _encoders(settings: Mapping[str, Any], context: Context) -> Encoders:
+def encoders_of(settings: Mapping[str, Any], context: Context) -> Encoders:
     """Load the encoders of both sides, once for all filters of a process."""
     name = settings["model"]
     if not name:
@@ -38,13 +38,13 @@ def _loaded(model: str, version: str | None) -> Encoders:
 
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
-    encoder, _ = _encoders(settings, context)
+    encoder, _ = encoders_of(settings, context)
     quality = Quality(Verifier(encoder, context.likely))
     return lambda batch: quality.score(batch.source, batch.target)
 
 
 def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
-    encoders = _encoders(settings, context)
+    encoders = encoders_of(settings, context)
     return lambda batch: cosines(*_vectors(encoders, batch.sides))
 
 
@@ -56,7 +56,7 @@ class _Margin:
     """Scorer by margins against a reference, by default a sample of the text itself."""
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
-        self.encoders = _encoders(settings, context)
+        self.encoders = encoders_of(settings, context)
         self.kind = settings["margin"]
         texts = context.sample
         if settings["reference"]:
@@ -70,7 +70,7 @@ class _Margin:
         return self.reference.margins(batch.sides, vectors, self.kind)
 
 
-_MODEL = Setting("", "directory of the model [--model]", file=True)
+MODEL_SETTING = Setting("", "directory of the model [--model]", file=True)
 _LIBRARIES = ("sentencepiece",)
 # Which languages the text is in decides which translations count.
 _IDENTIFYING = (*_LIBRARIES, "py3langid")
@@ -83,7 +83,7 @@ FILTERS = (
         "higher",
         _quality,
         minimum=0.1,
-        settings={"model": _MODEL},
+        settings={"model": MODEL_SETTING},
         stage=MODEL,
         libraries=_IDENTIFYING,
         default=True,
@@ -94,7 +94,7 @@ FILTERS = (
         "a cosine of {value:.3f}",
         "higher",
         _cosine,
-        settings={"model": _MODEL},
+        settings={"model": MODEL_SETTING},
         stage=MODEL,
         libraries=_LIBRARIES,
         paper="Wieting & Gimpel 2018, section 3",
@@ -106,7 +106,7 @@ FILTERS = (
         "higher",
         _Margin,
         settings={
-            "model": _MODEL,
+            "model": MODEL_SETTING,
             "margin": Setting("ratio", "how cosine and means combine", ("ratio", "distance")),
             "k": Setting(4, "neighbours of each side", least=1),
             "reference": Setting("", "a tsv of pairs [pairs of the text itself]", file=True),

@@ -3,8 +3,6 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
-import hashlib
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,43 +10,21 @@ import numpy as np
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Setting
 from miner.scoring.margin import match_one_to_one
-from miner.text.words import MARKS, NO_WORD, folded
+from miner.text.near_copies import bare, encoded, key
 
-# `NO_WORD` in two steps, which is four times as fast: first the characters outside of ASCII, if a
-# text has any, then the bytes of ASCII.
-_ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
-_SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 # Texts that are compared: the columns of `keys`.
 TEXTS = ("pair", "source", "target")
-
-
-def plain(text: str) -> str:
-    """Letters with their marks, and digits, of `folded` text; the text itself if it has none."""
-    return NO_WORD.sub(" ", folded(text)).strip() or text
-
-
-def bare(text: str) -> bytes:
-    """Compute :func:`plain` as bytes."""
-    letters = folded(text)
-    if not letters.isascii() and _ODD_MARK.search(letters):
-        letters = _ODD_MARK.sub(" ", letters)
-    return b" ".join(_bytes(letters).translate(_SPACED).split()) or _bytes(text)
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
 
 
 def keys(batch: Batch, exact: bool) -> np.ndarray:
     """Hashes of the pair, the source and the target ``(n, 3) uint64``; equal texts, equal keys."""
     out = np.empty((len(batch), 3), dtype=np.uint64)
     for row, pair in enumerate(zip(*batch.sides, strict=True)):
-        source, target = map(_bytes if exact else bare, pair)
+        source, target = map(encoded if exact else bare, pair)
         # The length keeps "a", "bc" apart from "ab", "c".
         texts = (b"%d " % len(source) + source + target, source, target)
         for column, text in enumerate(texts):
-            digest = hashlib.blake2b(text, digest_size=8).digest()
-            out[row, column] = int.from_bytes(digest, "little")
+            out[row, column] = key(text)
     return out
 
 

@@ -8,39 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.duplicates import plain
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
 from miner.libraries import library
-
-# Hashes of a pair's signature, and hashes of one band. Two pairs are compared if all hashes of a
-# band agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999
-# if they share four fifths.
-HASHES, BAND = 64, 4
-SHINGLE = 5  # characters
-SEED = 1
+from miner.text import near_copies
+from miner.text.near_copies import HASHES, plain, shingles
 
 
 def signatures(batch: Batch) -> np.ndarray:
-    """MinHash signatures (Broder 1997) of the shingles of both sides: ``(n, HASHES) uint32``."""
-    rensa = library("rensa", "near_duplicates")
-    shingles = []
-    for pair in zip(*batch.sides, strict=True):
-        both = ["s" + plain(pair[0]), "t" + plain(pair[1])]
-        shingles.append(
-            [
-                text[start : start + SHINGLE]
-                for text in both
-                for start in range(max(len(text) - SHINGLE + 1, 1))
-            ]
-        )
-    found = rensa.RMinHash.digests_from_token_sets(shingles, HASHES, SEED)
-    return np.array(found, dtype=np.uint32).reshape(len(batch), HASHES)
-
-
-def _key(band: np.ndarray) -> np.ndarray:
-    """Number of a band of signatures ``(m, BAND)``: ``(m,) uint64``."""
-    words = np.ascontiguousarray(band).view(np.uint64)
-    return np.asarray(words[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[:, 1])
+    """MinHash signatures of the shingles of both sides: ``(n, HASHES) uint32``."""
+    sets = [
+        [*shingles("s" + plain(source)), *shingles("t" + plain(target))]
+        for source, target in zip(*batch.sides, strict=True)
+    ]
+    return near_copies.signatures(sets, "near_duplicates")
 
 
 class NearDuplicates(Comparison):
@@ -55,8 +35,7 @@ class NearDuplicates(Comparison):
         return signatures(batch)
 
     def keys(self, sketches: np.ndarray) -> np.ndarray:
-        bands = range(0, HASHES, BAND)
-        return np.stack([_key(sketches[:, start : start + BAND]) for start in bands], axis=1)
+        return near_copies.band_keys(sketches)
 
     def of_best(
         self,

@@ -13,10 +13,12 @@ from miner.filters import (
     ngram_overlap,
     rules,
     scripts,
+    unwanted,
 )
 from miner.filters.filter_types import Filter
 
 FAMILIES = (
+    unwanted,
     rules,
     length,
     scripts,

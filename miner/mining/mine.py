@@ -22,6 +22,8 @@ from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.hints import hints
 from miner.mining.keep import Keep
+from miner.mining.leave_out import LeftOut, leave_out
+from miner.mining.leave_out import opened as opened_files
 from miner.mining.search import languages_of, require_one_model, verifier_for
 from miner.names import SIDES
 from miner.precision.estimate import Estimate, Row, calibrate, rounded
@@ -38,7 +40,9 @@ from miner.results import Results
 from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
+from miner.scoring.unwanted import Unwanted
 from miner.scoring.verifier import UNFITTED, Verifier
+from miner.scoring.without import NOTHING, Without
 from miner.tasks.object_store import PLAN
 from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
@@ -66,7 +70,7 @@ class Mined(Results):
     candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
     the one that was applied: None if none was, infinite if no threshold has the precision asked
     for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
-    reasons to doubt it.
+    reasons to doubt it. ``left_out`` are pairs with sentences of ``without``, if it was given.
     """
 
     keep: Keep
@@ -77,6 +81,7 @@ class Mined(Results):
     threshold: float | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
+    left_out: LeftOut | None = None
 
     def __repr__(self) -> str:
         sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
@@ -141,6 +146,7 @@ def mine(
     keep: Keep = Keep(),
     settings: SearchSettings = SearchSettings(),
     encoder: SentenceEncoder | str | Path | Any = None,
+    without: Without = NOTHING,
     work: str | Path | None = None,
     beside: str | Path | None = None,
     workers: Workers = Workers(),
@@ -159,7 +165,7 @@ def mine(
     list of :class:`pathlib.Path`, or any iterable of texts: a list, a column of Arrow or pandas, a
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
     ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
-    one that built them.
+    one that built them. Pairs with a sentence of ``without`` are left out.
 
     ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
     text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
@@ -190,6 +196,7 @@ def mine(
     by_margin = calibrates_margins(
         verifier, keep, settings, foreign, index is not None and index.external
     )
+    unwanted = opened_files(without, encoder, index)
     with ExitStack() as stack:
         by = verifier.encoder if verifier is not None else encoder
         if by is not None:
@@ -239,7 +246,7 @@ def mine(
         )
         estimating = keep.estimate if verifier is not None else by_margin
         estimate = partial(calibrated, decoy_encoder) if estimating else None
-        mined = conclude(found, keep, encoder, reason, warnings, estimate)
+        mined = conclude(found, keep, encoder, reason, warnings, estimate, unwanted)
         then(mined)
         return mined
 
@@ -378,11 +385,13 @@ def conclude(
     reason: str | None = None,
     warnings: Sequence[str] = (),
     calibrate: Calibrate | None = None,
+    unwanted: Sequence[Unwanted] = (),
 ) -> Mined:
     """Estimate the precision of a search's pairs, choose a threshold, and keep the best pairs.
 
     ``reason``: why there is no verifier. ``calibrate(found, keep)`` estimates precision; None
-    leaves that out. Raises MinerError where an estimate was asked for by name and cannot be made.
+    leaves that out. Pairs with ``unwanted`` sentences are not kept. Raises MinerError where an
+    estimate was asked for by name and cannot be made.
     """
     settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
     notes: list[str] = []
@@ -402,11 +411,16 @@ def conclude(
     pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
     threshold = _threshold(keep, guess, found, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
+    gone = None
+    if unwanted:
+        kept, gone = leave_out(kept, unwanted)
+        notes.append(gone.note())
     kept = kept if keep.top_n is None else kept.top(keep.top_n)
     notes += hints(found, kept)
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
-    return Mined(keep, kept, pairs, found, guess, threshold, tuple(notes), tuple(warnings))
+    said = tuple(notes), tuple(warnings)
+    return Mined(keep, kept, pairs, found, guess, threshold, *said, gone)
 
 
 def chosen_verifier(

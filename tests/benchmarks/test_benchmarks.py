@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -247,14 +248,14 @@ def test_recipes_are_trained_without_test_sentences(tmp_path, monkeypatch):
         file.write("ein Haus\ta house\n")
     from benchmarks.models import trained_models
 
-    given: dict[str, list[str]] = {}
+    given: dict[str, Any] = {}
     monkeypatch.setattr(
         trained_models, "train_model", lambda texts, config, output, **more: given.update(more)
     )
     mining_quality.trained_on(
         "de-en", mining_quality.RECIPES["p19-tuned"], tmp_path, tmp_path / "models" / "p19-tuned"
     )
-    (path,) = given["exclude"]
+    (path,) = given["without"].files
     first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
     assert first in Path(path).read_text(encoding="utf-8").splitlines()
 

@@ -272,3 +272,26 @@ def test_a_language_that_nobody_knows(miner, noisy: Path) -> None:
         and "some filters do not know the language qaa" in err
         and "language en" not in err
     )
+
+
+def test_sentences_of_other_files_are_left_out(clean, german, english, place: Path) -> None:
+    pairs = zip(german, english, strict=True)
+    put(Path("web.tsv"), "".join(f"{s}\t{t}\n" for s, t in pairs).encode())
+    test = f"{english[3].upper()} !\n{english[7]}x\n{german[11]}\n"
+    put(Path("test.txt"), test.encode())
+    only = {"rules": ({"name": "length"},)}
+    _, err = clean("web.tsv", "--without", "test.txt", "-o", "kept.tsv", **only)
+    assert f"{len(german)} rows: {len(german) - 2} kept" in err and "without test.txt" in err
+    clean(
+        "web.tsv", "--without", "test.txt", "--near", 0.7, "-o", "kept.tsv", "--rejected",
+        "hits.jsonl", **only,
+    )  # fmt: skip
+    hits = [json.loads(line) for line in read("hits.jsonl")]
+    assert [(hit["target"], hit["filter"], hit["value"]) for hit in hits] == [
+        (english[row], "without test.txt", line) for row, line in ((3, 1), (7, 2), (11, 3))
+    ]
+    vectors = ("--without", "test.txt", "--near-vectors", 0.95, "--rejected", "hits.tsv")
+    clean("web.tsv", *vectors, "-o", "kept.tsv", **only)
+    assert {line.split(b"\t")[2] for line in read("hits.tsv")} == {
+        b"without test.txt", b"without vectors of test.txt"
+    }  # fmt: skip

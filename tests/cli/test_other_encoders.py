@@ -202,7 +202,7 @@ def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):
     for path, file in zip(rest, files, strict=True):
         kept = Path(file).read_text(encoding="utf-8").splitlines()[40:]
         path.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    model = trained(files, tmp_path / "model", "--exclude", str(tests))
+    model = trained(files, tmp_path / "model", "--without", str(tests))
     training = load(model).training
     assert training["excluded"] == [{"name": "tests.txt", "sentences": 40}]
     (text,) = training["text"]
@@ -215,8 +215,8 @@ def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):
     code, _, err = miner(*again, "-o", str(tmp_path / "again"))
     assert code == 0 and "was trained with excluded sentences, which were not given" in err
     tests.write_text("of none of the pairs\n", encoding="utf-8")
-    code, _, err = miner(*again, "-o", str(tmp_path / "more"), "--exclude", str(tests))
+    code, _, err = miner(*again, "-o", str(tmp_path / "more"), "--without", str(tests))
     assert code == 0 and f"warning: no pair has a sentence of {tests}" in err
     tests.write_bytes(b"not UTF-8: \xff\n")
-    code, _, err = miner(*again, "-o", str(tmp_path / "no"), "--exclude", str(tests))
+    code, _, err = miner(*again, "-o", str(tmp_path / "no"), "--without", str(tests))
     assert code == 1 and "tests.txt, line 1" in err and "--on-error" not in err

@@ -267,3 +267,15 @@ def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
     assert code == 0 and out == "1.5\t3\n0\t0\n"
     code, _, err = miner("score", pairs, "--config", config, "--score", "length")
     assert code == 2 and "either --score or --config" in err
+
+
+def test_lines_of_other_files_are_scores(score, bitext: Path, english, tmp_path: Path) -> None:
+    test = put(tmp_path / "test.txt", f"{english[5]}\n{english[2]}\n".encode())
+    found = [
+        line.split("\t")[4:]
+        for line in score(bitext, *COLUMNS, "--score", "cosine", "--without", test)
+    ]
+    n = len(english)
+    assert [(row, cells[1]) for row, cells in enumerate(found) if cells[1] != "0"] == [
+        (2, "2"), (5, "1"), (n + 2, "1"), (2 * n - 1, "2")
+    ]  # fmt: skip

@@ -11,9 +11,10 @@ from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
-from miner.filters.duplicates import Duplicates, bare, keys, plain
+from miner.filters.duplicates import Duplicates, keys
 from miner.filters.filter_types import Batch, Context
 from miner.text.formats import BitextFormat
+from miner.text.near_copies import bare, plain
 
 
 def alike(one: str, other: str, exact: bool = False) -> bool:

@@ -13,9 +13,9 @@ from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
 from miner.errors import DependencyError
-from miner.filters.duplicates import plain
 from miner.filters.filter_types import Batch, Context
-from miner.filters.near_duplicates import BAND, HASHES, SHINGLE, NearDuplicates, signatures
+from miner.filters.near_duplicates import NearDuplicates, signatures
+from miner.text.near_copies import BAND, HASHES, SHINGLE, plain
 
 
 def near_reference(table: np.ndarray, score) -> list[float]:

@@ -132,3 +132,20 @@ def test_hints(verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch) 
     assert said(10, *verifying) == [False, False]
     monkeypatch.setattr("miner.mining.hints.FEWEST", 100)
     assert said(1000, *verifying) == [False, False]
+
+
+def test_pairs_with_sentences_of_other_files(
+    verifying: tuple[Index, Index], english: list[str], tmp_path: Path
+) -> None:
+    everything = miner.mine(*verifying, keep=Keep(default_precision=None))
+    test = tmp_path / "test.en"
+    test.write_text(f"{english[4]}\nnothing\n{english[9].upper()}\n", encoding="utf-8")
+    found = miner.mine(
+        *verifying, keep=Keep(default_precision=None), without=miner.Without([str(test)])
+    )
+    assert found.left_out is not None and f"{test} (2)" in " ".join(found.notes)
+    assert sorted(found.left_out.line.tolist()) == [1, 3]
+    gone = {row["target"] for row in found.left_out.rows()}
+    assert gone == {english[4], english[9]}
+    assert len(found.pairs) == len(everything.pairs) - 2
+    assert not gone & {pair["target"] for pair in found.pairs}

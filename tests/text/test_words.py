@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.filters.duplicates import bare, plain
 from miner.filters.rules import identical
+from miner.text.near_copies import bare, plain
 from miner.text.words import (
     JOINERS,
     MARKS,

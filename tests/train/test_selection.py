@@ -1,15 +1,12 @@
 """miner_train.selection: pairs to keep by score, by rank and by chance, and columns of labels."""
 
-import gzip
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.errors import CorpusError
-from miner_train.selection import cut, cut_clean, draw, folded, labels, read_excluded, seen
+from miner_train.selection import cut, cut_clean, draw, labels
 
 LINES = np.array([2, 5, 9])
 
@@ -82,33 +79,3 @@ def test_draw() -> None:
 @pytest.mark.parametrize("sample", [0, 5, 6, 10**9])
 def test_draw_all(sample: int) -> None:
     assert draw(5, sample, 1).tolist() == [0, 1, 2, 3, 4]
-
-
-def test_what_spellings_share() -> None:
-    assert folded("  “Ça va, STRASSE 7?”") == folded("ça va - straße 7") == "çavastrasse7"
-    assert folded("e\u0301te\u0301") == folded("ÉTÉ") == "été"
-    assert folded("कि") != folded("का"), "marks are part of a letter"
-    assert folded("?! …") == ""
-
-
-def test_excluded_sentences_of_a_file(tmp_path: Path) -> None:
-    plain, table, records = (tmp_path / name for name in ("a.txt.gz", "b.tsv", "c.jsonl"))
-    plain.write_bytes(gzip.compress(b"It rains.\n\n?!\nIt snows.\n"))
-    table.write_text("4.5\tEs regnet.\tIt rains.\n", encoding="utf-8")
-    records.write_text('{"text": "One\\tline."}\n', encoding="utf-8")
-    assert read_excluded(str(plain)) == {"itrains", "itsnows"}
-    assert read_excluded(str(table)) == {"esregnet", "itrains"}, "a score is no sentence"
-    assert read_excluded(str(records)) == {"oneline"}
-
-
-def test_nothing_to_exclude(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("\n…\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match="a.txt: no sentence to exclude"):
-        read_excluded(str(tmp_path / "a.txt"))
-
-
-def test_pairs_with_an_excluded_side() -> None:
-    sides = ["a b", "c", "…", "d"], ["x", "Y!", "z", "w"]
-    assert seen(sides, {"ab", "y"}).tolist() == [True, True, False, False]
-    assert seen(sides, set()).tolist() == [False] * 4
-    assert seen(([], []), {"ab"}).tolist() == []

@@ -1,0 +1,71 @@
+"""Mined pairs with a sentence that must not occur, left out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from miner.encoder.loading import split_name
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError
+from miner.index.index import Index
+from miner.scoring.pairs import Pairs
+from miner.scoring.unwanted import Unwanted
+from miner.scoring.without import Without
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Pairs that were left out: ``file (m,)``, the number of a file in ``files``, and its line."""
+
+    pairs: Pairs
+    files: Sequence[str]
+    file: np.ndarray
+    line: np.ndarray
+
+    def note(self) -> str:
+        """Say how many pairs have a sentence of each file."""
+        counts = np.bincount(self.file, minlength=len(self.files)).tolist()
+        names = (f"{name} ({count:,})" for name, count in zip(self.files, counts, strict=True))
+        return f"pairs left out, with a sentence of: {', '.join(names)}"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield score and texts of each pair, with the file and its line."""
+        for pair, file, line in zip(self.pairs, self.file, self.line.tolist(), strict=True):
+            texts = {name: pair[name] for name in ("score", "source", "target")}
+            yield {**texts, "filter": f"without {self.files[file]}", "value": line}
+
+
+def opened(
+    without: Without, encoder: SentenceEncoder | None, index: Index | None = None
+) -> list[Unwanted]:
+    """Read the files; vectors are by ``encoder``, or else by the one that built the ``index``.
+
+    Raises CorpusError, and ArtifactError where that encoder is not at hand.
+    """
+    if without.near_vectors is not None and encoder is None:
+        assert index is not None
+        if index.external or split_name(index.model_name) is not None:
+            raise ArtifactError(
+                f"{index.path} has vectors of {index.model_name}; name their encoder to compare "
+                "other sentences with them (--model), or leave out --near-vectors"
+            )
+        encoder = open_encoder(index.model_name, side=index.side or "source")
+        index.check_model(encoder, ", or leave out --near-vectors")
+    return without.opened(encoder)
+
+
+def leave_out(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, LeftOut]:
+    """Split pairs into those without unwanted sentences, and the others."""
+    file, line = np.full(len(pairs), -1), np.zeros(len(pairs), np.int64)
+    sides = (pairs.source, pairs.source_row), (pairs.target, pairs.target_row)
+    for number, one in enumerate(unwanted):
+        for side, (index, rows) in enumerate(sides):
+            rest = np.flatnonzero(file < 0)
+            found = one.hits(index.sentences(rows[rest]), side)
+            file[rest[found > 0]], line[rest[found > 0]] = number, found[found > 0]
+    gone = np.flatnonzero(file >= 0)
+    files = [one.path for one in unwanted]
+    return pairs.take(file < 0), LeftOut(pairs.take(gone), files, file[gone], line[gone])

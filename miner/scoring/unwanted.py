@@ -1,0 +1,159 @@
+"""`Unwanted`: sentences of a file that must not occur, found exactly, nearly or by meaning."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import CorpusError, strictly
+from miner.libraries import library
+from miner.names import SIDES
+from miner.text.corpus import Reader
+from miner.text.formats import BitextFormat, file_format
+from miner.text.lines import display_name
+from miner.text.near_copies import band_keys, bare, key, plain, shared, shingles, signatures
+from miner.text.rows import Rows
+from miner.text.text_format import Column
+
+# Rows that are read or compared at a time, and lines whose numbers a float32 holds.
+BLOCK, MOST = 4096, 1 << 24
+# Columns that have text in formats with named columns.
+_NAMES = (*SIDES, "text")
+
+
+class Unwanted:
+    """Sentences of a file, to be asked which texts are too much like one of them.
+
+    ``near`` is the least share of shingles (Jaccard) of near-copies; ``cosine`` the least one of
+    the vectors by ``encoder`` of texts with one meaning. None leaves a comparison out.
+    Raises CorpusError for a file that cannot be read, or that has no sentence.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        near: float | None = None,
+        cosine: float | None = None,
+        encoder: SentenceEncoder | None = None,
+    ):
+        self.path, self.near, self.cosine = str(path), near, cosine
+        first: dict[int, tuple[int, str]] = {}
+        for line, text in texts_of(self.path):
+            form = bare(text)
+            if not form.replace(b" ", b"").isdigit():  # a score, or an id
+                first.setdefault(key(form), (line, text))
+        if not first:
+            raise CorpusError(f"{display_name(self.path)}: no sentence to leave out")
+        self.line = np.array([line for line, _ in first.values()])
+        if self.line[-1] >= MOST:
+            raise CorpusError(f"{self.path}: has more than {MOST:,} lines; split it")
+        self.keys = _Sorted(np.array(list(first), np.uint64))
+        texts = [text for _, text in first.values()]
+        if near is not None:
+            library("rensa", "--near")  # if missing, raise before any work
+            self.shingles = [shingles(plain(text)) for text in texts]
+            self.bands = [_Sorted(column) for column in _bands(self.shingles).T]
+        self.encoders: list[SentenceEncoder] = []
+        if encoder is not None:
+            self.encoders = [encoder.on_side(side) for side in SIDES]
+            both = self.encoders[: 1 if self.encoders[0] is self.encoders[1] else 2]
+            # A sentence may be in the language of either side.
+            self.vectors = np.concatenate([one.encode(texts) for one in both]).T
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def lines(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the line of the sentence that each text copies, exactly or nearly, else 0."""
+        found = self.keys.first(np.array([key(bare(text)) for text in texts], np.uint64))
+        out = np.where(found < 0, 0, self.line[found])
+        if self.near is not None:
+            rest = np.flatnonzero(found < 0)
+            own = [shingles(plain(texts[row])) for row in rest.tolist()]
+            out[rest] = self._near(own)
+        return out
+
+    def _near(self, own: list[list[str]]) -> np.ndarray:
+        """Return the line of the nearest sentence of each set of shingles, 0 if none is near."""
+        best, out = np.zeros(len(own)), np.zeros(len(own), np.int64)
+        columns = zip(self.bands, _bands(own).T, strict=True)
+        for row, other in {pair for band, column in columns for pair in band.pairs(column)}:
+            share = shared(own[row], self.shingles[other])
+            better = share > best[row] or (share == best[row] and self.line[other] < out[row])
+            if share >= (self.near or 0) and better:
+                best[row], out[row] = share, self.line[other]
+        return out
+
+    def lines_by_vectors(self, vectors: np.ndarray) -> np.ndarray:
+        """Return the line of the sentence that is nearest to each vector, 0 if none is near."""
+        nearest = np.zeros(len(vectors), np.int64)
+        best = np.full(len(vectors), np.nextafter(np.float32(self.cosine), np.float32(0)))
+        for start in range(0, self.vectors.shape[1], BLOCK):
+            cosines = vectors @ self.vectors[:, start : start + BLOCK]
+            place = cosines.argmax(axis=1)
+            value = cosines[np.arange(len(vectors)), place]
+            better = value > best
+            best[better] = value[better]
+            nearest[better] = self.line[(start + place[better]) % len(self.line)]
+        return nearest
+
+    def lines_by_meaning(self, texts: Sequence[str], side: int) -> np.ndarray:
+        """Return the line of the sentence that each text of a side translates or repeats, or 0."""
+        vectors = self.encoders[side].encode(texts)
+        return self.lines_by_vectors(np.asarray(vectors, np.float32))
+
+    def hits(self, texts: Sequence[str], side: int) -> np.ndarray:
+        """Return the line of the sentence that each text of a side is too much like, else 0."""
+        out = np.zeros(len(texts), np.int64)
+        for start in range(0, len(texts), BLOCK):
+            own = texts[start : start + BLOCK]
+            out[start : start + BLOCK] = self.lines(own)
+            if self.encoders:
+                more = self.lines_by_meaning(own, side)
+                part = out[start : start + BLOCK]
+                part[part == 0] = more[part == 0]
+        return out
+
+
+def texts_of(path: str) -> Iterator[tuple[int, str]]:
+    """Yield line and text of each sentence of a file: every column of a TSV, both of a bitext.
+
+    Raises CorpusError.
+    """
+    if file_format(path) in ("plain", "tsv"):
+        with strictly():
+            for block in Reader(path, format="plain"):
+                for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
+                    yield from ((line, cell) for cell in text.split("\t") if cell.strip())
+        return
+    columns = [Column(name, required=False) for name in _NAMES]
+    rows = Rows(path, None, BitextFormat(), columns=columns)
+    for first, cells in rows.cells(BLOCK):
+        texts, _ = rows.layout.parse(first, cells)
+        for line, row in enumerate(zip(*texts, strict=True), first):
+            yield from ((line, cell) for cell in row if cell.strip())
+
+
+def _bands(sets: Sequence[Sequence[str]]) -> np.ndarray:
+    return band_keys(signatures(sets, "--near"))
+
+
+class _Sorted:
+    """Keys ``(n,) uint64`` in their order, to look up others."""
+
+    def __init__(self, keys: np.ndarray):
+        self.order = np.argsort(keys, kind="stable")
+        self.keys = keys[self.order]
+
+    def first(self, keys: np.ndarray) -> np.ndarray:
+        """Return the first place of each key, -1 if it is not there: ``(m,) int64``."""
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self.order[place], -1)
+
+    def pairs(self, keys: np.ndarray) -> Iterator[tuple[int, int]]:
+        """Yield the position of each key, and each place that has it."""
+        low, high = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
+        for row in np.flatnonzero(low < high).tolist():
+            for place in range(low[row], high[row]):
+                yield row, int(self.order[place])
