@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -14,9 +17,9 @@ from miner.cli.settings_options import Command
 from miner.text.formats import BITEXTS, BitextFormat
 
 if TYPE_CHECKING:
+    from miner.review.page import Unmatched
     from miner.review.review import Question, Review, Summary
 
-Marks = Callable[[str, str], tuple[str, str]]
 # Keys in the terminal, and the answer and kind of error that each stands for.
 KEYS = {"y": ("yes", ""), "n": ("no", ""), "p": ("partly", ""), "s": ("skip", "")}
 MORE_KEYS = (
@@ -46,6 +49,7 @@ USUAL = 0.95
     is_flag=True,
     help="Ask about pairs that have an answer: doubtful ones first, then other judges'.",
 )
+@click.option("--web", is_flag=True, help="Ask on a page in the browser of this machine.")
 @click.option("--tsv", metavar="FILE", help="Write the questions as a sheet, to be filled in.")
 @click.option("--labels", metavar="FILE", help="Read the answers of a sheet that was filled in.")
 @options.model
@@ -65,6 +69,7 @@ def review(
     judge: str | None,
     count: int,
     again: bool,
+    web: bool,
     tsv: str | None,
     labels: str | None,
     model: str,
@@ -84,6 +89,7 @@ def review(
     Examples:
       miner mine news.de news.en --threshold 0.003 -o pairs.tsv
       miner review pairs.tsv
+      miner review pairs.tsv --web
       miner review pairs.tsv --tsv sheet.tsv
       miner review pairs.tsv --labels sheet.tsv --judge anna
       miner review pairs.tsv --judge ben --again
@@ -111,7 +117,7 @@ def review(
             new, foreign = opened.read_sheet(labels)
             say(f"{new} new answers read" + (f", {foreign} about other pairs" if foreign else ""))
         elif count:
-            _ask(opened, count, model, languages)
+            _ask(opened, count, model, languages, first if web else None)
         for line in described(opened.summary()):
             say(line)
 
@@ -120,17 +126,41 @@ def _column(name: str | None) -> int | str | None:
     return int(name) if name is not None and name.isdecimal() else name
 
 
-def _ask(opened: Review, count: int, model: str, languages: tuple[str | None, str | None]) -> None:
-    """Ask in the terminal, or by lines of standard input, until there is no answer."""
+def _ask(
+    opened: Review,
+    count: int,
+    model: str,
+    languages: tuple[str | None, str | None],
+    page: str | None,
+) -> None:
+    """Ask until there is no answer: on a ``page`` of this name, or in the terminal."""
     if opened.next() is None:
         say("every pair has an answer" if not opened.again else "no answer is in doubt")
         return
-    marks = _marks(opened, model, languages)
+    unmatched = _unmatched(opened, model, languages)
+    if page is None:
+        _ask_here(opened, count, unmatched)
+    else:
+        _serve(opened, count, unmatched, Path(page).name)
+
+
+def _serve(opened: Review, count: int, unmatched: Unmatched, name: str) -> None:
+    """Serve a page until the judge finishes there, or here by Ctrl-C."""
+    from miner.review.page import Server
+
+    with Server(opened, unmatched, name, count) as server:
+        say(f"judge the pairs at {server.address} and finish there, or here by Ctrl-C")
+        with contextlib.suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
+def _ask_here(opened: Review, count: int, unmatched: Unmatched) -> None:
+    """Ask in the terminal, or by lines of standard input."""
     say(MORE_KEYS)
     done = 0
     keys = _keys()
     while done < count and (question := opened.next()) is not None:
-        _show(question, done + 1, marks)
+        _show(question, done + 1, unmatched)
         key = next((key for key in keys if _known(key)), QUIT)
         if key in QUIT:
             break
@@ -165,17 +195,23 @@ def _keys() -> Iterator[str]:
         yield key
 
 
-def _show(question: Question, number: int, marks: Marks) -> None:
-    source, target = marks(question.source, question.target)
+def _show(question: Question, number: int, unmatched: Unmatched) -> None:
+    from miner.review.marks import marked
+
+    texts = question.source, question.target
+    style = ("\x1b[1;31m", "\x1b[0m") if sys.stdout.isatty() else ("[", "]")
+    source, target = (
+        marked(text, spans, *style) for text, spans in zip(texts, unmatched(*texts), strict=True)
+    )
     why = f"  (rejected by {question.reason})" if question.reason else ""
     click.echo(f"\n{number:4}  {source}\n      {target}{why}")
 
 
-def _marks(opened: Review, model: str, languages: tuple[str | None, str | None]) -> Marks:
-    """Return the function that marks words without counterpart, if the model can find them."""
+def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | None]) -> Unmatched:
+    """Return the function that finds words without counterpart; none, if the model cannot."""
     from miner.encoder.open_encoder import open_encoder
     from miner.errors import ArtifactError, DependencyError
-    from miner.review.marks import marked, unmatched
+    from miner.review.marks import unmatched
     from miner.scoring.languages import identify
     from miner.scoring.verifier import Verifier
 
@@ -186,14 +222,8 @@ def _marks(opened: Review, model: str, languages: tuple[str | None, str | None])
         verifier = Verifier(open_encoder(model, side="source"), (codes[0], codes[1]))
     except (ArtifactError, DependencyError) as error:
         say(f"no words are marked: {error}")
-        return lambda source, target: (source, target)
-    style = ("\x1b[1;31m", "\x1b[0m") if sys.stdout.isatty() else ("[", "]")
-
-    def marks(source: str, target: str) -> tuple[str, str]:
-        spans = unmatched(verifier, source, target)
-        return marked(source, spans[0], *style), marked(target, spans[1], *style)
-
-    return marks
+        return lambda source, target: ([], [])
+    return partial(unmatched, verifier)
 
 
 def described(found: Summary) -> Iterator[str]:

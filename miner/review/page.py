@@ -1,0 +1,187 @@
+"""A page on which a review asks, in the user's own browser: as in the terminal, one pair at a time.
+
+The server listens on the loopback address alone. Its address holds a random token, which every
+request must have, and pages of other origins may neither read nor send anything. The page loads
+nothing from elsewhere. Answers are kept one by one, so a browser may be closed at any time.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any
+
+from miner.errors import MinerError, ResourceError
+from miner.review.answers import KINDS, RIGHT, SKIP
+from miner.review.marks import Spans
+from miner.review.review import Question, Review, Summary
+
+# Finds the words without a counterpart in the two texts of a pair.
+Unmatched = Callable[[str, str], tuple[Spans, Spans]]
+HOSTS = ("127.0.0.1", "localhost")
+# Bytes of a request's content at most, and seconds that one may take.
+LARGEST, PATIENCE = 4096, 30
+# The nonce is the page's own; what has none of it neither runs nor paints.
+POLICY = (
+    "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+PAGE = Path(__file__).with_name("page.html")
+
+
+class Server(ThreadingHTTPServer):
+    """The server of one review; :meth:`serve_forever` ends when the judge finishes.
+
+    ``goal`` is the number of answers that the page aims at. Raises ResourceError where no port can
+    be had.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, review: Review, unmatched: Unmatched, name: str, goal: int):
+        self.review, self.unmatched, self.name, self.goal = review, unmatched, name, goal
+        self.token = secrets.token_urlsafe(16)
+        self.done = 0
+        self.turn = Lock()
+        try:
+            super().__init__((HOSTS[0], 0), Handler)
+        except OSError as error:
+            raise ResourceError(
+                f"no page can be served ({error.strerror}); review in the terminal, without --web"
+            ) from None
+
+    @property
+    def address(self) -> str:
+        """The address to open."""
+        return f"http://{HOSTS[0]}:{self.server_port}/{self.token}/"
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows: the next question, marked, and how far the judge has come."""
+        question = self.review.next()
+        state = {"name": self.name, "done": self.done, "goal": self.goal, "kinds": KINDS}
+        return state | ({} if question is None else {"question": self._shown(question)})
+
+    def answer(self, row: int, answer: str, kind: str = "") -> dict[str, Any]:
+        """Keep an answer about the question of ``row``; one about another changes nothing."""
+        question = self.review.next()
+        if answer not in (*RIGHT, SKIP) or kind not in ("", *KINDS):
+            raise ValueError(answer)
+        if question is not None and question.row == row:
+            self.review.answer(question, answer, kind)
+            self.done += 1
+        return self.state()
+
+    def undo(self) -> dict[str, Any]:
+        """Take the last answer back."""
+        self.done -= self.review.undo() is not None
+        return self.state()
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the answers say so far."""
+        found = self.review.summary()
+        return {"judged": found.answered, "missing": found.missing, "lines": _lines(found)}
+
+    def finish(self) -> dict[str, Any]:
+        """End the review."""
+        Thread(target=self.shutdown).start()  # which waits for the loop that serves this request
+        return {"name": self.name, "done": self.done, "goal": self.goal, "finished": True}
+
+    def _shown(self, question: Question) -> dict[str, Any]:
+        texts = question.source, question.target
+        sides = zip(texts, self.unmatched(*texts), strict=True)
+        source, target = (_segments(text, spans) for text, spans in sides)
+        return asdict(question) | {"source": source, "target": target}
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of a page."""
+
+    server: Server
+    timeout = PATIENCE
+    server_version, sys_version = "miner", ""
+
+    def do_GET(self) -> None:
+        name = self._asked()
+        if name == "":
+            nonce = secrets.token_urlsafe(16)
+            page = PAGE.read_text(encoding="utf-8").replace("NONCE", nonce)
+            self._send(HTTPStatus.OK, "text/html", page, nonce)
+        elif name in ("state", "summary"):
+            self._call(name, {})
+        elif name is not None:
+            self._refuse(HTTPStatus.NOT_FOUND, "no such page")
+
+    def do_POST(self) -> None:
+        name = self._asked()
+        if name is None:
+            return
+        own = self.headers.get("Origin", "") == f"http://{self.headers.get('Host')}"
+        if not own or self.headers.get("Content-Type") != "application/json":
+            self._refuse(HTTPStatus.FORBIDDEN, "only the page itself may answer")
+        elif name in ("answer", "undo", "finish"):
+            try:
+                length = int(self.headers.get("Content-Length", ""))
+                given = json.loads(self.rfile.read(min(max(length, 0), LARGEST)))
+                self._call(name, given)
+            except (ValueError, TypeError):
+                self._refuse(HTTPStatus.BAD_REQUEST, "no answer")
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "no such page")
+
+    def _asked(self) -> str | None:
+        """Return the name that is asked for, behind the token; refuse strangers and return None."""
+        host = self.headers.get("Host", "").rpartition(":")[0]
+        _, token, name = [*self.path.split("/", 2), "", ""][:3]
+        if host in HOSTS and hmac.compare_digest(token.encode(), self.server.token.encode()):
+            return name
+        self._refuse(HTTPStatus.FORBIDDEN, "open the address that the review has printed")
+        return None
+
+    def _call(self, name: str, given: dict[str, Any]) -> None:
+        try:
+            with self.server.turn:
+                found = getattr(self.server, name)(**given)
+        except MinerError as error:  # the disk is full, for example
+            self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
+        else:
+            self._send(HTTPStatus.OK, "application/json", json.dumps(found))
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._send(status, "application/json", json.dumps({"error": why}))
+
+    def _send(self, status: HTTPStatus, kind: str, text: str, nonce: str = "") -> None:
+        content = text.encode("utf-8")
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(content)))
+        self.send_header("Content-Security-Policy", POLICY.format(nonce))
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing: the terminal is for the summary, and the path holds the token."""
+
+
+def _segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
+    """Cut a text at its spans: pieces, and True for those to be marked."""
+    found, end = [], 0
+    for first, last in [*spans, (len(text), len(text))]:
+        found += [(text[end:first], False), (text[first:last], True)]
+        end = last
+    return [(piece, mark) for piece, mark in found if piece]
+
+
+def _lines(found: Summary) -> list[tuple[str, str, str, str]]:
+    return [
+        (f"{row.threshold:.4g}", f"{row.kept:,}", str(row.precision), str(row.recall))
+        for row in found.lines
+    ]
