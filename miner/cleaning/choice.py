@@ -1,11 +1,11 @@
-"""Limits of the number of pairs that a run keeps: the best, by the score that ranks."""
+"""Which pairs a run keeps, the best by the score that ranks, and how a split divides them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from miner.config_fields import option
+from miner.config_fields import check, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,3 +90,36 @@ class Limits:
             # Means of a descending list descend.
             self.kept["target-precision"] += int(np.count_nonzero(means >= choice.precision))
             self._rank = float(total[-1])
+
+
+@dataclass(frozen=True)
+class Split:
+    """Sizes of the parts of a split, and which rows stay together.
+
+    dev, test: numbers of rows, or shares of all rows where below 1. near: rows stay together if
+    sides of them share this part of their runs of five characters; 1 compares for equality.
+    documents: column whose equal cells stay together.
+    """
+
+    dev: float = option(2000, "Rows to develop on; below 1, a share.", kind="number", metavar="N")
+    test: float = option(2000, "Rows to test on; below 1, a share.", kind="number", metavar="N")
+    near: float = option(
+        0.7,
+        "Rows whose sentences share S of their runs of five characters stay together; 1: rows with "
+        "an equal sentence alone.",
+        within="[0.5, 1]",
+        metavar="S",
+    )
+    documents: str | None = option(
+        None,
+        "Column of documents, which are not divided either.",
+        option="--document-col",
+        metavar="N|NAME",
+    )
+    seed: int = option(1, "Another number makes another split.")
+
+    def __post_init__(self) -> None:
+        check(self)
+        for name, size in (("dev", self.dev), ("test", self.test)):
+            if not 0 <= size < float("inf"):
+                raise ValueError(f"{name} = {size} is no number of rows")

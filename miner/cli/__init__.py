@@ -20,7 +20,7 @@ from miner.errors import MinerError
 
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
 HEADINGS = {
-    "Mine and clean": ("mine", "score", "filter", "review", "explain"),
+    "Mine and clean": ("mine", "score", "filter", "split", "review", "explain"),
     "Align": ("align", "align-documents"),
     "Train": ("train", "fit", "distill", "train-verifier", "train-classifier", "negatives"),
     "Vectors": ("index", "encode", "search", "neighbors", "export"),

@@ -1,16 +1,11 @@
 """Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
 
-import json
 import math
-from pathlib import Path
 
 from miner.mining.mine import Mined
-from miner.names import VERSION
-from miner.text.artifacts import atomic_directory, replaceable
-from miner.text.input_files import file_sha256
+from miner.text.artifacts import MANIFEST, atomic_directory, entry, replaceable, write_manifest
 from miner.text.output import StrPath
 
-MANIFEST = "manifest.json"
 FORMAT = "bitext-miner pairs"
 # Pairs of a part.
 PART = 1_000_000
@@ -44,12 +39,11 @@ def write_parts(
             part = pairs.take(slice(number * size, (number + 1) * size))
             place = directory / f"pairs-{number:05}.{'bucc' if bucc else 'tsv'}.zst"
             part.write(place, ids=ids, bucc=bucc)
-            parts.append(_entry(place) | {"pairs": len(part)})
+            parts.append(entry(place) | {"pairs": len(part)})
         sides = {"source": pairs.source, "target": pairs.target}
         threshold = mined.threshold
         manifest = {
             "format": FORMAT,
-            "version": VERSION,
             "command": command,
             "model": pairs.source.meta["model"],
             "inputs": {
@@ -62,9 +56,4 @@ def write_parts(
             "precision": mined.precision,
             "parts": parts,
         }
-        text = json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
-        (directory / MANIFEST).write_text(text, encoding="utf-8")
-
-
-def _entry(path: Path) -> dict[str, object]:
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)}
+        write_manifest(directory, manifest)

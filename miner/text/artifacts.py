@@ -1,13 +1,20 @@
-"""Directories of models and indexes: whole or absent, and never written over somebody's own."""
+"""Directories of ours: whole or absent, never written over somebody's own, with manifests."""
 
+import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from miner.errors import ArtifactError, writing
+from miner.names import VERSION
 from miner.text import durable
+from miner.text.input_files import file_sha256
 from miner.text.output import StrPath
+
+# File that describes a directory of rows.
+MANIFEST = "manifest.json"
 
 
 @contextmanager
@@ -48,3 +55,14 @@ def replaceable(path: StrPath, marker: str) -> Path:
     if Path.cwd().is_relative_to(target):
         raise ArtifactError(f"{path}: is the working directory; run this from outside of it")
     return target
+
+
+def write_manifest(directory: Path, facts: Mapping[str, Any]) -> None:
+    """Write the facts about a directory, and the version of this program, to its manifest."""
+    text = json.dumps({"version": VERSION, **facts}, indent=2, ensure_ascii=False) + "\n"
+    (directory / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def entry(path: Path) -> dict[str, object]:
+    """Return name, size and SHA-256 of a file, for a manifest."""
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)}

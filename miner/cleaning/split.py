@@ -1,0 +1,235 @@
+"""Split of a bitext into training, development and test rows that share no text or document."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.arrays import temporary_array
+from miner.cleaning.bitexts import Bitext, bitexts_of, languages_of
+from miner.cleaning.choice import Split
+from miner.errors import CorpusError
+from miner.progress import Reporter, silent
+from miner.text.artifacts import MANIFEST, atomic_directory, entry, replaceable, write_manifest
+from miner.text.compression import MAGIC
+from miner.text.durable import scratch_directory
+from miner.text.formats import USUAL_FORMAT, BitextFormat, file_format
+from miner.text.layout import UNREADABLE, Raw
+from miner.text.near_copies import (
+    HASHES,
+    band_keys,
+    bare,
+    encoded,
+    key,
+    plain,
+    shingles,
+    signatures,
+)
+from miner.text.output import open_output
+from miner.text.text_format import is_blank
+from miner.text.write_bitext import write_bitext
+
+FORMAT = "bitext-miner split"
+# Parts of a split, by their numbers.
+PARTS = ("train", "dev", "test")
+ROWS = 4096
+_MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+def split(
+    files: Sequence[str | Path],
+    output: str | Path,
+    settings: Split,
+    layout: BitextFormat = USUAL_FORMAT,
+    *,
+    command: str | None = None,
+    report: Reporter = silent,
+) -> dict[str, int]:
+    """Split a bitext, one file or two, into the directory ``output``; return the rows of each part.
+
+    Parts are named train, dev and test with the suffixes of the files, beside `manifest.json`. Rows
+    are unchanged and in order. No sentence, near-copy or document is in two parts. Which part a row
+    is in depends on a hash of its text: with sizes that are shares, rows stay where they are when
+    text is added; with numbers of rows, some of the last ones of a part may go to training.
+
+    Raises ArtifactError for a directory of something else, CorpusError and ResourceError.
+    """
+    replaceable(output, MANIFEST)  # refused now rather than after the work
+    with ExitStack() as stack:
+        place = stack.enter_context(scratch_directory())
+        (bitext,) = bitexts_of([[str(file) for file in files]], layout, place)
+        part, groups = _parts(bitext, settings, report)
+        directory = stack.enter_context(atomic_directory(output, marker=MANIFEST))
+        for number, name in enumerate(PARTS):
+            _write(bitext, part == number, [f"{directory}/{name}{end}" for end in _names(files)])
+        counts = {name: int((part == number).sum()) for number, name in enumerate(PARTS)}
+        facts: dict[str, Any] = {"command": command, "inputs": [str(file) for file in files]}
+        facts |= {"settings": vars(settings), "rows": counts, "groups": groups}
+        parts = [entry(path) for path in sorted(directory.iterdir())]
+        write_manifest(directory, {"format": FORMAT, **facts, "parts": parts})
+    return counts
+
+
+def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarray, int]:
+    """Return the part of each row, ``(n,) int8``, and the number of groups that stay together.
+
+    Rows without text on a side are to train on.
+    """
+    with bitext.opened() as rows:
+        count = rows.counted()
+    keys = np.zeros((2 + (settings.documents is not None), count), np.uint64)
+    near = settings.near < 1
+    signed = temporary_array((2, count if near else 0, HASHES), np.uint32)
+    known = np.zeros(count, bool)
+    more = [] if settings.documents is None else [settings.documents]
+    done = 0
+    with bitext.opened(more, count) as rows:
+        for block in rows.blocks(ROWS):
+            texts, part = rows.layout.texts(block), slice(done, done + len(block))
+            for side, own in enumerate((texts.source, texts.target)):
+                keys[side, part] = [key(bare(text)) for text in own]
+                if near:
+                    sets = [shingles(plain(text)) for text in own]
+                    signed[side, part] = signatures(sets, "split")
+            if settings.documents is not None:
+                # Not equal to a sentence: its key is of other bytes.
+                keys[2, part] = [key(b"\0" + encoded(name)) for (name,) in texts.more]
+            both = zip(texts.source, texts.target, strict=True)
+            filled = [not any(map(is_blank, pair)) for pair in both]
+            known[part] = np.array(filled) & (texts.state != UNREADABLE)
+            done += len(block)
+            report("reading", done, count)
+    groups = _Groups(int(known.sum()))
+    groups.join_equal(keys[:, known])
+    for own in signed if near else ():
+        groups.join_near(own[known], settings.near)
+    label = groups.labels()
+    out = np.zeros(count, np.int8)
+    hashes = _mixed(keys[:2, known], settings.seed)
+    out[known] = _chosen(hashes, label, (settings.dev, settings.test))
+    return out, len(np.unique(label))
+
+
+def _mixed(keys: np.ndarray, seed: int) -> np.ndarray:
+    """Hash the keys of both sides ``(2, n)`` with a seed: ``(n,) uint64``."""
+    return _scattered(keys[0] * _MIX[0] ^ _scattered(keys[1] + np.uint64(seed)))
+
+
+def _scattered(value: np.ndarray) -> np.ndarray:
+    value = (value ^ (value >> np.uint64(30))) * _MIX[1]
+    return np.asarray(value ^ (value >> np.uint64(27)))
+
+
+def _chosen(hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
+    """Return the part of each row: the groups of least hashes are for tests, of most for dev.
+
+    ``sizes`` are of dev and test. A group that is larger than what its part lacks is to train on,
+    so that a part may lack a few rows. Raises CorpusError where it lacks a tenth.
+    """
+    names, group, count = np.unique(label, return_inverse=True, return_counts=True)
+    least = np.full(len(names), np.iinfo(np.uint64).max)
+    np.minimum.at(least, group, hashes)
+    place = _scattered(least)  # the least of many hashes is small, so they are scattered again
+    order = np.argsort(place, kind="stable")
+    part = np.zeros(len(names), np.int8)
+    for number, ordered in ((2, order), (1, order[::-1])):
+        size = sizes[number - 1]
+        left = wanted = int(size if size >= 1 else size * len(label))
+        if 0 < size < 1:  # the bound is the same for any text
+            edge = size if number == 2 else 1 - size
+            ordered = order[(place[order] / 2.0**64 < edge) == (number == 2)]
+        for one in ordered[part[ordered] == 0].tolist():
+            if size < 1 and count[one] <= max(wanted, 1):
+                part[one] = number
+            elif size >= 1 and count[one] <= left:
+                part[one], left = number, left - int(count[one])
+        if left and size >= 1:
+            raise CorpusError(
+                f"no {wanted:,} rows for {PARTS[number]}: {len(label):,} rows have text on both "
+                f"sides, and up to {count.max(initial=0):,} stay together; ask for fewer"
+            )
+    return part[group]
+
+
+class _Groups:
+    """Rows that stay together, joined pair by pair (union-find)."""
+
+    def __init__(self, count: int):
+        self.parent = list(range(count))
+
+    def find(self, row: int) -> int:
+        parent = self.parent
+        while parent[row] != row:
+            parent[row] = row = parent[parent[row]]
+        return row
+
+    def join(self, one: int, other: int) -> None:
+        one, other = self.find(one), self.find(other)
+        self.parent[max(one, other)] = min(one, other)
+
+    def join_equal(self, keys: np.ndarray) -> None:
+        """Join rows that have a key ``(columns, n) uint64`` in common, in any columns."""
+        count = keys.shape[1]
+        for run in _runs(keys.ravel()):
+            for one, other in zip(run, run[1:], strict=False):
+                self.join(one % count, other % count)
+
+    def join_near(self, signed: np.ndarray, near: float) -> None:
+        """Join rows whose signatures ``(n, HASHES)`` agree in a band and in a share ``near``."""
+        for column in band_keys(signed).T:
+            for run in _runs(column):
+                rest = np.array(run)
+                while len(rest) > 1:
+                    alike = (signed[rest] == signed[rest[0]]).mean(axis=1) >= near
+                    for row in rest[alike].tolist():
+                        self.join(int(rest[0]), row)
+                    rest = rest[~alike]
+
+    def labels(self) -> np.ndarray:
+        """Return the first row of each row's group."""
+        return np.array([self.find(row) for row in range(len(self.parent))], np.int64)
+
+
+def _runs(keys: np.ndarray) -> Iterator[list[int]]:
+    """Yield the places of each key that occurs several times."""
+    order = np.argsort(keys, kind="stable")
+    edges = np.flatnonzero(np.diff(keys[order])) + 1
+    starts, ends = np.append(0, edges), np.append(edges, len(keys))
+    for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
+        yield order[start:end].tolist()
+
+
+def _names(files: Sequence[str | Path]) -> list[str]:
+    """Return the suffixes of the parts of each file: of its format and compression."""
+    found = []
+    for path in map(Path, files):
+        ends = path.suffixes if path.name != "-" else []
+        packing = ends.pop() if ends and ends[-1].lower() in MAGIC else ""
+        found.append((ends[-1] if ends else ".tsv") + packing)
+    return found if len(set(found)) == len(found) else [f".{Path(file).name}" for file in files]
+
+
+def _write(bitext: Bitext, chosen: np.ndarray, paths: Sequence[str]) -> None:
+    """Write the rows of a mask, unchanged, or in the format from which they became lines."""
+
+    def raws() -> Iterator[Raw]:
+        done = 0
+        for block in rows.blocks(ROWS):
+            own = np.flatnonzero(chosen[done : done + len(block)]).tolist()
+            yield from (block.raw[row] for row in own)
+            done += len(block)
+
+    with bitext.opened(count=len(chosen)) as rows, ExitStack() as stack:
+        if file_format(paths[0]) not in ("plain", bitext.native):
+            languages = [one.code for one in languages_of([bitext])]
+            named = map(rows.layout.named, raws())
+            write_bitext(named, paths, (languages[0], languages[1]))
+            return
+        outputs = [stack.enter_context(open_output(path, binary=True)) for path in paths]
+        if rows.head is not None:
+            outputs[0].write(rows.head + b"\n")
+        for raw in raws():
+            for output, line in zip(outputs, raw, strict=True):
+                output.write(line + b"\n")

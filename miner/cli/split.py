@@ -1,0 +1,47 @@
+"""``miner split``: a bitext into training, development and test rows."""
+
+import shlex
+import sys
+
+import click
+
+from miner.cleaning.choice import Split
+from miner.cli import filtering, guard, options
+from miner.cli.options import say
+from miner.cli.progress_bars import Progress
+from miner.cli.settings_options import Command, Settings
+from miner.text.formats import BitextFormat
+
+
+@click.command(cls=Command)
+@options.bitext
+@Settings(Split, "settings")()
+@filtering.reading
+@click.option("-o", "--output", required=True, metavar="DIR", help="Directory of the parts.")
+def split(
+    bitext: str | None,
+    source: str | None,
+    target: str | None,
+    settings: Split,
+    layout: BitextFormat,
+    output: str,
+) -> None:
+    """Split BITEXT, one file or two, into train, dev and test in DIR.
+
+    No sentence, near-copy or document is in two of them. Rows are unchanged, in order, and in the
+    format of BITEXT; manifest.json describes the files. The text of a row decides where it goes: it
+    stays there when other text is added.
+
+    Examples:
+      miner split pairs.tsv --dev 2000 --test 2000 -o split
+      miner split --source web.de --target web.en --dev 0.01 --test 0.01 -o split
+      miner split pairs.jsonl --document-col url --near 1 -o split
+    """
+    inputs = filtering.inputs(bitext, source, target)
+    guard.check(inputs, {"-o": output})
+    from miner.cleaning.split import split as split_rows
+
+    with Progress("rows") as report:
+        command = shlex.join(["miner", *sys.argv[1:]])
+        counts = split_rows(inputs, output, settings, layout, command=command, report=report)
+    say(f"{output}: " + ", ".join(f"{name} {count:,} rows" for name, count in counts.items()))
