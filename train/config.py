@@ -108,6 +108,11 @@ class TrainConfig:
         choices={"none": "words stay whole", "morfessor": "morphs of Morfessor Baseline (S18)"},
     )
     fold_case: bool = _vocabulary(True, FOLD_CASE, off="--keep-case")
+    one_script: bool = _pieces(
+        False,
+        "Read Serbian in Latin letters, and digits of all scripts as 0 to 9.",
+        off="--scripts-apart",
+    )
     vocabularies: str = _vocabulary(
         "shared",
         "Embeddings of what is spelt alike in both columns.",
@@ -327,6 +332,7 @@ class TrainConfig:
             fold_case=self.fold_case,
             separate=self.vocabularies != "shared",
             alike=self.vocabularies == "alike",
+            one_script=self.one_script,
         )
 
     def states(self, name: str) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from miner.device import resolve_device
-from miner.encoder.architecture import Architecture
+from miner.encoder.architecture import VOCABULARIES, Architecture
 from miner.encoder.model import CONFIG, Model
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
@@ -17,6 +17,7 @@ from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
+from miner_train import extend
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
 from miner_train.data import PairData, SplitPairs, prepare, split
@@ -44,6 +45,7 @@ def train_model(
     select: Sequence[str] = (),
     verifier: bool = True,
     comparer: bool = True,
+    base: Model | None = None,
     restart: bool = False,
     device: str = "cpu",
     report: Report = lambda line: None,
@@ -60,11 +62,15 @@ def train_model(
     select: files of graded sentence pairs in the language of the target column, by whose mean
         correlation the best epoch is chosen [by mining the held-out pairs].
     verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
+    base: model to extend by ``config.pieces`` further pieces; its own vectors and verification
+        stay (:mod:`miner_train.extend`).
     device: auto, cpu or cuda, for recurrent encoders.
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
     replaceable(output, CONFIG)  # refused now rather than after hours of work
+    if base is not None:
+        extend.check_extensible(base, config)
     device = resolve_device(device)
     text = read_texts(texts, config, without, report)
     if len(text.languages) < 2 and config.temperature != 1:
@@ -78,16 +84,23 @@ def train_model(
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     if graded:
         key["graded"] = [one.digest for one in graded]
+    if base is not None:
+        key["base"] = base.fingerprint
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report)
+        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report, base)
         try:
             pairs = hold_out(text, tokenised, config, report)
         except CorpusError:
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
-        trainer = make_trainer(pairs, config, tokenizers, device)
+        start = None
+        if base is not None:
+            start = {"piece": extend.start(base, tokenizers[0]["piece"].size)}
+        trainer = make_trainer(pairs, config, tokenizers, device, start)
+        if base is not None:
+            trainer.encoders.hold(len(base.parts[0].weights))
         if graded:
             trainer.development = by_grades(graded, list(tokenizers[1].values()))
         state = run_training(trainer, checkpoint, len(pairs.held), report, progress)
@@ -103,10 +116,13 @@ def train_model(
             "held-out mining F1": state.mining_f1,
             **({"correlation with grades": state.best_score} if graded else {}),
         }
-        threshold = state.threshold if threshold is None else threshold
+        if threshold is None:
+            threshold = state.threshold if base is None else base.threshold
         model = assemble(state.best, config, files, trainer.data, threshold, record)
         model = replace(model, languages=recorded_languages(pairs, text.counts))
-        if verifier and config.epochs:  # an untrained baseline must not know translations
+        if base is not None:
+            model = extend.extended(base, model, pairs, config.seed, report)
+        elif verifier and config.epochs:  # an untrained baseline must not know translations
             model = add_verification(model, pairs, config.seed, report, comparer=comparer)
         model = model.save(output)
         checkpoint.remove()
@@ -114,15 +130,25 @@ def train_model(
 
 
 def tokenise_once(
-    text: Text, config: TrainConfig, checkpoint: Checkpoint, report: Report
+    text: Text,
+    config: TrainConfig,
+    checkpoint: Checkpoint,
+    report: Report,
+    base: Model | None = None,
 ) -> tuple[dict[str, bytes], Tokenizers, PairData]:
     """Learn the vocabularies of a text and tokenise it, or load both from the checkpoint.
+
+    With ``base``, its vocabulary is extended.
 
     Returns the files of the vocabularies by name, the tokenizers, and the tokenised pairs.
     """
     files = checkpoint.load_vocabulary()
     if files is None:
-        files = learn_vocabularies((text.source, text.target), config, report, text.language)
+        if base is None:
+            files = learn_vocabularies((text.source, text.target), config, report, text.language)
+        else:
+            pieces = extend.extended_vocabulary(base, text, config, report)
+            files = {VOCABULARIES["piece"]: pieces}
         checkpoint.save_vocabulary(files)
     else:
         report(f"going on from {checkpoint.directory}")

@@ -10,6 +10,7 @@ import numpy as np
 
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES
 from miner.encoder.normaliser import Normaliser
+from miner.encoder.one_script import in_one_script
 from miner.encoder.trigram_units import unpack_trigrams
 from miner.encoder.unit_lists import code_points
 from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs
@@ -80,6 +81,8 @@ def train_vocabulary(
     sample = [side[row] for side, rows in _drawn(sides, config, language) for row in rows.tolist()]
     if not sample:
         raise _nothing()
+    if config.one_script:
+        sample = in_one_script(sample)
     buffer = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(

@@ -1,5 +1,6 @@
 """``miner train``: bitext to a model directory."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -16,6 +17,9 @@ from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
+
+# Pieces that --from adds.
+ADDED = 8000
 
 
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -51,6 +55,13 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
     "--like",
     metavar="DIR",
     help="Start from the settings of this model instead. They name no files and no columns.",
+)
+@click.option(
+    "--from",
+    "base",
+    metavar="DIR|default",
+    help="Extend this model, with its settings, by the languages of the text: --pieces further "
+    "pieces are learned [8000], and all that the model knows stays.",
 )
 @options.device_of("Where recurrent encoders are trained")
 @click.option(
@@ -94,6 +105,7 @@ def train(
     output: str,
     recipe: str | None,
     like: str | None,
+    base: str | None,
     device: str,
     threshold: float | None,
     select: tuple[str, ...],
@@ -125,12 +137,15 @@ def train(
       miner train --bitext de-en.tsv.xz --recipe p19 --select sts:sts-dev.tsv -o models/similar
       miner train --bitext de-en.tsv.xz --without tests/sentences.txt -o models/unseen
       miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
+      miner train --from default --bitext gl-en.tsv -o models/with-galician
       miner train --list
     """
     if (label_col or score_col) and not text.bitexts:
         raise click.UsageError("--label-col and --score-col are columns of --bitext")
-    if recipe and like:
-        raise click.UsageError("--recipe and --like are two starting points; give one")
+    if sum(map(bool, (recipe, like, base))) > 1:
+        raise click.UsageError("--recipe, --like and --from are starting points; give one")
+    if base and not (verifier and comparer):
+        raise click.UsageError("--no-verifier and --no-comparer: --from keeps all of its model")
     if text.empty:
         raise click.UsageError("nothing to train on: give --source and --target, or --bitext")
     graded = [one.removeprefix("sts:") for one in select if one.startswith("sts:")]
@@ -152,7 +167,9 @@ def train(
         "scores": not score_col,
         "excluded": not without.files,
     }
-    if like is not None:
+    if base is not None:
+        start = replace(settings_of(base, {}), pieces=ADDED)
+    elif like is not None:
         start = settings_of(like, missing)
     else:
         try:
@@ -164,6 +181,8 @@ def train(
         raise click.UsageError("--score-col ranks pairs for --keep or --clean; both are missing")
     if config.clean and not score_col:
         raise click.UsageError("--clean needs a column of probabilities (--score-col)")
+    from miner.encoder.model import load
+
     require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 
@@ -177,6 +196,7 @@ def train(
             select=graded,
             verifier=verifier,
             comparer=comparer,
+            base=load(base) if base is not None else None,
             restart=restart,
             device=device,
             report=progress.say,

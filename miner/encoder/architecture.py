@@ -52,7 +52,8 @@ class Architecture:
     :data:`COMBINATIONS`; ``pooling`` and ``directions``, of :data:`POOLINGS` and
     :data:`DIRECTIONS`, apply to recurrent parts. ``separate`` means that the source and the target
     column of the training text have a vocabulary each, so that an encoder must be told its column;
-    ``alike`` means that pieces of both with one spelling share an embedding (P19). Raises
+    ``alike`` means that pieces of both with one spelling share an embedding (P19).
+    ``one_script``: sentences are read :func:`~miner.encoder.one_script.in_one_script`. Raises
     ValueError for anything else.
     """
 
@@ -63,6 +64,7 @@ class Architecture:
     fold_case: bool = True
     separate: bool = False
     alike: bool = False
+    one_script: bool = False
 
     def __post_init__(self) -> None:
         known = (
@@ -88,5 +90,10 @@ class Architecture:
 
     @property
     def plain(self) -> bool:
-        """True for ``sp`` alone, the one encoder whose directory has no ``encoder.json``."""
+        """True for ``sp`` alone, with one vocabulary."""
         return self.encoder == "sp" and not self.separate
+
+    @property
+    def described(self) -> bool:
+        """True if a model directory needs ``encoder.json`` to tell of this encoder."""
+        return not self.plain or self.one_script

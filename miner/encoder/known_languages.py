@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.text.language_codes import alike
+from miner.text.language_codes import alike, primary
 
 # Levels of a language, best first, each with the least accuracy and the least number of training
 # pairs for it. Pairs count only where nothing was measured.
@@ -68,4 +68,5 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
 
 def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | None:
     """Facts about the language of a code; None for one that the model was not trained on."""
-    return next((languages[other] for other in sorted(alike(code)) if other in languages), None)
+    own = [primary(code), *sorted(alike(code))]
+    return next((languages[other] for other in own if other in languages), None)

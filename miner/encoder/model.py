@@ -5,7 +5,7 @@ about each language and the SHA-256 of the other files. ``sp.model`` is the Sent
 ``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
 ``scales.npy``.
 
-Every encoder other than ``sp`` has ``encoder.json``, its
+Every encoder other than ``sp``, or with a setting of its own, has ``encoder.json``, its
 :class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
 (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
 share no embedding further ones for the target column (``target.sp.model``); and for each part
@@ -162,7 +162,7 @@ class Model:
         """Write the model directory, and open it. An older one of the same kind is replaced."""
         architecture, decoys = self.architecture, self.decoys_by_language()
         with atomic_directory(path, marker=self.marker) as directory:
-            if not architecture.plain:
+            if architecture.described:
                 text = json.dumps(dataclasses.asdict(architecture), indent=2) + "\n"
                 (directory / ARCHITECTURE).write_text(text, encoding="utf-8")
             for name, content in self.vocabularies.items():

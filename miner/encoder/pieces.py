@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.one_script import in_one_script
 from miner.encoder.unit_lists import keep_ids
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
@@ -18,12 +19,14 @@ class PieceTokenizer:
 
     Unknown pieces are dropped, and control pieces never occur. The bare word-boundary mark, which
     SentencePiece puts before an unknown word, is dropped as well: with it, all sentences in a
-    script that the model does not know would share one vector.
+    script that the model does not know would share one vector. With ``one_script``,
+    sentences are read :func:`~miner.encoder.one_script.in_one_script`.
     """
 
-    def __init__(self, vocabulary: bytes, name: str = "sp.model"):
+    def __init__(self, vocabulary: bytes, name: str = "sp.model", one_script: bool = False):
         import sentencepiece
 
+        self._one_script = one_script
         self.processor = sentencepiece.SentencePieceProcessor()
         try:
             self.processor.LoadFromSerializedProto(vocabulary)
@@ -36,7 +39,8 @@ class PieceTokenizer:
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         # Lists of ints: SentencePiece's only other output, an array for each sentence, takes a
         # third longer.
-        lists = self.processor.encode(list(sentences), num_threads=1)
+        texts = in_one_script(sentences) if self._one_script else list(sentences)
+        lists = self.processor.encode(texts, num_threads=1)
         offsets = offsets_of(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))
         ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=offsets[-1])
         return keep_ids(ids, offsets, self.meaningful[ids])
@@ -46,6 +50,8 @@ class PieceTokenizer:
 
         Unknown pieces have the id of the unknown piece.
         """
+        if self._one_script:
+            (sentence,) = in_one_script([sentence])
         pieces = self.processor.encode(sentence, out_type=str)
         ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids

@@ -87,7 +87,7 @@ def open_tokenizer(
         name = prefix + VOCABULARIES[units]
         path = name if place is None else str(place / name)
         if units == "piece":
-            return PieceTokenizer(files[name], path)
+            return PieceTokenizer(files[name], path, architecture.one_script)
         if units == "trigram":
             return TrigramTokenizer(files[name], architecture.fold_case, path)
         morphs = files.get(prefix + SEGMENTATION)

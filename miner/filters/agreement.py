@@ -6,7 +6,7 @@ from miner.filters.filter_types import Filter, each
 
 _DIGIT = re.compile(r"\d")
 # Thousands are separated by a space, a no-break space, a narrow one or an apostrophe, as in
-# `miner.kernels.numbers`, which knows only the digits 0 to 9. An entity (&#8212;) is no number.
+# `miner.kernels.numbers`. An entity (&#8212;) is no number.
 _NUMBER = re.compile(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
     r"(?:\d{0,2}(?:[ \u00a0\u202f'’]\d{3}(?!\d))+(?:[.,٫]\d+)*|\d*(?:[.,٫٬]\d+)*)"
@@ -34,6 +34,11 @@ def _figures(digits: str) -> int:
     return int(digits[:_LONG].rstrip("0") or "0")
 
 
+def _ascii(digits: str) -> str:
+    """Write digits of any script as 0 to 9."""
+    return digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
+
+
 def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
     """Find the numbers of a text: each with its parts, and the set of all numbers and parts.
 
@@ -41,7 +46,7 @@ def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
     """
     found = {}
     for match in _NUMBER.findall(text):
-        parts = _PART.findall(match)
+        parts = [_ascii(part) for part in _PART.findall(match)]
         found[_figures("".join(parts))] = parts
     return found, {*found, *(_figures(part) for parts in found.values() for part in parts)}
 

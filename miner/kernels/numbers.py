@@ -1,8 +1,9 @@
 """Numerals in sentences, normalised across languages: 1,234.5 equals 1.234,5 and 1 234,5.
 
-A numeral is represented by its digits 0 to 9, without separators and leading zeros. ``.`` and ``,``
-between two digits join them. A space or an apostrophe joins only groups of thousands: ``12 500``,
-but not ``in 1999 200 people``.
+A numeral is represented by its digits, without separators and leading zeros. Digits are 0 to 9 and
+the full-width, Arabic, Persian, Indic, Thai and Lao ones. ``.`` and ``,``, and the Arabic marks for
+them, join the digits that they stand between. A space or an apostrophe joins only groups of
+thousands, of the digits 0 to 9: ``12 500``, but not ``in 1999 200 people``.
 """
 
 import numpy as np
@@ -13,7 +14,44 @@ from miner.kernels.half import read_only
 
 @helper()
 def _digit(text, place, end):
-    return place < end and 48 <= text[place] <= 57
+    """Return the length in bytes of a digit at ``place``, or 0."""
+    if place >= end:
+        return 0
+    byte = text[place]
+    if byte < 0xD9:
+        return 1 if 48 <= byte <= 57 else 0
+    if place + 1 >= end:
+        return 0
+    second = text[place + 1]
+    if byte == 0xD9:  # Arabic
+        return 2 if 0xA0 <= second <= 0xA9 else 0
+    if byte == 0xDB:  # Persian
+        return 2 if 0xB0 <= second <= 0xB9 else 0
+    if place + 2 >= end:
+        return 0
+    third = text[place + 2]
+    if byte == 0xE0 and 0xA5 <= second <= 0xB5:  # Devanagari to Malayalam
+        return 3 if second & 1 and 0xA6 <= third <= 0xAF else 0
+    thai_or_wide = (byte == 0xE0 and (second == 0xB9 or second == 0xBB)) or (
+        byte == 0xEF and second == 0xBC
+    )
+    return 3 if thai_or_wide and 0x90 <= third <= 0x99 else 0
+
+
+@helper()
+def _value(text, place, width):
+    """Return the value of the digit of this many bytes at ``place``."""
+    last = text[place + width - 1]
+    return np.uint64((last & 15) - (6 if width == 3 and last >= 0xA6 else 0))
+
+
+@helper()
+def _joiner(text, place, end):
+    """Return the length in bytes of a mark at ``place`` that joins two digits, or 0."""
+    if place < end and (text[place] == 46 or text[place] == 44):
+        return 1
+    arabic = place + 1 < end and text[place] == 0xD9
+    return 2 if arabic and (text[place + 1] == 0xAB or text[place + 1] == 0xAC) else 0
 
 
 @helper()
@@ -32,33 +70,41 @@ def _separator(text, place, end):
 
 
 @helper()
+def _run(text, place, end, value):
+    """Append a run of digits to ``value``; returns it, their number, and the end of the run."""
+    digits = 0
+    width = _digit(text, place, end)
+    while width > 0:
+        value = value * np.uint64(10) + _value(text, place, width)
+        digits += 1
+        place += width
+        width = _digit(text, place, end)
+    return value, digits, place
+
+
+@helper()
 def _number(text, place, end):
     """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
-    value = np.uint64(0)
-    digits = 0
-    while _digit(text, place, end):
-        value = value * np.uint64(10) + np.uint64(text[place] - 48)
-        digits += 1
-        place += 1
+    value, digits, place = _run(text, place, end, np.uint64(0))
     if digits <= 3:
         while True:
             width = _separator(text, place, end)
             group = place + width
             if width == 0 or not (
-                _digit(text, group, end)
-                and _digit(text, group + 1, end)
-                and _digit(text, group + 2, end)
+                _digit(text, group, end) == 1
+                and _digit(text, group + 1, end) == 1
+                and _digit(text, group + 2, end) == 1
                 and not _digit(text, group + 3, end)
             ):
                 break
             for at in range(group, group + 3):
                 value = value * np.uint64(10) + np.uint64(text[at] - 48)
             place = group + 3
-    while place < end and (text[place] == 46 or text[place] == 44) and _digit(text, place + 1, end):
-        place += 1
-        while _digit(text, place, end):
-            value = value * np.uint64(10) + np.uint64(text[place] - 48)
-            place += 1
+    while True:
+        mark = _joiner(text, place, end)
+        if mark == 0 or not _digit(text, place + mark, end):
+            break
+        value, _, place = _run(text, place + mark, end, value)
     return value, place
 
 
@@ -90,10 +136,19 @@ def find_numbers(text: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.
     ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. Returns
     ``values (m,) uint64``, ascending in each sentence, and their offsets ``(n + 1,) int64``.
     """
-    digits = np.count_nonzero((text >= 48) & (text <= 57))
+    digits = _count_digits(read_only(text))
     values, bounds = np.empty(digits, dtype=np.uint64), np.zeros(len(offsets), dtype=np.int64)
     _find_numbers(read_only(text), offsets, values, bounds)
     return values[: bounds[-1]].copy(), bounds
+
+
+@njit(nogil=True)
+def _count_digits(text):
+    count = 0
+    for place in range(len(text)):
+        if _digit(text, place, len(text)):
+            count += 1
+    return count
 
 
 @njit(nogil=True)

@@ -7,8 +7,9 @@ from miner.names import SIDES
 from miner.scoring.languages import Identified
 from miner.text.language_codes import ENGLISH, alike, describe
 
-# What to do about a language that a model knows little of.
+# What to do about a language that a model knows little of, and of one that it does not know.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
+EXTEND = "add it to the model (miner train --from), or use another encoder (index --embeddings)"
 
 
 def describe_both(languages: tuple[Identified, Identified]) -> str:
@@ -37,7 +38,7 @@ def doubts(
         assert code is not None
         facts = find(known, code)
         if facts is None:
-            yield f"the model was not trained on {describe(code)}; {REMEDY}"
+            yield f"the model was not trained on {describe(code)}; {EXTEND}"
         elif facts.level == "weak":
             yield f"the model is weak in {describe(code)} ({_why(facts)}); {REMEDY}"
         elif facts.level == "fair" and code != ENGLISH:

@@ -219,7 +219,7 @@ def test_usage_errors(arguments, said, tmp_path, capsys):
         (["--rate", "nan"], "rate = nan is out of range"),
         (["--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
         (["--scramble", "0.3"], "--scramble is for a recurrent encoder"),
-        (["--recipe", "p19", "--like", "model"], "--recipe and --like are two starting points"),
+        (["--recipe", "p19", "--like", "model"], "--recipe, --like and --from are starting points"),
     ],
 )
 def test_values_out_of_range_are_usage_errors(arguments, said, run, tmp_path):

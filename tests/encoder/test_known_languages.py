@@ -34,6 +34,9 @@ def test_facts_travel_with_the_model(tiny_model: Path, tmp_path: Path) -> None:
     assert config["languages"]["de"]["level"] == "weak"
     assert find(facts, "deu") == facts["de"] and find(facts, "nb") == facts["no"]
     assert find(facts, "fr") is None
+    # Of languages that are hard to tell apart, the one that was named counts.
+    both = {"hr": KnownLanguage(1), "sr": KnownLanguage(2)}
+    assert find(both, "sr") == both["sr"] and find(both, "bs") == both["hr"]
 
 
 @pytest.mark.parametrize("record", [7, ["de"], {"de": 7}, {"de": {"pairs": 7, "text": {}}}])

@@ -130,6 +130,8 @@ def test_scores_are_what_they_say() -> None:
     assert repeated(["a b a b a b", "no no no", "a b c", ""]).tolist() == [4 / 10, 2 / 7, 0, 0]
     assert numbers("a", "b") == 1 and numbers("17, 18 and 19.5", "17, 18 and 19.6") == 2 / 3
     assert numbers("sixty &#8212;", "sixty") == 1
+    # Final zeros of other digits than 0 to 9.
+    assert numbers("٥٠٠٠", "5 thousand") == numbers("५०० ৩০", "500 30") == 1
     assert numbers("35", "thirty-five") == numbers("a", "1998") == 0.5
     assert numbers("15", "fifteen") == 1 and numbers("35, 2", "x") == numbers("35", "36") == 0
     assert addresses("x@a.com http://b.org", "www.b.net") == 1

@@ -27,6 +27,8 @@ from miner.kernels.numbers import (
         ("1,2,", [12]),
         ("a1b22", [1, 22]),
         ("1 234 5678", [1234, 5678]),
+        ("٣٤٫٥ و ۳۴٬۵", [345]),
+        ("१२,५ ১২৫ ௧௨௫ ๑๒๕ １２５", [125]),
         ("no number", []),
         ("", []),
     ],
@@ -38,7 +40,7 @@ def test_numbers_however_they_are_written(text: str, numbers: list[int]) -> None
     assert offsets.tolist() == [0, len(numbers)]
 
 
-@given(st.lists(st.text(alphabet="019,. '\u00a0\u2019\u202fé漢x-"), max_size=8))
+@given(st.lists(st.text(alphabet="019٠٩۱९৭௮๙９٫٬,. '\u00a0\u2019\u202fé漢غกx-"), max_size=8))
 def test_numbers_are_the_reference(sentences: list[str]) -> None:
     encoded = [sentence.encode() for sentence in sentences]
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)

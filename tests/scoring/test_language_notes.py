@@ -38,7 +38,7 @@ def test_weak_and_unknown_languages(model: Model) -> None:
         "translation); train a model"
     )
     (said,) = doubts((GERMAN, Identified((), "ko")), model.languages)
-    assert said.startswith("the model was not trained on Korean (ko); train a model")
+    assert said.startswith("the model was not trained on Korean (ko); add it to the model")
     # A few words do not tell.
     assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model.languages))
 

@@ -160,14 +160,14 @@ def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
 # Separators of thousands: space, no-break space, narrow no-break space, apostrophes.
 _GROUP = "[ \u00a0\u202f'\u2019]"
 _NUMBER = re.compile(
-    rf"(?<![0-9])[0-9]{{1,3}}(?:{_GROUP}[0-9]{{3}}(?![0-9]))+(?:[.,][0-9]+)*|[0-9]+(?:[.,][0-9]+)*"
+    rf"(?<!\d)\d{{1,3}}(?:{_GROUP}[0-9]{{3}}(?!\d))+(?:[.,٫٬]\d+)*|\d+(?:[.,٫٬]\d+)*"
 )
 _MASK = (1 << 64) - 1
 
 
 def find_numbers_reference(sentence: str) -> list[int]:
     """Numbers of one sentence by :func:`miner.kernels.numbers.find_numbers`."""
-    found = (re.sub("[^0-9]", "", match) for match in _NUMBER.findall(sentence))
+    found = (re.sub(r"\D", "", match) for match in _NUMBER.findall(sentence))
     return sorted({int(digits) & _MASK for digits in found})
 
 

@@ -44,6 +44,8 @@ class Table:
         self.lambda_w = config.lambda_w
         self.every = config.adam == "dense" or self.lambda_w > 0
         self.start = self.weights.copy() if self.lambda_w else np.empty((0, 0), np.float32)
+        # Embeddings of the first ids that stay as they are.
+        self.held = 0
 
     def update(
         self, ids: np.ndarray, offsets: np.ndarray, gradient: np.ndarray, step: int, rate: float
@@ -55,6 +57,9 @@ class Table:
         in dense Adam or with ``lambda_w``.
         """
         rows, starts, owners = group_by_id(ids, offsets, len(self.weights), self.every)
+        if self.held:
+            first = int(np.searchsorted(rows, self.held))
+            rows, starts = rows[first:], starts[first:]
         sparse_adam(
             self.weights,
             self.first,

@@ -42,6 +42,11 @@ class Encoders:
             )
         self._ends = offsets_of(np.array([part.size for part in self.parts.values()]))
 
+    def hold(self, count: int) -> None:
+        """Leave the embeddings of the first ``count`` ids as they are."""
+        for part in self.parts.values():
+            part.table.held = count
+
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
         """Vectors ``(n, d) float32``, not normalised, with dropout and the like."""
         return self._combined(

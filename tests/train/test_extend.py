@@ -1,0 +1,106 @@
+"""miner.train --from: a language is added, and what the model knew stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.invented import synthetic
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import load
+from miner.scoring.quality import Quality
+from miner.scoring.verifier import Verifier
+from miner_train import learn_comparer, learn_verification, learn_verifier
+from miner_train.config import TrainConfig
+from miner_train.pipeline import train_model
+from miner_train.read import TextPair
+
+CONFIG = TrainConfig(
+    pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70, dtype="int8"
+)
+# Letters of the third language, which neither of the others has.
+OTHER = str.maketrans("bdfgkaeo", "mnlrhäöå")
+
+
+def write(path: Path, source: list[str], target: list[str]) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    lines = (f"{left}\t{right}\n" for left, right in zip(source, target, strict=True))
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of de-en with all parts, and text of fr-en."""
+    place = tmp_path_factory.mktemp("extend")
+    bitext = write(place / "de-en" / "text.tsv", *synthetic(700))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learn_verifier, "ENOUGH", 20)
+        patch.setattr(learn_verification, "FEWEST", 100)
+        patch.setattr(learn_comparer, "LEAST", 500)
+        train_model([TextPair(str(bitext))], CONFIG, place / "base", threshold=1.1)
+    source, target = synthetic(600, seed=3)
+    write(place / "fr-en" / "text.tsv", [text.translate(OTHER) for text in source], target)
+    return place
+
+
+@pytest.fixture(scope="module")
+def extended(place: Path) -> Path:
+    from miner.cli import main
+
+    text = place / "fr-en" / "text.tsv"
+    options = "--pieces", "90", "--epochs", "8"
+    arguments = ["train", "--from", place / "base", "--bitext", text, "-o", place / "both"]
+    assert main([*map(str, arguments), *options]) == 0
+    return place / "both"
+
+
+def test_what_the_model_knew_stays(place: Path, extended: Path) -> None:
+    old, new = Encoder.load(place / "base"), Encoder.load(extended)
+    source, target = synthetic(50, seed=9)
+    for side in (source, target):
+        np.testing.assert_array_equal(old.encode(side), new.encode(side))
+    qualities = [Quality(Verifier(one, ("de", "en"))).score(source, target) for one in (old, new)]
+    np.testing.assert_array_equal(*qualities)
+    assert new.model.threshold == old.model.threshold == 1.1
+    before, after = (one.model.decoys_by_language() for one in (old, new))
+    assert set(before) == {"de", "en"} and after["en"] == before["en"] and after["fr"]
+
+
+def test_the_new_language_is_known(place: Path, extended: Path) -> None:
+    source, target = synthetic(50, seed=9)
+    french = [text.translate(OTHER) for text in source]
+    encoder = Encoder.load(extended)
+    assert not Encoder.load(place / "base").encode(french).any()
+    nearest = (encoder.encode(french) @ encoder.encode(target).T).argmax(axis=1)
+    assert (nearest == np.arange(50)).mean() > 0.6
+    assert ("fr", "en") in encoder.model.lexicons.tables
+    quality = Quality(Verifier(encoder, ("fr", "en")))
+    right, wrong = quality.score(french, target), quality.score(french, target[::-1])
+    assert right.mean() > wrong.mean() + 0.3
+    known = load(extended).languages
+    assert known["fr"].pairs > 400 and known["de"] == load(place / "base").languages["de"]
+    assert known["en"].pairs == known["fr"].pairs + known["de"].pairs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--bitext", "de-en/text.tsv"], 1, "knows the languages of de-en: an extension adds"),
+        (["--bitext", "fr-en/text.tsv", "--dimension", "8"], 1, "dimension 16, which an extension"),
+        (["--bitext", "fr-en/text.tsv", "--recipe", "p19"], 2, "are starting points; give one"),
+    ],
+)
+def test_faults(
+    place: Path,
+    miner: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.chdir(place)
+    found, _, err = miner("train", "--from", "base", *arguments, "-o", place / "new")
+    assert found == code and words in err.splitlines()[-1], err
+    assert not (place / "new").exists()

@@ -1,0 +1,184 @@
+"""Extension of a model by languages: new pieces and their vectors, beside the old ones, unchanged.
+
+Pieces of the new text join the vocabulary, but none that sentences of the old languages would be
+cut into; the model's decoys are such sentences. Training then moves the vectors of the new pieces
+alone, so what the model knew, it still knows.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.known_languages import KnownLanguage
+from miner.encoder.lexicons import Lexicons, Table
+from miner.encoder.model import Model, Part
+from miner.encoder.pieces import PieceTokenizer
+from miner.errors import ArtifactError, CorpusError
+from miner.text.language_codes import primary
+from miner_train.choose_decoys import choose_decoys
+from miner_train.config import TrainConfig
+from miner_train.data import SplitPairs
+from miner_train.language_texts import rows_by_languages
+from miner_train.learn_lexicon import learn_lexicons
+from miner_train.read import Text
+from miner_train.stages import Report, stage
+from miner_train.vocabulary import train_vocabulary
+
+# Settings that the model has decided.
+DECIDED = ("encoder", "fold_case", "vocabularies", "dimension", "dtype")
+
+
+def check_extensible(base: Model, config: TrainConfig) -> None:
+    """Raise ArtifactError for a model of words or of another library, or another shape."""
+    if not base.architecture.plain or base.vectors is not None:
+        raise ArtifactError(f"{base.path}: only models of the encoder 'sp' can be extended")
+    own = TrainConfig.from_dict(dict(base.training.get("config", {})))
+    for name in DECIDED:
+        if getattr(own, name) != getattr(config, name):
+            raise ArtifactError(
+                f"{base.path}: was trained with {name.replace('_', ' ')} {getattr(own, name)}, "
+                "which an extension cannot change"
+            )
+
+
+def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
+    """Add up to ``config.pieces`` pieces to the model's, learned from the languages that it lacks.
+
+    Raises CorpusError for text that has none.
+    """
+    known = PieceTokenizer(base.vocabularies[VOCABULARIES["piece"]])
+    sentences, language = _new_text(base, text)
+    if not sentences:
+        raise CorpusError(
+            f"the model knows the languages of {', '.join(text.languages)}: an extension adds "
+            "others"
+        )
+    with stage(f"learning {config.pieces} further pieces", report):
+        learned = PieceTokenizer(train_vocabulary([sentences], config, language))
+    spelt = set(known.spellings())
+    scores = {
+        piece: learned.processor.get_score(i)
+        for i, piece in enumerate(learned.spellings())
+        if learned.meaningful[i] and piece not in spelt
+    }
+    vocabulary = base.vocabularies[VOCABULARIES["piece"]]
+    old = [one for sentences in base.decoys_by_language().values() for one in sentences]
+    # The pieces that stay may be used where others are gone, so that a few rounds are needed.
+    while used := _used(vocabulary + _entries(scores), old, known.size, config.one_script):
+        scores = {piece: score for piece, score in scores.items() if piece not in used}
+    if not scores:
+        raise CorpusError("no new pieces: the model has all that this text is made of")
+    report(f"{len(scores)} pieces added to {known.size}")
+    return vocabulary + _entries(scores)
+
+
+def _new_text(base: Model, text: Text) -> tuple[list[str], np.ndarray]:
+    """Return the sentences in languages that the model does not know, and their language pairs."""
+    sentences, languages = [], []
+    for column, side in enumerate((text.source, text.target)):
+        new = [primary(name.split("-")[column]) not in base.languages for name in text.languages]
+        rows = np.flatnonzero(np.array([*new, True])[text.language])  # the last is for UNKNOWN
+        sentences += [side[row] for row in rows.tolist()]
+        languages.append(text.language[rows])
+    return sentences, np.concatenate(languages)
+
+
+def _entries(scores: Mapping[str, float]) -> bytes:
+    """Serialise pieces with their scores: messages of ``ModelProto.pieces``, to be appended."""
+    return b"".join(
+        _field(1, _field(1, piece.encode()) + b"\x15" + struct.pack("<f", score))
+        for piece, score in scores.items()
+    )
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """Serialise a field of bytes in protobuf's wire format."""
+    size, rest = b"", len(content)
+    while rest > 127:
+        size, rest = size + bytes([rest & 127 | 128]), rest >> 7
+    return bytes([number << 3 | 2]) + size + bytes([rest]) + content
+
+
+def _used(vocabulary: bytes, sentences: list[str], first: int, one_script: bool) -> set[str]:
+    """Return the pieces from the id ``first`` on that these sentences are cut into."""
+    tokenizer = PieceTokenizer(vocabulary, one_script=one_script)
+    ids = np.unique(tokenizer(sentences)[0])
+    return {tokenizer.processor.id_to_piece(i) for i in ids[ids >= first].tolist()}
+
+
+def start(base: Model, size: int) -> np.ndarray:
+    """Return the embeddings to start from, ``(size, d) float32``: NaN in the rows of new pieces."""
+    table = np.full((size, base.dimension), np.nan, dtype=np.float32)
+    table[: len(base.parts[0].weights)] = base.parts[0].table()
+    return table
+
+
+def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: Report) -> Model:
+    """Return the model with the new pieces' part of ``learned``, lexicons and decoys of new text.
+
+    All that the base has stays: vectors, the verifier and the quality function, and the lexicons of
+    its languages.
+    """
+    count, own, part = len(base.parts[0].weights), base.parts[0], learned.parts[0]
+    weights = np.concatenate([own.weights, part.weights[count:].astype(own.weights.dtype)])
+    scales = None
+    if own.scales is not None and part.scales is not None:
+        scales = np.concatenate([own.scales, part.scales[count:]])
+    languages = {**learned.languages}
+    for code, one in base.languages.items():
+        more = learned.languages.get(code, KnownLanguage(0))
+        text = {
+            name: one.text.get(name, 0) + more.text.get(name, 0)
+            for name in {**one.text, **more.text}
+        }
+        languages[code] = KnownLanguage(one.pairs + more.pairs, text, one.accuracy)
+    training = {
+        **learned.training,
+        "extends": base.fingerprint,
+        "text": [*base.training.get("text", []), *learned.training["text"]],
+        "pairs": base.training.get("pairs", 0) + learned.training["pairs"],
+    }
+    model = replace(
+        learned,
+        parts=(Part(weights, scales),),
+        languages=languages,
+        training=training,
+    )
+    if base.lexicons is None:
+        return model
+    translations = split.translations
+    with stage("learning translation probabilities", report):
+        groups = {
+            pair: rows
+            for pair, rows in rows_by_languages(split, translations).items()
+            if pair not in base.lexicons.tables
+        }
+        found = learn_lexicons(split.pairs, groups, len(weights)).tables if groups else {}
+    tables = {pair: _padded(table, len(weights)) for pair, table in base.lexicons.tables.items()}
+    comparer = dict(base.comparer)
+    if comparer:
+        comparer["units"] = _units(comparer["units"], own.table(), Part(weights, scales).table())
+    return replace(
+        model,
+        lexicons=Lexicons({**found, **tables}),
+        verifier=base.verifier,
+        comparer=comparer,
+        decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
+    )
+
+
+def _padded(table: Table, size: int) -> Table:
+    """Give a table rows of no translations for further token ids, ``size`` in all."""
+    more = size - len(table.count)
+    offsets = np.concatenate([table.offsets, np.full(more, table.offsets[-1])])
+    count = np.concatenate([table.count, np.zeros(more, np.float32)])
+    return Table(offsets, table.pieces, table.probability, count)
+
+
+def _units(units: np.ndarray, old: np.ndarray, every: np.ndarray) -> np.ndarray:
+    """Extend the comparer's vectors ``(V, s)``; new ones follow linearly from the embeddings."""
+    turned = np.linalg.lstsq(old, units.astype(np.float32), rcond=None)[0]
+    return np.concatenate([units, (every[len(old) :] @ turned).astype(units.dtype)])
