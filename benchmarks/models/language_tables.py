@@ -1,5 +1,6 @@
 """Tables of `results/languages.json`."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,22 @@ from miner.encoder.known_languages import GOOD_FOR
 from miner.text.language_codes import ENGLISH, describe
 
 TESTS = ("Tatoeba", "news", "games")
-# Texts of a language that are named, the largest first.
-NAMED = 4
+# Texts of the model that ships, by kind.
+KINDS = {
+    "machine-translated": "mdn-mt ms-edgeai ms-azd ms-iot ms-security-101",
+    "everyday": "tatoeba tatoeba-test chat cocoa-mt",
+    "interface": "mozilla thunderbird godot-editor dspace kolibri ms-calculator mozilla-send "
+    "mozilla-testpilot",
+    "law": "canada-laws mozilla-legal",
+    "verse": "bible",
+    "prose": "globalvoices xquad mt-geneval mlqe-pe-postedit indian-wikipedia korean-news un-sdg "
+    "privacyguides bitcoin-org monero-site mozilla-org opensource-guide ethereum",
+    "documentation": "php gnome gnome-docs django django-docs djangogirls react react-dev rust "
+    "rust-book python python-docs kubernetes msdocs-project-operations tldr jupyterlab",
+}
+OTHER = "other"
+# Kinds with a smaller share of a language's text are not named.
+NAMED = 0.05
 
 
 def rows(results: dict[str, Any]) -> list[str]:
@@ -22,8 +37,6 @@ def rows(results: dict[str, Any]) -> list[str]:
         one = languages[code]
         if code == ENGLISH:
             continue
-        text = sorted(one["text"], key=lambda name: (-one["text"][name], name))
-        more = f" and {len(text) - NAMED} more" if len(text) > NAMED else ""
         figures = (
             f"{one['accuracy'][name]:.3f}" if name in one["accuracy"] else "–" for name in TESTS
         )
@@ -31,14 +44,24 @@ def rows(results: dict[str, Any]) -> list[str]:
             (
                 describe(code),
                 f"{one['pairs']:,}",
-                ", ".join(text[:NAMED]) + more,
+                kinds(one["text"]),
                 *figures,
                 f"{mined[code]:.3f}" if code in mined else "–",
                 f"{one['level']}: {GOOD_FOR[one['level']]}",
             )
         )
-    columns = "language", "pairs", "largest texts", *TESTS, "mining F1", "good for"
+    columns = "language", "pairs", "kinds of text", *TESTS, "mining F1", "good for"
     return table(columns, lines)
+
+
+def kinds(text: dict[str, int]) -> str:
+    """Name the kinds of a language's text with their shares, the largest first."""
+    kind_of = {name: kind for kind, names in KINDS.items() for name in names.split()}
+    found: Counter[str] = Counter()
+    for name, pairs in text.items():
+        found[kind_of.get(name, OTHER)] += pairs
+    named = [(kind, pairs / found.total()) for kind, pairs in found.most_common()]
+    return ", ".join(f"{kind} {share:.0%}" for kind, share in named if share >= NAMED)
 
 
 def mining(fingerprint: str) -> dict[str, float]:

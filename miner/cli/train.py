@@ -18,8 +18,8 @@ from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
 
-# Pieces that --from adds.
-ADDED = 8000
+# Settings of --from that are not the model's own: the text of one language is small.
+ADDED: dict[str, Any] = {"pieces": 8000, "batch": 512, "epochs": 10}
 
 
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -60,8 +60,8 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
     "--from",
     "base",
     metavar="DIR|default",
-    help="Extend this model, with its settings, by the languages of the text: --pieces further "
-    "pieces are learned [8000], and all that the model knows stays.",
+    help="Extend this model, with its settings, by the languages of the text: --pieces counts the "
+    "further ones [8000; --batch 512, --epochs 10], and all that the model knows stays.",
 )
 @options.device_of("Where recurrent encoders are trained")
 @click.option(
@@ -168,7 +168,7 @@ def train(
         "excluded": not without.files,
     }
     if base is not None:
-        start = replace(settings_of(base, {}), pieces=ADDED)
+        start = replace(settings_of(base, {}), **ADDED)
     elif like is not None:
         start = settings_of(like, missing)
     else:

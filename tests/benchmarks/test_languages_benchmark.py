@@ -45,7 +45,7 @@ def test_accuracies_are_recorded(data, tiny_model, tmp_path, monkeypatch):
     assert known["de"].accuracy["Tatoeba"] > 0.9 and known["de"].pairs == 1200
     assert known["en"].accuracy == known["de"].accuracy
     card = (place / "README.md").read_text(encoding="utf-8")
-    assert "| German (de) | 1,200 | web, books | " in card and card.startswith("# A\n")
+    assert "| German (de) | 1,200 | other 100% | " in card and card.startswith("# A\n")
     results = json.loads((tmp_path / "l.json").read_text(encoding="utf-8"))["results"]
     assert "\n".join(language_tables.rows(results)) in card
 
