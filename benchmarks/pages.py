@@ -32,7 +32,8 @@ from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("evaluation", "languages", "results"))]
+FILLED = "evaluation", "languages", "results"
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in FILLED)]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
