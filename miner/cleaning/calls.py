@@ -150,10 +150,10 @@ def filter(
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    plan = plan.leaving_out(without)
+    plan, rest = plan.leaving_out(without).choosing(choice)
 
     def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> Summary:
-        return pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=choice).summary
+        return pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=rest).summary
 
     roles = ["kept", "rejected"]
     (kept, bad), summary = _called(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from miner.config_fields import check, option
+from miner.config_fields import SettingsError, check, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,11 @@ class Choice:
     top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
     the most pairs whose estimated share of good ones, their mean quality, is at least this. The
     strictest of several limits counts; None is no limit.
+
+    per_source, percentile, balance and temperature become filters of a plan (`Plan.choosing`): the
+    most pairs of a source; the range of ranks in per cent that is kept; what the ``top`` pairs are
+    balanced by; and how several corpora share them. Raises ValueError for a range that is none, and
+    SettingsError for a mixture without ``top``, or of two kinds.
     """
 
     top: int | None = option(
@@ -38,17 +43,61 @@ class Choice:
         kind="share",
         metavar="P",
     )
+    per_source: int | None = option(
+        None, "Keep the N best pairs of each source sentence.", within="[1, inf)", metavar="N"
+    )
+    percentile: str | None = option(
+        None,
+        "Keep pairs between these per cents of all by the score that ranks, 0 the worst: 10:60.",
+        option="--keep-percentile",
+        metavar="LOW:HIGH",
+    )
+    balance: str | None = option(
+        None,
+        "Take the --top-n pairs in equal numbers from bins of five tokens of the target, as far as "
+        "they go.",
+        choices=("length",),
+    )
+    temperature: float | None = option(
+        None,
+        "Take the --top-n pairs from several BITEXTs so that one of n pairs has a share of "
+        "n ** (1 / T): 1 in proportion, higher more of small ones.",
+        within="[1, inf)",
+        metavar="T",
+    )
+
+    def __post_init__(self) -> None:
+        check(self)
+        if self.percentile is not None and not 0 <= self.range[0] < self.range[1] <= 100:
+            raise ValueError(f"percentile = {self.percentile!r} is not LOW:HIGH, such as 10:60")
+        if self.mixes and self.top is None:
+            raise SettingsError("--balance and --temperature share out --top-n pairs; give it")
+        if self.balance and self.temperature:
+            raise SettingsError("--balance and --temperature are two mixtures; give one of them")
+
+    @property
+    def mixes(self) -> bool:
+        return bool(self.balance or self.temperature)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Bounds of ``percentile``; without order for a text that is none."""
+        low, _, high = (self.percentile or "").partition(":")
+        try:
+            return float(low), float(high)
+        except ValueError:
+            return 100.0, 0.0
 
     def of_a(self, share: float) -> Choice:
         """Scale the counts to a sample that is this share of the text."""
         top, words = (
             None if count is None else round(count * share) for count in (self.top, self.words)
         )
-        return Choice(top, words, self.precision)
+        return replace(self, top=top, words=words)
 
     @property
     def any(self) -> bool:
-        return bool(self.limits)
+        return self != EVERYTHING
 
     @property
     def limits(self) -> list[tuple[str, str]]:

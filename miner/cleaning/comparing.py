@@ -123,7 +123,8 @@ def together(job: Job, sent: list[Result], pieces: list[Piece], step: Step, plan
     """Compare all pairs at once, by their keys alone."""
     rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
     keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
-    scores = comparison_of(step, plan).of_all(keys, rank, np.concatenate(rows))
+    starts = np.array([piece.first for piece in pieces if not piece.number])
+    scores = comparison_of(step, plan).of_all(keys, rank, np.concatenate(rows), starts)
     job.save(scores=scores, starts=np.cumsum([0, *map(len, rows)]))
 
 

@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from miner.cleaning.choice import Choice
 from miner.encoder.loading import split_name
 from miner.encoder.model import model_digest, resolve
 from miner.encoder.pretrained import directory_digest
@@ -30,7 +31,10 @@ OWN = ("name", "label", "minimum", "maximum")
 # The filter whose score ranks the pairs, unless another is named.
 RANK = "quality"
 # Reasons to reject a row that are no filter, and so no labels.
-RESERVED = ("unreadable", "top-n", "target-words", "target-precision")
+RESERVED = (
+    *("unreadable", "top-n", "target-words", "target-precision"),
+    *("keep-percentile", "per-source", "balance", "temperature"),
+)
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,23 @@ class Plan:
         steps = (*_leaving_out(without, self.steps), *self.steps)
         ordered = sorted(steps, key=lambda step: step.filter.stage)
         return dataclasses.replace(self, steps=tuple(ordered))
+
+    def choosing(self, choice: Choice) -> tuple[Plan, Choice]:
+        """The plan with the filters of a choice as its last ones, and the limits that are left."""
+        steps = []
+        if choice.percentile is not None:
+            steps.append(Step("percentile", "keep-percentile", {}, *choice.range))
+        if choice.per_source is not None:
+            steps.append(Step("per_source", "per-source", {}, None, float(choice.per_source)))
+        if choice.mixes:
+            settings = {
+                "of": choice.balance or "corpus",
+                "temperature": choice.temperature or 1.0,
+            }
+            label = "balance" if choice.balance else "temperature"
+            steps.append(Step("mixed", label, settings, None, float(choice.top or 0)))
+        rest = Choice(None if choice.mixes else choice.top, choice.words, choice.precision)
+        return dataclasses.replace(self, steps=(*self.steps, *steps)), rest
 
     def files(self) -> list[Path]:
         """The model, and the files and directories that settings name."""

@@ -128,6 +128,8 @@ def filter(
       miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
       miner filter web.tsv --target-words 5M -o clean.tsv
       miner filter web.tsv --without newstest.de --without newstest.en --near 0.8 -o clean.tsv
+      miner filter web.tsv --top-n 100k --balance length --per-source 3 -o clean.tsv
+      miner filter 'web/*.tsv' --top-n 5M --temperature 3 -o clean/
       miner filter web.tsv --dry-run 10000
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
       miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
@@ -173,6 +175,8 @@ def filter(
     filtering.refuse_choice(plan, choice, threshold)
     if threshold is not None:
         plan = plan.with_bound(threshold)
+    if choice.temperature is not None and len(names) < 2:
+        raise click.UsageError("--temperature mixes several BITEXTs; give a pattern of files")
     beside = filtering.beside(kept[0])
     if dry_run is not None:  # its results go
         work, beside = None, None if work is None or is_remote(work) else work
@@ -199,7 +203,7 @@ def filter(
             plan = filtering.completed(plan, bitexts)
         else:
             filtering.identified(plan, bitexts)
-        plan = plan.leaving_out(without)
+        plan, choice = plan.leaving_out(without).choosing(choice)
         filtering.warn(plan)
         found = filter_text(
             run,

@@ -68,7 +68,9 @@ class Duplicates(Comparison):
         column = TEXTS.index(self.of)
         return sketches[:, column : column + 1]
 
-    def of_all(self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def of_all(
+        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
         return duplicates_of_either(keys, rank, rows)
 
     def of_best(

@@ -134,10 +134,13 @@ class Comparison:
         """Scores ``(m,)``, given the places of pairs among ``total``, 0 the best."""
         raise TypeError("a filter by places defines of_places()")
 
-    def of_all(self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def of_all(
+        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
         """Scores ``(m,)`` of all pairs that are left.
 
         keys: ``(m, g) uint64``. rank: ``(m,) float64``, higher is better. rows: ``(m,) int64``.
+        starts: ``(b,) int64``, the first row of each bitext.
         """
         raise TypeError("a filter by all pairs defines of_all()")
 

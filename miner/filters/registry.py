@@ -13,6 +13,7 @@ from miner.filters import (
     ngram_overlap,
     rules,
     scripts,
+    selection,
     unwanted,
 )
 from miner.filters.filter_types import Filter
@@ -31,5 +32,6 @@ FAMILIES = (
     decile,
     duplicates,
     near_duplicates,
+    selection,
 )
 FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}

@@ -156,7 +156,7 @@ def _doubts(found: Cleaned, curve: Curve | None) -> list[str]:
     if curve is not None and curve.most:
         doubts.append("filters with a model looked only at pairs within the present bounds")
     if any(step.filter.relative for step in found.plan.steps):
-        doubts.append("deciles come from this run")
+        doubts.append("ranks and mixtures come from this run")
     return doubts
 
 

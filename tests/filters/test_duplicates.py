@@ -89,7 +89,7 @@ def test_duplicates_agree_with_the_reference(pairs, of) -> None:
     comparison = Duplicates({"of": of, "exact": False}, Context())
     keys = comparison.keys(both.reshape(-1, 3))
     if of == "either":
-        found = comparison.of_all(keys, score, rows)
+        found = comparison.of_all(keys, score, rows, np.zeros(1, np.int64))
     else:
         sent, _ = entries(keys[:, 0], score, rows, 1)
         best = answers(keys[:, 0], sent, best_rows([sent])[0])

@@ -1,0 +1,118 @@
+"""Filters that choose among good pairs: of each source, of a range of ranks, of lengths or corpora.
+
+They compare the pairs that the filters before them have left, so their result depends on theirs.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from miner.filters.duplicates import Duplicates
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Setting
+
+# Tokens of a bin of lengths, and bins; the last one has all longer texts.
+WIDTH, BINS = 5, 11
+
+
+class PerSource(Duplicates):
+    """Place of a pair among the pairs with its source, 1 the best."""
+
+    def __init__(self, settings: Mapping[str, Any], context: Context):
+        super().__init__({"of": "source", "exact": False}, context)
+        self.by = "all"
+
+    def of_all(
+        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
+        return places_in_groups(np.unique(keys[:, 0], return_inverse=True)[1], rank, rows) + 1.0
+
+
+class Percentile(Comparison):
+    """Share of the pairs that a pair is as good as or better than, in per cent."""
+
+    by = "place"
+
+    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
+        return np.asarray((total - place) * 100 / max(total, 1))
+
+
+class Mixed(Comparison):
+    """Place of a pair in a mixture of groups, 1 for the first pair that is taken.
+
+    The pairs of a group are taken best first, and groups in proportion to their weight, its size to
+    the power of 1 / temperature. A group that is used up leaves its share to the others.
+    """
+
+    by = "all"
+
+    def __init__(self, settings: Mapping[str, Any], context: Context):
+        self.of, self.temperature = settings["of"], settings["temperature"]
+        if self.of == "length":
+            self.field = ("length", "<u4", 1)
+
+    def sketch(self, batch: Batch) -> np.ndarray:
+        return np.minimum(np.maximum(batch.lengths[1] - 1, 0) // WIDTH, BINS - 1)[:, None]
+
+    def keys(self, sketches: np.ndarray) -> np.ndarray:
+        return sketches.astype(np.uint64)
+
+    def of_all(
+        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
+    ) -> np.ndarray:
+        group = np.searchsorted(starts, rows, "right") if self.of == "corpus" else keys[:, 0]
+        _, group, count = np.unique(group, return_inverse=True, return_counts=True)
+        weight = np.ones(len(count))
+        if self.of == "corpus":
+            weight = count ** (1 / self.temperature)
+        place = places_in_groups(group, rank, rows)
+        order = np.lexsort((rows, -rank, (place + 1) / weight[group]))
+        out = np.empty(len(rows))
+        out[order] = np.arange(1, len(rows) + 1)
+        return out
+
+
+def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the place of each pair in its group, 0 for the one of the highest rank: ``(m,)``."""
+    order = np.lexsort((rows, -rank, group))
+    size = np.bincount(group, minlength=1)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(size) - size, size)
+    return place
+
+
+FILTERS = (
+    Filter(
+        "per_source",
+        "place of a pair among those with its source, 1 for the best [--per-source]",
+        "number {value:.0f} of the pairs with this source",
+        "lower",
+        PerSource,
+        maximum=1,
+        stage=GLOBAL,
+        whole=True,
+    ),
+    Filter(
+        "percentile",
+        "share of the pairs left that a pair is as good as or better than, 0 to 100",
+        "in percentile {value:.1f}",
+        "higher",
+        lambda settings, context: Percentile(),
+        stage=GLOBAL,
+        relative=True,
+    ),
+    Filter(
+        "mixed",
+        "place of a pair in a mixture of lengths or of corpora [--balance, --temperature]",
+        "number {value:.0f} of the mixture",
+        "lower",
+        Mixed,
+        settings={
+            "of": Setting("length", "what is mixed", ("length", "corpus")),
+            "temperature": Setting(1.0, "corpora of n pairs weigh n ** (1 / temperature)", least=1),
+        },
+        stage=GLOBAL,
+        whole=True,
+        relative=True,
+    ),
+)
