@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from support.evaluated_models import write_every
 from support.examples import NUMBER, Example, blocks, commands, difference, run, run_page
+from support.near_copies import NEAR
 
 import miner
 from miner.evaluation.gold import read_gold
@@ -39,6 +40,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the files that the pages name, made of the demo text."""
     directory = tmp_path_factory.mktemp("docs")
     shutil.copytree(DEMO, directory / "miner" / "demo")
+    for part in ("de", "en", "gold"):
+        shutil.copy(NEAR / f"near.{part}", directory)
     german, english = (
         (DEMO / f"demo.{name}").read_text(encoding="utf-8").splitlines() for name in ("de", "en")
     )

@@ -152,7 +152,7 @@ class Done:
 
 
 def write_inputs(root: Path) -> None:
-    """Write ``root/in``: the demo text as two corpora and as bitext of 600 rows and of 6,000.
+    """Write ``root/in``: demo text as corpora of 400 lines and as bitext of 600 rows and of 6,000.
 
     Beside them are an encoder of another library, and a stand-in for that library.
     """
@@ -160,9 +160,10 @@ def write_inputs(root: Path) -> None:
     place.mkdir(parents=True)
     sides = []
     for language in ("de", "en"):
-        text = (DEMO / f"demo.{language}").read_text(encoding="utf-8")
+        lines = (DEMO / f"demo.{language}").read_text(encoding="utf-8").splitlines()[:400]
+        text = "".join(f"{line}\n" for line in lines)
         (place / f"demo.{language}").write_text(text, encoding="utf-8")
-        sides.append(text.splitlines())
+        sides.append(lines)
     rows = [f"{source}\t{target}" for source, target in zip(*sides, strict=False)]
     rows += [f"{source} ({number})\t{target} ({number})" for number, (source, target) in
              enumerate(zip(*sides, strict=False))][:200]  # fmt: skip

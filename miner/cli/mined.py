@@ -190,7 +190,7 @@ class Output:
             say(table(mined))
         where = "standard output" if self.output == "-" else self.output
         where += f" and {self.target}" if self.target else ""
-        line = f"{len(kept)} of {len(pairs)} pairs written to {where}"
+        line = f"{len(kept):,} of {len(pairs):,} pairs written to {where}"
         if len(kept) and mined.applied is not None:
             from miner.precision.estimate import rounded
 
@@ -257,7 +257,7 @@ def table(mined: Mined) -> str:
     near = "Not covered: pairs that differ in one number, name or negation."
     if estimate.near is not None and len(mined.pairs):
         share = estimate.near.kept(float(mined.pairs.score[-1]))
-        kept = {0.0: "none", 1.0: "all"}.get(share, f"{share:.0%}")
+        kept = {0.0: "none", 1.0: "all"}.get(share, f"{share:.1%}")
         near += (
             f" As a test, one fact was changed in {len(estimate.near.score)} likely pairs: this "
             f"threshold would keep {kept} of them."

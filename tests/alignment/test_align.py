@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.near_copies import NEAR
 
 import miner
 from miner import Keep, align
@@ -13,15 +14,14 @@ from miner.errors import CorpusError
 from miner.evaluation.alignment import evaluate
 from miner.evaluation.gold import read_gold
 
-DEMO = Path(miner.__file__).parent / "demo"
 Texts = tuple[list[str], list[str]]
 
 
 @pytest.fixture(scope="module")
 def texts() -> Texts:
-    """Sixty pairs of the demo; 3 and 4 are one target sentence, 10 has no target, 20 no source."""
-    lines = [(DEMO / f"demo.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
-    gold = sorted(read_gold(DEMO / "demo.gold"))[:60]
+    """Sixty pairs; 3 and 4 are one target sentence, 10 has no target, 20 no source."""
+    lines = [(NEAR / f"near.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
+    gold = sorted(read_gold(NEAR / "near.gold"))[:60]
     source = [lines[0][int(one) - 1] for one, _ in gold]
     target = [lines[1][int(other) - 1] for _, other in gold]
     target[3:5] = [f"{target[3]} {target[4]}"]

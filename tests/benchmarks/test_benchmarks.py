@@ -1,4 +1,4 @@
-"""Benchmarks of mining and of models, on small sets made of the demo text."""
+"""Benchmarks of mining and of models, on small sets made of the near-copies."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from benchmarks import pages
 from benchmarks.markdown import filled
 from benchmarks.mining import between_languages, bucc_protocol, document_sets, mining_quality
@@ -21,18 +21,17 @@ from miner.encoder.model import Model, Part
 from miner.text.output import open_output
 
 ROOT = Path(__file__).parents[2]
-DEMO = Path(miner.__file__).parent / "demo"
 DATA = Path(os.environ.get("MINER_DATA", ROOT.parent / "shared" / "data"))
 
 
 def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
     """Write ``de-en.{training,test}.{de,en,gold}``; gold has odd and even German line numbers."""
     pair = f"{foreign}-en"
-    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
     directory.mkdir(parents=True, exist_ok=True)
     for split, remainder in (("training", 1), ("test", 0)):
         for side in ("de", "en"):
-            lines = (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines()
+            lines = (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines()
             with open_output(
                 directory / f"{pair}.{split}.{foreign if side == 'de' else side}{suffix}"
             ) as file:
@@ -168,15 +167,15 @@ def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
 def data(tmp_path: Path) -> Path:
     """Write a small version of every set that encoders are measured on."""
     german, english = (
-        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     )
-    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
     pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
     lay_out(tmp_path / "bucc-style" / "fr-en", "", foreign="fr")
     for place in ("train/fr-en", "tatoeba", "sts"):
         (tmp_path / place).mkdir(parents=True)
     lines = "".join(f"{one}\t{other}\n" for one, other in pairs)
-    (tmp_path / "train" / "fr-en" / "demo.tsv").write_text(lines, encoding="utf-8")
+    (tmp_path / "train" / "fr-en" / "near.tsv").write_text(lines, encoding="utf-8")
     (tmp_path / "tatoeba" / "fr-en.tsv").write_text(lines, encoding="utf-8")
     same = [f"5\t{one}\t{one}\n" for one in english[:20]]
     other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
@@ -235,7 +234,7 @@ def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path
     lines = path.read_text(encoding="utf-8").splitlines()
     assert {"ONE pair.", "One pair!", "x", "y"} < set(lines)
     every = [
-        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     ]
     assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
 
@@ -256,7 +255,7 @@ def test_recipes_are_trained_without_test_sentences(tmp_path, monkeypatch):
         "de-en", mining_quality.RECIPES["p19-tuned"], tmp_path, tmp_path / "models" / "p19-tuned"
     )
     (path,) = given["without"].files
-    first = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()[0]
+    first = (NEAR / "near.de").read_text(encoding="utf-8").splitlines()[0]
     assert first in Path(path).read_text(encoding="utf-8").splitlines()
 
 

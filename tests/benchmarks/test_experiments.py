@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from benchmarks import pages
 from benchmarks.models import (
     back_translation_experiments,
@@ -30,7 +30,6 @@ from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
 from miner.text.output import open_output
 
-DEMO = Path(miner.__file__).parent / "demo"
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
 
 
@@ -92,7 +91,7 @@ class Dry:
         pass
 
     def model(self, *_: Any) -> tuple[Path, float]:
-        return DEMO.parent / "models" / "default", 0.0
+        return Path(pages.__file__).parents[1] / "miner" / "models" / "default", 0.0
 
 
 def last(section: Any, bench: Any) -> dict[str, Any]:
@@ -340,11 +339,11 @@ def test_old_rows_stay_until_they_are_repeated() -> None:
 
 
 def lay_out(data: Path) -> None:
-    """Write a small version of every test set, from the demo text."""
+    """Write a small version of every test set, from the near-copies."""
     german, english = (
-        (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
+        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
     )
-    gold = [line.split("\t") for line in (DEMO / "demo.gold").read_text().splitlines()]
+    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
     place = data / "bucc-style" / "fr-en"
     for split in ("training", "test"):
         for side, lines in (("fr", german), ("en", english)):
@@ -352,7 +351,7 @@ def lay_out(data: Path) -> None:
         put(place, f"fr-en.{split}.gold", [(one, other) for one, other in gold])
     pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
     put(data, "tatoeba/fr-en.tsv", pairs)
-    put(data, "train/fr-en/demo.tsv", pairs)
+    put(data, "train/fr-en/near.tsv", pairs)
     same = [f"5\t{one}\t{one}\n" for one in english[:20]]
     other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
     (data / "sts").mkdir()
@@ -373,7 +372,7 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.count("epoch 1 of 1") == 1
     section = json.loads(result.read_text())["sections"]["sources"]
     (row,) = section["results"]["rows"]
-    assert (row["group"], row["name"], row["pairs"]) == ("100 pairs", "demo", 100)
+    assert (row["group"], row["name"], row["pairs"]) == ("100 pairs", "near", 100)
     assert row["figures"]["bucc"]["metric"] == "f1 by margin"
     assert row["figures"]["sts 12-16"]["value"] > 0.5
     assert all(len(figure["interval"]) == 2 for figure in row["figures"].values())
@@ -382,7 +381,7 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     assert "epoch 1 of 1" not in capsys.readouterr().out
     assert json.loads(result.read_text())["sections"]["sources"] == section
     lines = experiment_tables.tables(json.loads(result.read_text()), pages.conditions)
-    assert any(line.startswith("| demo | 100 | ") for line in lines)
+    assert any(line.startswith("| near | 100 | ") for line in lines)
 
 
 def test_a_failed_row_has_its_reason(tmp_path: Path) -> None:

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from benchmarks import report
 from benchmarks.speed import mine_speed, process, small_jobs, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
 ROOT = Path(__file__).parents[2]
-DEMO = Path(miner.__file__).parent / "demo"
 
 
 def one(count: int, seconds: float, **more: Any) -> dict[str, Any]:
@@ -120,9 +119,9 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
 def test_it_runs(tmp_path: Path) -> None:
     place = tmp_path / "train" / "fr-en"
     place.mkdir(parents=True)
-    sides = [(DEMO / f"demo.{side}").read_text(encoding="utf-8") for side in ("de", "en")]
+    sides = [(NEAR / f"near.{side}").read_text(encoding="utf-8") for side in ("de", "en")]
     rows = zip(*(side.splitlines() for side in sides), strict=False)
-    (place / "demo.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    (place / "near.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
     command = [sys.executable, "-m", "benchmarks", "speed", "--quick", "--only", "mine"]
     done = subprocess.run(
         [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],

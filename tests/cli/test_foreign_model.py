@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.foreign import fake_directory, fake_library
+from support.near_copies import NEAR
 
-import miner as package
 from miner.cleaning.plan import content, file_names, read_plan, scores_plan
 from miner.encoder.model import load
 from miner.filters.filter_types import Context
@@ -66,13 +66,12 @@ def test_prompts_want_a_side(miner: Run, name: str, german_file: Path, tmp_path:
 
 def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> None:
     """Decoys come with vectors of the same encoder; a report shows the estimate."""
-    demo = Path(package.__file__).parent / "demo"
     decoys = load("default").read_decoys("en")[:700]
     (tmp_path / "decoys.en").write_text("\n\n".join(decoys) + "\n", encoding="utf-8")
-    for text in (demo / "demo.de", demo / "demo.en", tmp_path / "decoys.en"):
+    for text in (NEAR / "near.de", NEAR / "near.en", tmp_path / "decoys.en"):
         assert miner("encode", text, "-o", tmp_path / f"{text.suffix}{len(text.stem)}.npy")[0] == 0
     for side, file in (("de", ".de4.npy"), ("en", ".en4.npy")):
-        text, place = demo / f"demo.{side}", tmp_path / side
+        text, place = NEAR / f"near.{side}", tmp_path / side
         assert miner("index", text, "--embeddings", tmp_path / file, "-o", place)[0] == 0
     search = ["search", tmp_path / "de", tmp_path / "en", "--target-precision", "0.9"]
     code, _, err = miner(*search)

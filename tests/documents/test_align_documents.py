@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
 import miner
 from miner import Keep
@@ -19,7 +20,6 @@ from miner.errors import CorpusError, ResourceError
 from miner.evaluation.gold import read_gold
 from miner.tasks.workers import Workers
 
-DEMO = Path(miner.__file__).parent / "demo"
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parents[3] / "shared" / "data"))
 LAWS = DATA / "heldout" / "fr-en.laws.tsv.xz"
 Documents = dict[str, list[str]]
@@ -28,8 +28,8 @@ Documents = dict[str, list[str]]
 @pytest.fixture(scope="module")
 def both() -> tuple[Documents, Documents]:
     """Documents 0 to 39 in German, 10 to 49 in English: three translated lines, shuffled."""
-    lines = [(DEMO / f"demo.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
-    gold = sorted(read_gold(DEMO / "demo.gold"))
+    lines = [(NEAR / f"near.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
+    gold = sorted(read_gold(NEAR / "near.gold"))
     pairs = [(lines[0][int(one) - 1], lines[1][int(other) - 1]) for one, other in gold]
     found = []
     for side in range(2):

@@ -1,18 +1,15 @@
 """The plan of a mining: tasks as the pipeline registers them, at the rates of a sample."""
 
-from pathlib import Path
-
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from miner.encoder.encoder import Encoder
 from miner.mining.cost import Cost, Planner, Rates
 from miner.mining.keep import Keep
 from miner.tasks.task import BASE
 from miner.tasks.workers import Workers
 
-DEMO = Path(miner.__file__).parent / "demo"
-FILES = [DEMO / "demo.de"], [DEMO / "demo.en"]
+FILES = [NEAR / "near.de"], [NEAR / "near.en"]
 MILLION = 1_000_000
 
 

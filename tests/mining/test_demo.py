@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 import miner
-from miner import Encoder, Index, best_threshold, search
+from miner import mine
 from miner.encoder.model import VERIFYING_FILES
 from miner.evaluation.gold import read_gold
 
@@ -14,17 +16,22 @@ def test_gold_is_sound() -> None:
     german = (DEMO / "demo.de").read_text(encoding="utf-8").splitlines()
     english = (DEMO / "demo.en").read_text(encoding="utf-8").splitlines()
     gold = read_gold(DEMO / "demo.gold")
-    assert len(set(german)) == len(german) == len(set(english)) == len(english) == 400
-    assert len(gold) == len({s for s, _ in gold}) == len({t for _, t in gold}) == 150
-    assert all(1 <= int(s) <= 400 and 1 <= int(t) <= 400 for s, t in gold)
+    assert len(german) == len(english) == 2000 and "" not in {*german, *english}
+    assert len(gold) == len({s for s, _ in gold}) == len({t for _, t in gold}) == 400
+    paired = [german[int(s) - 1] for s, _ in gold], [english[int(t) - 1] for _, t in gold]
+    for side, lines in zip(paired, (german, english), strict=True):
+        assert all(lines.count(line) == 1 for line in side)
 
 
-def test_default_model_mines_the_demo(tmp_path: Path) -> None:
-    encoder = Encoder.load("default")
-    german = Index.build(encoder, DEMO / "demo.de", tmp_path / "de")
-    english = Index.build(encoder, DEMO / "demo.en", tmp_path / "en")
-    found = best_threshold(list(search(german, english).ids()), read_gold(DEMO / "demo.gold"))
-    assert found.f1 > 0.75
+def test_the_estimate_on_the_demo_is_true() -> None:
+    found = mine(DEMO / "demo.de", DEMO / "demo.en")
+    gold = set(read_gold(DEMO / "demo.gold"))
+    kept = {(source, target) for _, source, target in found.pairs.ids()}
+    estimate = found.estimate
+    assert estimate is not None and not estimate.doubts
+    assert found.precision == pytest.approx(0.95, abs=0.005)
+    assert len(kept & gold) / len(kept) == pytest.approx(found.precision, abs=0.03)
+    assert len(kept & gold) / len(gold) > 0.93
 
 
 def test_default_model_fits_the_package() -> None:

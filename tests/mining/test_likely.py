@@ -1,11 +1,9 @@
-"""Likely pairs, read closely: the demo's wrong pairs differ from translations in one fact."""
-
-from pathlib import Path
+"""Likely pairs, read closely: wrong pairs that differ from translations in one fact."""
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from miner.evaluation.gold import read_gold
 from miner.precision import faults as likely
 from miner.precision.estimate import Estimate
@@ -14,8 +12,6 @@ from miner.precision.search_result import Search
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import Quality, features
-
-DEMO = Path(miner.__file__).parent / "demo"
 
 
 def reading(found: Search) -> Reading:
@@ -27,19 +23,19 @@ def reading(found: Search) -> Reading:
     return likely.read(quality, texts, places, pairs.cosine, pairs.score)
 
 
-def test_a_pair_is_read_by_itself(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = reading(demo)
-    assert found.rows.tolist() == np.flatnonzero(demo.pairs.score > POSSIBLE).tolist()
-    assert demo.verifier is not None
-    _, german, english = zip(*demo.pairs.take(found.rows[:40]).texts(), strict=True)
-    alone = Quality(demo.verifier.of(("de", "en"))).score(german, english)
+def test_a_pair_is_read_by_itself(copies: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reading(copies)
+    assert found.rows.tolist() == np.flatnonzero(copies.pairs.score > POSSIBLE).tolist()
+    assert copies.verifier is not None
+    _, german, english = zip(*copies.pairs.take(found.rows[:40]).texts(), strict=True)
+    alone = Quality(copies.verifier.of(("de", "en"))).score(german, english)
     logit = np.log(alone) - np.log1p(-alone)
     # The index holds vectors as float16.
     np.testing.assert_allclose(sigmoid(found.quality[:40]), sigmoid(logit), atol=1e-3)
-    columns, _ = features(demo.verifier, german, english)
+    columns, _ = features(copies.verifier, german, english)
     np.testing.assert_allclose(found.features[:40], columns[:, len(PAIR_FEATURES) :], atol=1e-3)
     monkeypatch.setattr(likely, "BLOCK", 7)
-    again = reading(demo)
+    again = reading(copies)
     assert (again.features == found.features).all() and (again.quality == found.quality).all()
 
 
@@ -66,8 +62,8 @@ def test_faults_are_relative_to_the_corpus() -> None:
     np.testing.assert_allclose(few[: FEWEST - 1], expected[: FEWEST - 1])
 
 
-def test_the_best_pairs_of_the_demo_are_right(calibrated_demo: tuple[Search, Estimate]) -> None:
-    calibrated, _ = calibrated_demo
-    gold = read_gold(DEMO / "demo.gold")
+def test_the_best_pairs_are_right(calibrated_copies: tuple[Search, Estimate]) -> None:
+    calibrated, _ = calibrated_copies
+    gold = read_gold(NEAR / "near.gold")
     best = [(source, target) for _, source, target in calibrated.pairs.top(10).ids()]
     assert [pair for pair in best if pair not in gold] == []

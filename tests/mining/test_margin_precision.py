@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
 import miner
 import miner.precision.decoys
@@ -17,7 +18,6 @@ from miner.mining.keep import KeepError
 from miner.mining.mine import Mined
 from miner.precision.margins import pool_with_vectors
 
-DEMO = Path(miner.__file__).parent / "demo"
 BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))
 
 
@@ -42,11 +42,11 @@ def few_draws() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def mined() -> Mined:
     settings = SearchSettings(languages=("de", "en"))
-    return miner.mine(DEMO / "demo.de", DEMO / "demo.en", encoder=Vectors(), settings=settings)
+    return miner.mine(NEAR / "near.de", NEAR / "near.en", encoder=Vectors(), settings=settings)
 
 
 def true_share(pairs: miner.Pairs) -> float:
-    gold = set(read_gold(DEMO / "demo.gold"))
+    gold = set(read_gold(NEAR / "near.gold"))
     return sum((one, other) in gold for _, one, other in pairs.ids()) / len(pairs)
 
 
@@ -59,12 +59,12 @@ def test_scores_are_probabilities_in_the_order_of_margins(mined: Mined) -> None:
     assert "probabilities on this corpus, estimated from margins" in " ".join(mined.notes)
     # 0.95 was aimed at.
     assert mined.precision == pytest.approx(0.95, abs=0.01)
-    # The demo has near-copies, which decoys do not foresee.
+    # The text has near-copies, which decoys do not foresee.
     assert len(mined.pairs) > 100 and true_share(mined.pairs) > 0.75
 
 
 def test_by_name_with_a_model_of_this_program() -> None:
-    files = DEMO / "demo.de", DEMO / "demo.en"
+    files = NEAR / "near.de", NEAR / "near.en"
     plain = miner.mine(*files, settings=BY_MARGIN)
     assert plain.estimate is None
     asked = miner.mine(*files, settings=BY_MARGIN, keep=Keep(target_precision=0.9))
@@ -76,9 +76,9 @@ def test_vectors_from_elsewhere(tmp_path: Path) -> None:
     decoys = load("default").read_decoys("en")[:1500]
     indexes = []
     for side in ("de", "en"):
-        lines = (DEMO / f"demo.{side}").read_text(encoding="utf-8").splitlines()
+        lines = (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines()
         np.save(tmp_path / f"{side}.npy", encoder.encode(lines))
-        files = tmp_path / f"{side}.npy", DEMO / f"demo.{side}"
+        files = tmp_path / f"{side}.npy", NEAR / f"near.{side}"
         indexes.append(Index.build_from_vectors(*files, tmp_path / side))
     keep = Keep(target_precision=0.95, decoys=decoys, decoy_vectors=encoder.encode(decoys))
     found = miner.mine(*indexes, keep=keep)
@@ -93,7 +93,7 @@ def test_vectors_from_elsewhere(tmp_path: Path) -> None:
 
 
 def test_decoys_that_are_too_few() -> None:
-    files = DEMO / "demo.de", DEMO / "demo.en"
+    files = NEAR / "near.de", NEAR / "near.en"
     with pytest.raises(ResourceError, match="give at least 500"):
         miner.mine(*files, settings=BY_MARGIN, keep=Keep(decoys=["One.", "Two."]))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
 import miner
 from miner import Keep, SearchSettings
@@ -36,8 +37,7 @@ def test_a_model_without_a_quality_function_ranks_by_its_own_scoring() -> None:
     assert model.verifier is not None
     verifier = {name: part for name, part in model.verifier.items() if name != "quality"}
     encoder = Encoder(dataclasses.replace(model, verifier=verifier))
-    demo = Path(miner.__file__).parent / "demo"
-    found = miner.mine(demo / "demo.de", demo / "demo.en", encoder=encoder)
+    found = miner.mine(NEAR / "near.de", NEAR / "near.en", encoder=encoder)
     assert found.precision is not None and "no quality function" in " ".join(found.notes)
 
 

@@ -1,4 +1,4 @@
-"""Near-decoys: pairs of the demo with one fact of the English side changed."""
+"""Near-decoys: pairs of the near-copies with one fact of the English side changed."""
 
 from dataclasses import replace
 
@@ -16,24 +16,24 @@ def by_quality(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
     return logit
 
 
-def quality_of(demo: Search, languages: tuple[str | None, str | None] = ("de", "en")) -> Quality:
-    assert demo.verifier is not None
-    return Quality(demo.verifier.of(languages))
+def quality_of(copies: Search, languages: tuple[str | None, str | None] = ("de", "en")) -> Quality:
+    assert copies.verifier is not None
+    return Quality(copies.verifier.of(languages))
 
 
-def test_a_changed_fact_lowers_the_quality(demo: Search) -> None:
-    quality, best = quality_of(demo), np.arange(100)
-    found = near_decoys(demo.pairs, best, quality, by_quality)
+def test_a_changed_fact_lowers_the_quality(copies: Search) -> None:
+    quality, best = quality_of(copies), np.arange(100)
+    found = near_decoys(copies.pairs, best, quality, by_quality)
     assert found is not None and 80 <= len(found.score) <= 100
     assert (np.diff(found.score) >= 0).all()
-    _, german, english = zip(*demo.pairs.take(best).texts(), strict=True)
+    _, german, english = zip(*copies.pairs.take(best).texts(), strict=True)
     right = quality.score(german, english)
     own = np.log(right) - np.log1p(-right)
     assert np.median(found.score) < np.median(own) - 1
 
 
-def test_the_english_side_is_changed_wherever_it_is(demo: Search) -> None:
-    pairs, best = demo.pairs, np.arange(60)
+def test_the_english_side_is_changed_wherever_it_is(copies: Search) -> None:
+    pairs, best = copies.pairs, np.arange(60)
     turned = replace(
         pairs,
         source=pairs.target,
@@ -41,22 +41,24 @@ def test_the_english_side_is_changed_wherever_it_is(demo: Search) -> None:
         source_row=pairs.target_row,
         target_row=pairs.source_row,
     )
-    found = near_decoys(turned, best, quality_of(demo, ("en", "de")), by_quality)
+    found = near_decoys(turned, best, quality_of(copies, ("en", "de")), by_quality)
     assert found is not None
-    assert len(found.score) == len(near_decoys(pairs, best, quality_of(demo), by_quality).score)  # type: ignore[union-attr]
+    assert len(found.score) == len(near_decoys(pairs, best, quality_of(copies), by_quality).score)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("languages", [("de", "fr"), (None, None)])
-def test_without_english_there_are_none(demo, languages):
-    assert near_decoys(demo.pairs, np.arange(60), quality_of(demo, languages), by_quality) is None
+def test_without_english_there_are_none(copies, languages):
+    assert (
+        near_decoys(copies.pairs, np.arange(60), quality_of(copies, languages), by_quality) is None
+    )
 
 
-def test_few_pairs_make_none(demo: Search) -> None:
+def test_few_pairs_make_none(copies: Search) -> None:
     for count in (0, 1, FEWEST - 1):
-        assert near_decoys(demo.pairs, np.arange(count), quality_of(demo), by_quality) is None
+        assert near_decoys(copies.pairs, np.arange(count), quality_of(copies), by_quality) is None
 
 
-def test_at_most_some_are_made(demo: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_most_some_are_made(copies: Search, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("miner.precision.near_decoys.MOST", 30)
     seen: list[np.ndarray] = []
 
@@ -64,7 +66,7 @@ def test_at_most_some_are_made(demo: Search, monkeypatch: pytest.MonkeyPatch) ->
         seen.append(rows)
         return logit
 
-    found = near_decoys(demo.pairs, np.arange(10, 100), quality_of(demo), score_of)
+    found = near_decoys(copies.pairs, np.arange(10, 100), quality_of(copies), score_of)
     assert found is not None and len(found.score) <= 30
     (rows,) = seen
     assert rows[0] == 10 and rows[-1] >= 95  # the best and the poorest likely pairs alike
@@ -75,8 +77,8 @@ def test_the_share_kept_falls_with_the_threshold() -> None:
     assert [near.kept(at) for at in (0.0, 0.1, 0.5, 0.6, 0.9, 1.0)] == [1, 1, 0.75, 0.25, 0.25, 0]
 
 
-def test_the_estimate_has_them(calibrated_demo: tuple[Search, Estimate]) -> None:
-    found, estimate = calibrated_demo
+def test_the_estimate_has_them(calibrated_copies: tuple[Search, Estimate]) -> None:
+    found, estimate = calibrated_copies
     assert estimate.near is not None
     likely_pairs = int((found.pairs.score >= 0.5).sum())
     assert FEWEST <= len(estimate.near.score) <= min(MOST, likely_pairs)

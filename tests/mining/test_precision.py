@@ -125,22 +125,22 @@ def test_decoys_of_another_language_go(verifying_model, english, german):
     assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
 
 
-def test_calibrating_a_search(demo: Search, calibrated_demo: tuple[Search, Estimate]) -> None:
-    calibrated, guess = calibrated_demo
+def test_calibrating_a_search(copies: Search, calibrated_copies: tuple[Search, Estimate]) -> None:
+    calibrated, guess = calibrated_copies
     pairs = calibrated.pairs
-    assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(demo.pairs)
+    assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(copies.pairs)
     assert (np.diff(pairs.score) <= 0).all() and (pairs.score == guess.score).all()
     assert pairs.raw_score is not None and pairs.q_value is not None
     # The pairs are those of the search, each with its features and its score by the model.
-    own = {(s, t): (score, row) for s, t, score, row in rows(demo.pairs, demo.pairs.score)}
+    own = {(s, t): (score, row) for s, t, score, row in rows(copies.pairs, copies.pairs.score)}
     assert own == {(s, t): (score, row) for s, t, score, row in rows(pairs, pairs.raw_score)}
     kept = guess.count(guess.threshold(0.9) or 2.0)
     assert kept >= 100 and guess.precision(kept) == pytest.approx(pairs.score[:kept].mean())
 
 
-def test_the_demo_has_near_copies(calibrated_demo: tuple[Search, Estimate]) -> None:
+def test_the_text_has_near_copies(calibrated_copies: tuple[Search, Estimate]) -> None:
     """Its wrong pairs differ from translations in one word, and the estimate says so."""
-    assert any("near-copies" in doubt for doubt in calibrated_demo[1].doubts)
+    assert any("near-copies" in doubt for doubt in calibrated_copies[1].doubts)
 
 
 def test_targets_cannot_be_the_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
@@ -162,18 +162,18 @@ def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, lis
     )
 
 
-def test_without_a_refit_the_order_is_the_models(demo: Search) -> None:
-    calibrated, guess = calibrate(demo, refitting=False)
-    assert (calibrated.pairs.source_row == demo.pairs.source_row).all() and not guess.notes
+def test_without_a_refit_the_order_is_the_models(copies: Search) -> None:
+    calibrated, guess = calibrate(copies, refitting=False)
+    assert (calibrated.pairs.source_row == copies.pairs.source_row).all() and not guess.notes
     assert calibrated.pairs.raw_score is not None
-    assert (calibrated.pairs.raw_score == demo.pairs.score).all()
+    assert (calibrated.pairs.raw_score == copies.pairs.score).all()
     assert guess.intervals([100]) != [None]
 
 
-def test_scores_do_not_depend_on_threads(demo, calibrated_demo):
+def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
     """Neither the number of threads nor a repetition changes a score."""
-    one, _ = calibrate(replace(demo, settings=replace(demo.settings, threads=1)))
-    assert (one.pairs.score == calibrated_demo[0].pairs.score).all()
+    one, _ = calibrate(replace(copies, settings=replace(copies.settings, threads=1)))
+    assert (one.pairs.score == calibrated_copies[0].pairs.score).all()
 
 
 def test_only_decoys_like_the_targets_are_used(verifying, monkeypatch):
