@@ -50,7 +50,7 @@ def extended(place: Path) -> Path:
     from miner.cli import main
 
     text = place / "fr-en" / "text.tsv"
-    options = "--pieces", "90", "--epochs", "8"
+    options = "--pieces", "90", "--epochs", "8", "--batch", "64"
     arguments = ["train", "--from", place / "base", "--bitext", text, "-o", place / "both"]
     assert main([*map(str, arguments), *options]) == 0
     return place / "both"
