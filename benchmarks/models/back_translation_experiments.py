@@ -17,7 +17,7 @@ from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.papers.build import translate_all, whole
 from miner.papers.phrase_decoder import PhraseTranslator, Search
-from miner.papers.translators import Translator
+from miner.papers.translators import Translation, Translator
 from miner.text.words import plain_form, tokens
 
 LANGUAGES = ("de-en", "fr-en")
@@ -53,11 +53,12 @@ def seconds(bench: ExperimentBench, languages: str) -> Path:
     return bench.work / f"{languages}.translations.seconds"
 
 
-def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """Return a bitext; its translations with the references, row by row; as much further bitext.
+def translated(
+    bench: ExperimentBench, languages: str, best: int = 1
+) -> tuple[list[Pair], list[list[Translation]], list[Pair]]:
+    """Return a bitext, the ``best`` translations of each foreign sentence, and further bitext.
 
-    Translations that copy their reference are left out of both, as are sentences that the
-    translator learned from.
+    Sentences that the translator learned from are left out.
     """
     every = training_text.sources(bench.data, languages)[SOURCE]
     every = draw(every, len(every))
@@ -72,18 +73,32 @@ def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair
         return PhraseTranslator.learn(source, target, SEARCH)
 
     bench.work.mkdir(parents=True, exist_ok=True)
-    with counted(seconds(bench, languages)):
+    name = f"{languages}.translations" if best == 1 else f"{languages}.{best}-translations"
+    with counted(bench.work / f"{name}.seconds"):
         translations = translate_all(
             [source for source, _ in own],
             whole(len(own), learned),
-            1,
-            bench.work / f"{languages}.translations",
+            best,
+            bench.work / name,
             {"taught": len(taught), "beam": SEARCH.beam},
         )
+    return own, translations, new[len(own) :]
+
+
+def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair], list[Pair]]:
+    """Return a bitext; its translations with the references, row by row; as much further bitext.
+
+    Translations that copy their reference are left out of both.
+    """
+    own, translations, further = translated(bench, languages)
     kept = [
         (pair, (found[0].text, pair[1]))
         for pair, found in zip(own, translations, strict=True)
-        if found and plain_form(found[0].text) != plain_form(" ".join(tokens(pair[1])))
+        if found and not copies(pair[1], found[0])
     ]
-    further = new[len(own) :][: len(kept)]
-    return [pair for pair, _ in kept], [pair for _, pair in kept], further
+    return [pair for pair, _ in kept], [pair for _, pair in kept], further[: len(kept)]
+
+
+def copies(reference: str, translation: Translation) -> bool:
+    """Tell if a translation is its reference but for case and final punctuation."""
+    return plain_form(translation.text) == plain_form(" ".join(tokens(reference)))

@@ -30,11 +30,16 @@ LANGUAGES = {
     "es": "spa",
     "fi": "fin",
     "fr": "fra",
+    "hu": "hun",
     "it": "ita",
+    "ja": "jpn",
     "nl": "nld",
     "pl": "pol",
+    "pt": "por",
     "ru": "rus",
+    "sv": "swe",
     "tr": "tur",
+    "uk": "ukr",
     "zh": "zho",
 }
 # By name: the file of the features, and the prefix of their names.

@@ -1,13 +1,18 @@
 """Tables of ``results/encoders.json``."""
 
 from collections.abc import Callable
+from itertools import combinations
+from statistics import mean
 from typing import Any
 
 from benchmarks.markdown import conjoined, head, line
+from benchmarks.models.encoder_metrics import STSB
 
 MINING = ("BUCC F1", "Tatoeba")
 OTHERS = ("STS 12–16", "STS-B", "sentences/s", "parameters", "training")
 
+# Encoders whose correlations on each data set are compared (P18).
+APART = ("word", "trigram", "lstm")
 HEADS = {
     "bilingual": "Encoders by the P19 objective, on {pairs:,} pairs of French and English",
     "softmax": "Encoders by the in-batch softmax, on the same {pairs:,} pairs",
@@ -41,7 +46,21 @@ def group(name: str, results: dict[str, Any]) -> list[str]:
     parts = [[f"{HEADS[name].format(pairs=text['pairs'])} ({words} words in the mean):"]]
     for question in dict.fromkeys(row["question"] for row in rows):
         parts.append(_table(question, [row for row in rows if row["question"] == question]))
-    return conjoined(parts)[:-1]
+    apart = _apart({row["name"]: row for row in rows if "figures" in row})
+    return conjoined([*parts, *([apart] if apart else [])])[:-1]
+
+
+def _apart(rows: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line with the mean differences of encoders over data sets (P18, Table 10)."""
+    shown = []
+    for pair in combinations([name for name in APART if name in rows], 2):
+        one, other = (rows[name]["figures"]["sts"] for name in pair)
+        sets = [name for name in one if name in other and name != STSB]
+        apart = mean(abs(one[name]["pearson"] - other[name]["pearson"]) for name in sets)
+        shown.append(f"{pair[0]} and {pair[1]} {100 * apart:.1f}")
+    if not shown:
+        return []
+    return [f"Mean difference of Pearson × 100 over {len(sets)} sets: {'; '.join(shown)}."]
 
 
 def _table(question: str, rows: list[dict[str, Any]]) -> list[str]:

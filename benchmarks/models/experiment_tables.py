@@ -1,10 +1,14 @@
 """Tables of ``results/experiments.json``."""
 
 from collections.abc import Callable
+from functools import partial
 from statistics import mean
 from typing import Any
 
-from benchmarks.markdown import conjoined, head, line
+from benchmarks.markdown import conjoined, head, line, table
+from benchmarks.models.language_experiments import correlations
+from miner.analysis.bitext_statistics import OF_SENTENCES, OF_TEXT
+from miner.papers.language_overlap import Correlation
 
 HEADS = {
     "sources": "Sources of French and English at a fixed number of pairs",
@@ -17,8 +21,12 @@ HEADS = {
     "embedding-starts": "Starts of the embeddings, on translations of French and English",
     "paper-recipes": "The recipes of the papers as published, on the same text",
     "back-translation": "Bitext and its back-translation by the built-in translator, equal pairs",
+    "translations": "Tenths of back-translations by score, 1 the lowest",
     "filter-bounds": "P17's recipe on back-translated pairs within bounds, of German and English",
     "generated-paraphrases": "Bitext with paraphrases of its English side by a small generator",
+    "shuffled-pairs": "S18's recipe on English paraphrases by pivoting, a part of them shuffled",
+    "megabatches": "P18's recipe on English paraphrases, with negatives from some mini-batches",
+    "blstm-parts": "P19's BLSTM on translations of French and English, in 3 passes",
 }
 # Metrics by their names in the JSON: head of the column and factor.
 METRICS = {
@@ -28,6 +36,8 @@ METRICS = {
     "sts-b": ("STS-B", 100),
     "bucc training": ("F1 on training", 1),
     "sts-b dev": ("STS-B dev", 100),
+    "sts 2017": ("STS 2017", 100),
+    "msrpc": ("MSRPC", 1),
 }
 FIRST = {
     "sources": "source",
@@ -40,8 +50,12 @@ FIRST = {
     "embedding-starts": "start",
     "paper-recipes": "recipe",
     "back-translation": "text",
+    "translations": "tenth",
     "filter-bounds": "bounds",
     "generated-paraphrases": "text",
+    "shuffled-pairs": "shuffled",
+    "megabatches": "mini-batches",
+    "blstm-parts": "recipe",
 }
 KEY = [
     "All rows use `p19-tuned` in 5 passes, unless they name a recipe. Text has at most 30 words a",
@@ -71,10 +85,47 @@ def section(name: str, results: dict[str, Any]) -> list[str]:
         if absent:
             names = ", ".join(f"{one} ({count:,})" for one, count in absent.items())
             parts.append([f"Too small: {names}."])
-        for own, columns in results.get("spearman", {}).items():
-            if own == group or own.startswith(f"{group}, "):
-                parts.append([_spearman(own.removeprefix(group), columns)])
+        parts += [[_spearman(*part)] for part in correlations(group, rows).items()]
+    if "described" in results:
+        parts += _described(results["described"])
     return conjoined([*parts, *_written(results), *_training(results)])[:-1]
+
+
+def _described(found: dict[str, Any]) -> list[list[str]]:
+    """Return tables of back-translations: ranks, ranges of score, statistics, classifiers."""
+
+    def numbers(row: dict[str, float]) -> list[str]:
+        return [f"{row['count']:,}", f"{row['overlap']:.3f}", f"{row['cost']:.2f}"]
+
+    columns = "translations", "3-gram overlap", "mean cost"
+    places = [[f"{rank}.", *numbers(row)] for rank, row in enumerate(found["ranks"], 1)]
+    ranges = [[f"from {row['from']:g}", *numbers(row)] for row in found["ranges"]]
+    record, sides = found["statistics"], ("reference", "translation")
+    texts = [
+        [label, *(form.format(record[side][field]) for side in sides)]
+        for field, (label, form) in OF_TEXT.items()
+    ]
+    correlated = record["spearman"]["P(reference)"]["translation"]
+    related = [
+        f"{name} {correlated[key]:+.2f}"
+        for key, name in OF_SENTENCES.items()
+        if correlated[key] is not None
+    ]
+    judged = [
+        [name, *(f"{own[f'test accuracy{of}']:.3f}" for of in ("", " of good", " of bad"))]
+        for name, own in found["accuracy"].items()
+    ]
+    tested = next(iter(found["accuracy"].values()))["test sentences"]
+    return [
+        table(("of one sentence", *columns), places),
+        table(("paraphrase score", *columns), ranges),
+        table(("", "references", "first translations"), texts),
+        table((f"classifier, {tested:,} sentences", "accuracy", *sides), judged),
+        [
+            "Spearman of a translation's probability of being a reference, by the average, with "
+            f"{', '.join(related)}."
+        ],
+    ]
 
 
 def _written(results: dict[str, Any]) -> list[list[str]]:
@@ -147,8 +198,8 @@ def _table(first: str, group: str, rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _cosines(row: dict[str, Any]) -> str:
-    low, high = row["cosines"]
+def _cosines(row: dict[str, Any], name: str = "cosines") -> str:
+    low, high = row[name]
     return f"{low:.2f} to {high:.2f}"
 
 
@@ -159,6 +210,7 @@ def _spent(row: dict[str, Any]) -> str:
 # Columns of some sections: the key of a row that has one, and its cell.
 _MORE: dict[str, tuple[str, Callable[[dict[str, Any]], str]]] = {
     "cosines": ("cosines", _cosines),
+    "scores": ("scores", partial(_cosines, name="scores")),
     "pairs within": ("within", lambda row: f"{row['within']:,}"),
     "seeds, CPU s of one": ("seeds", _spent),
     "overlap": ("overlap", lambda row: f"{row['overlap']['share']:.3f}"),
@@ -176,10 +228,11 @@ def _cell(metric: dict[str, Any] | None, times: int) -> str:
     return f"{value} ({low}–{high})"
 
 
-def _spearman(part: str, columns: dict[str, dict[str, Any]]) -> str:
+def _spearman(part: str, columns: dict[str, Correlation]) -> str:
     """Format the correlations with STS 12–16 over the languages of a group, or of its ``part``."""
     parts = []
     for name, one in columns.items():
-        value = "undefined" if one["value"] is None else f"{one['value']:+.2f}"
-        parts.append(f"{name} {value} ({one['languages']} languages)")
+        if one.languages:
+            value = "undefined" if one.value is None else f"{one.value:+.2f}"
+            parts.append(f"{name} {value} ({one.languages} languages)")
     return f"Spearman with STS 12–16{part}: {', '.join(parts)}."

@@ -15,8 +15,12 @@ sections about recipes use the P19 recipe and the same number of passes. Section
 - ``embedding-starts`` compares starts of the embeddings;
 - ``paper-recipes`` compares the recipes of all four papers on English paraphrases;
 - ``back-translation`` compares a bitext with its translation into English;
+- ``translations`` describes the three best translations, and compares their tenths;
 - ``filter-bounds`` tries bounds of filters on that translation;
-- ``generated-paraphrases`` adds the paraphrases of a small generator to a bitext.
+- ``generated-paraphrases`` adds the paraphrases of a small generator to a bitext;
+- ``shuffled-pairs`` shuffles a part of paraphrases by pivoting;
+- ``megabatches`` takes negatives from some numbers of mini-batches;
+- ``blstm-parts`` leaves out parts of P19's recipe for a BLSTM.
 
 Results are written after each row. A run that was killed goes on: models in ``--models`` are not
 trained again, and metrics in the JSON from the same machine and versions are not measured again.
@@ -34,9 +38,11 @@ from benchmarks.models import (
     filter_experiments,
     generation_experiments,
     language_experiments,
+    part_experiments,
     recipe_experiments,
     size_experiments,
     sources,
+    translation_experiments,
 )
 from benchmarks.models.bench import Results
 from benchmarks.models.experiment_metrics import ExperimentBench
@@ -54,8 +60,12 @@ SECTIONS: dict[str, Callable[[ExperimentBench], Iterator[Results]]] = {
     "embedding-starts": recipe_experiments.measure_starts,
     "paper-recipes": recipe_experiments.measure_papers,
     "back-translation": back_translation_experiments.measure,
+    "translations": translation_experiments.measure,
     "filter-bounds": bound_experiments.measure,
     "generated-paraphrases": generation_experiments.measure,
+    "shuffled-pairs": part_experiments.measure_shuffled,
+    "megabatches": part_experiments.measure_megabatches,
+    "blstm-parts": part_experiments.measure_blstm,
 }
 
 

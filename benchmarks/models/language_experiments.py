@@ -9,9 +9,8 @@ also varied alone: part of the word types on the source side of English paraphra
 import hashlib
 import re
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from benchmarks.models.training_text import SEED, Pair, draw
 from miner import Encoder
 from miner.papers.language_overlap import (
     OVERLAP,
-    Column,
+    Correlation,
     correlate,
     correlate_apart,
     overlap,
@@ -60,17 +59,12 @@ def measure(bench: ExperimentBench) -> Iterator[Results]:
                 if "figures" in row:
                     row[OVERLAP] = pieces(bench, row, pairs, config)
                 rows.append(row)
-                yield {"spearman": correlations(rows), "rows": rows}
+                yield {"rows": rows}
 
 
 def measure_every(bench: ExperimentBench) -> Iterator[Results]:
-    """Measure all languages with text, on as many pairs each, of any sentences.
-
-    Correlations are those over all languages and, as in P19's table 5, over the half with less and
-    the half with more overlap.
-    """
+    """Measure all languages with text, on as many pairs each, of any sentences."""
     rows: list[Row] = []
-    found: dict[str, dict[str, Any]] = {}
     for language in sorted(place.name for place in (bench.data / "train").glob("??-en")):
         sources = training_text.sources(bench.data, language)
         pairs = draw(training_text.together(sources.values()), bench.pairs)
@@ -78,22 +72,7 @@ def measure_every(bench: ExperimentBench) -> Iterator[Results]:
         if "figures" in row:
             row[OVERLAP] = pieces(bench, row, pairs, P19)
         rows.append(row)
-        measured = [one for one in rows if "figures" in one]
-        if measured:
-            found = {EVERY: correlation(measured, read_distances(TABLE)), **halves(measured)}
-        yield {"spearman": found, "rows": rows}
-
-
-def halves(rows: list[Row]) -> dict[str, dict[str, Any]]:
-    """Correlations over the rows up to the median of the overlap, and over those above it."""
-    scores, columns = score_and_columns(rows, read_distances(TABLE))
-    median = float(np.median(list(columns[OVERLAP].values())))
-    apart = correlate_apart(scores, columns, median)
-    names = f"{EVERY}, overlap up to {median:.3f}", f"{EVERY}, overlap above {median:.3f}"
-    return {
-        name: {column: asdict(one) for column, one in found.items() if one.languages}
-        for name, found in zip(names, apart.values(), strict=True)
-    }
+        yield {"rows": rows}
 
 
 def aligned(bench: ExperimentBench) -> dict[str, dict[str, list[Pair]]]:
@@ -175,25 +154,21 @@ def pieces(
     return {**asdict(found), "share": found.share}
 
 
-def correlations(rows: list[Row]) -> dict[str, dict[str, Any]]:
-    """Return Spearman's correlation of each column with the score over languages, by group."""
-    distances = read_distances(TABLE)
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        if "figures" in row:
-            groups.setdefault(row["group"], []).append(row)
-    return {group: correlation(found, distances) for group, found in groups.items()}
+def correlations(group: str, rows: list[Row]) -> dict[str, dict[str, Correlation]]:
+    """Return Spearman's correlation of each column with the score over the languages of a group.
 
-
-def correlation(rows: list[Row], distances: Mapping[str, Column]) -> dict[str, Any]:
-    """Return the correlations of one group."""
-    found = correlate(*score_and_columns(rows, distances))
-    return {name: asdict(one) for name, one in found.items() if one.languages}
-
-
-def score_and_columns(
-    rows: list[Row], distances: Mapping[str, Column]
-) -> tuple[Column, dict[str, Column]]:
-    """Return the scores of the languages of measured rows, and overlaps beside the distances."""
-    scores = {row["name"]: row["figures"][SCORE]["value"] for row in rows}
-    return scores, {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in rows}, **distances}
+    Of `EVERY` also, as in P19's table 5, over the half with less and the half with more overlap.
+    """
+    measured = [row for row in rows if OVERLAP in row]
+    if not measured:
+        return {}
+    scores = {row["name"]: row["figures"][SCORE]["value"] for row in measured}
+    columns = {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in measured}}
+    columns |= read_distances(TABLE)
+    found = {"": correlate(scores, columns)}
+    if group == EVERY:
+        median = float(np.median(list(columns[OVERLAP].values())))
+        apart = correlate_apart(scores, columns, median).values()
+        names = f", overlap up to {median:.3f}", f", overlap above {median:.3f}"
+        found |= zip(names, apart, strict=True)
+    return found

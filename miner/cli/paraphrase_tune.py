@@ -93,10 +93,6 @@ def tune(
         rows.append([f"{one.bounds[0]:g} to {one.bounds[1]:g}", f"{one.within:,}", value])
     click.echo("\n".join(aligned(rows)))
     if json_file is not None:
-        record = [
-            {"bounds": [f"{edge:g}" for edge in one.bounds], "within": one.within,
-             "correlation": one.correlation}
-            for one in found
-        ]  # fmt: skip
+        record = [{**vars(one), "bounds": [f"{edge:g}" for edge in one.bounds]} for one in found]
         text = {"by": by, "pairs": count, "config": config.as_dict(), "rows": record}
         write_json(json_file, text, indent=1)

@@ -97,11 +97,10 @@ def train_classifier(
     from miner.text.corpus import Reader
     from miner.text.formats import BitextFormat
     from miner_train.papers import learn_classifier
-    from miner_train.papers.classified import MatchedColumns
 
     if pairs:
         layout = BitextFormat(good_col, bad_col, **reading)
-        read = partial(learn_classifier.matched_pairs, pairs, MatchedColumns(layout, more_col))
+        read = partial(learn_classifier.matched_pairs, pairs, layout, more_col)
     else:
         sides = [[Reader(path, column=column, **reading) for path in side] for side in (good, bad)]
         read = partial(learn_classifier.two_classes, sides[0], sides[1])

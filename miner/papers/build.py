@@ -72,10 +72,10 @@ def translate_all(
     with writing(checkpoint), _opened(checkpoint, head, found) as file:
         for own, make in parts:
             left = [row for row in own.tolist() if row not in found]
-            translator = make() if left else None
+            if left:
+                translator = make()
             for start in range(0, len(left), BATCH):
                 rows = left[start : start + BATCH]
-                assert translator is not None
                 batch = translator.translate([sentences[row] for row in rows], k)
                 plain = [[[one.text, one.cost] for one in each] for each in batch]
                 file.write(json.dumps([rows, plain]) + "\n")

@@ -63,25 +63,19 @@ class Correlation:
 class LanguageComparison:
     """Scores of languages, further columns, and the correlation of each column with the scores.
 
-    overlaps: counts behind the column `OVERLAP`. split: correlations by group of languages.
+    pieces: counts behind the column `OVERLAP`. split: correlations by group of languages.
     """
 
     scores: Column
     columns: dict[str, Column]
-    overlaps: dict[str, Overlap]
-    correlations: dict[str, Correlation]
+    pieces: dict[str, Overlap]
+    spearman: dict[str, Correlation]
     split: dict[str, dict[str, Correlation]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the comparison ready for JSON."""
         plain = asdict(self)
-        return {
-            "scores": plain["scores"],
-            "columns": plain["columns"],
-            "pieces": plain["overlaps"],
-            "spearman": plain["correlations"],
-            **plain["split"],
-        }
+        return plain | plain.pop("split")
 
 
 def compare_languages(
@@ -163,7 +157,7 @@ def table(found: LanguageComparison) -> list[str]:
         rows.append([language, *map(_cell, values)])
     if not found.columns:
         return aligned(rows)
-    for group, own in {"Spearman": found.correlations, **found.split}.items():
+    for group, own in {"Spearman": found.spearman, **found.split}.items():
         rows.append([group, "", *(_cell(own[name].value) for name in found.columns)])
         rows.append(["languages", "", *(str(own[name].languages) for name in found.columns)])
     lines, below = aligned(rows), 2 + 2 * len(found.split)

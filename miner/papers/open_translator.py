@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.encoder.pretrained import directory_digest
+from miner.errors import CorpusError
 from miner.papers.build import Part, halves, whole
 from miner.papers.neural_translators import (
     CTranslate2Translator,
@@ -30,13 +31,19 @@ def open_translator(
     device: str = "auto",
     threads: int | None = None,
 ) -> Translator:
-    """Open a translator by its name; ``key`` is for a server, which needs both languages.
+    """Open a translator by its name; ``key`` is for a server.
 
-    Raises the errors of the translators.
+    Raises CorpusError for another name or a server without languages, and the errors of the
+    translators.
     """
     if name.startswith(SERVERS):
-        return LibreTranslate(name, str(languages[0]), str(languages[1]), key)
+        source, target = languages
+        if source is None or target is None:
+            raise CorpusError(f"{name}: a server needs --source-lang and --target-lang")
+        return LibreTranslate(name, source, target, key)
     kind, _, place = name.partition(":")
+    if kind not in NEURAL or not place:
+        raise CorpusError(f"{name}: no translator; write ctranslate2:DIR, hf:DIR or http://HOST")
     return NEURAL[kind](place, languages, device, threads)
 
 
@@ -57,7 +64,7 @@ def phrase_parts(
 
         say(f"learning phrases from {len(source):,} pairs")
         made = PhraseTranslator.learn(source, target, report=report)
-        say(f"{made.table.size:,} phrase pairs")
+        say(f"{sum(map(len, made.table.values())):,} phrase pairs")
         return made
 
     def of_file() -> Translator:

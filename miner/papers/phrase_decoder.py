@@ -130,7 +130,7 @@ class PhraseTranslator:
         """Yield the translations of the phrases that begin at a word."""
         known = False
         for end in range(start + 1, min(len(source), start + LONGEST) + 1):
-            for words, forward, backward in self.table.choices.get(tuple(source[start:end]), ()):
+            for words, forward, backward in self.table.get(tuple(source[start:end]), ()):
                 score = TABLE * forward + TABLE * backward
                 known |= end == start + 1
                 yield end, words, score + OTHERS * len(words)

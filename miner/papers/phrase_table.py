@@ -8,7 +8,6 @@ phrase pairs that agree with the links. Made for tens of thousands of pairs, in 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,9 @@ from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
 
 Words = tuple[str, ...]
+# The best translations of each phrase, the best first: words of the target, log p(target | source)
+# and log p(source | target).
+PhraseTable = Mapping[Words, Sequence[tuple[Words, float, float]]]
 
 TENSION = 4.0
 LONGEST = 5  # words of a phrase
@@ -27,31 +29,14 @@ CHOICES = 12  # translations that are kept of a phrase
 LONGEST_SENTENCE = 60
 
 
-@dataclass(frozen=True)
-class PhraseTable:
-    """Translations of phrases: words of the target, log p(target | source), log p(source | target).
-
-    The best ``CHOICES`` of each phrase stand first.
-    """
-
-    choices: Mapping[Words, Sequence[tuple[Words, float, float]]]
-
-    @property
-    def size(self) -> int:
-        """Number of phrase pairs."""
-        return sum(map(len, self.choices.values()))
-
-
 def learn_phrases(
     source: Sequence[Sequence[str]],
     target: Sequence[Sequence[str]],
     report: Reporter = silent,
-    least: int = 1,
 ) -> PhraseTable:
     """Learn a phrase table of aligned sentences, lists of words each.
 
-    Phrase pairs of several words that were seen fewer than ``least`` times are left out. Raises
-    CorpusError where no pair is short enough.
+    Raises CorpusError where no pair is short enough.
     """
     kept = [
         (s, t)
@@ -77,7 +62,7 @@ def learn_phrases(
             counts[tuple(s[i1:i2]), tuple(t[j1:j2])] += 1
         if row % 1000 == 0:
             report("aligning words", row, len(kept))
-    return _table(counts, least)
+    return _table(counts)
 
 
 def _flat(
@@ -88,7 +73,7 @@ def _flat(
     return np.array(ids, dtype=np.int32), offsets_of(lengths)
 
 
-def _table(counts: Counter[tuple[Words, Words]], least: int) -> PhraseTable:
+def _table(counts: Counter[tuple[Words, Words]]) -> PhraseTable:
     of_source: Counter[Words] = Counter()
     of_target: Counter[Words] = Counter()
     for (s, t), count in counts.items():
@@ -97,17 +82,12 @@ def _table(counts: Counter[tuple[Words, Words]], least: int) -> PhraseTable:
     grouped: defaultdict[Words, list[tuple[Words, float, float]]] = defaultdict(list)
     for (s, t), count in counts.items():
         # Absolute discounting (Foster et al. 2006): a pair that was seen once is no certainty.
-        if count >= least or len(s) == 1:
-            discounted = math.log(count - 0.5)
-            grouped[s].append(
-                (t, discounted - math.log(of_source[s]), discounted - math.log(of_target[t]))
-            )
-    return PhraseTable(
-        {
-            s: sorted(choices, key=lambda one: (-one[1] - one[2], one[0]))[:CHOICES]
-            for s, choices in grouped.items()
-        }
-    )
+        seen = math.log(count - 0.5)
+        grouped[s].append((t, seen - math.log(of_source[s]), seen - math.log(of_target[t])))
+    return {
+        s: sorted(choices, key=lambda one: (-one[1] - one[2], one[0]))[:CHOICES]
+        for s, choices in grouped.items()
+    }
 
 
 # --- links of words, and phrases that agree with them -------------------------------------------

@@ -119,16 +119,13 @@ def nested(x: np.ndarray, label: np.ndarray, folds: int) -> np.ndarray:
 def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], folds: int) -> float:
     """Return the C of ``grid`` with the best mean accuracy over the folds, the first of equals."""
     parts = list(_stratified(x, label, folds))
-    means = [
-        np.mean(
-            [
-                (fitted(x[train], label[train], c)(x[test]) == label[test]).mean()
-                for train, test in parts
-            ]
-        )
-        for c in grid
-    ]
-    return grid[int(np.argmax(means))]
+
+    def accuracy(c: float) -> float:
+        predicted = (fitted(x[train], label[train], c)(x[test]) for train, test in parts)
+        pairs = zip(predicted, parts, strict=True)
+        return float(np.mean([(own == label[test]).mean() for own, (_, test) in pairs]))
+
+    return max(grid, key=accuracy)
 
 
 def by_development(x: dict[str, np.ndarray], label: dict[str, np.ndarray]) -> np.ndarray:
@@ -146,11 +143,12 @@ def graded(x: dict[str, np.ndarray], grade: dict[str, np.ndarray]) -> np.ndarray
     twice, both = np.concatenate([x["train"]] * 2), np.concatenate([low, low + 1])
     weight = np.concatenate([1 - share, share])
     kept = weight > 0
-    models = []
-    for c in SPLIT_GRID:
-        classifier = _regression()(C=c, random_state=SEED, max_iter=300)
-        classifier.fit(twice[kept], both[kept], sample_weight=weight[kept])
-        models.append(classifier)
+    models = [
+        _regression()(C=c, random_state=SEED, max_iter=300).fit(
+            twice[kept], both[kept], sample_weight=weight[kept]
+        )
+        for c in SPLIT_GRID
+    ]
 
     def mean(classifier: Any, part: str) -> np.ndarray:
         return classifier.predict_proba(x[part]) @ classifier.classes_

@@ -74,8 +74,7 @@ class LibreTranslate:
         for sentence in sentences:
             answer = self._ask(sentence, alternatives=k - 1)
             texts = [answer.get("translatedText"), *(answer.get("alternatives") or [])]
-            kept = dict.fromkeys(str(text) for text in texts if text)
-            found.append([Translation(text) for text in list(kept)[:k]])
+            found.append(distinct((str(text), math.nan) for text in texts if text)[:k])
         return found
 
     def _ask(self, text: str | list[str], **more: Any) -> dict[str, Any]:

@@ -15,19 +15,23 @@ from benchmarks.models import (
     back_translation_experiments,
     bench,
     choose,
+    encoder_tables,
     experiment_metrics,
     experiment_tables,
     filter_experiments,
     generation_experiments,
     language_experiments,
+    part_experiments,
     recipe_experiments,
     size_experiments,
     training_text,
+    translation_experiments,
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.experiment_metrics import ExperimentBench
 from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
+from miner.papers.language_overlap import Correlation
 from miner.text.output import open_output
 
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
@@ -268,8 +272,14 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     cipher = [row["overlap"]["share"] for row in results["rows"] if row["group"] == groups[1]]
     assert cipher == sorted(cipher, reverse=True) and cipher[0] > cipher[-1] + 0.1
     # Two languages are too few, and the metrics of the cipher are constant here.
-    assert results["spearman"][groups[0]]["genetic"] == {"value": None, "languages": 2}
-    assert results["spearman"][groups[1]] == {"overlap": {"value": None, "languages": 5}}
+    correlated = [
+        language_experiments.correlations(
+            group, [row for row in results["rows"] if row["group"] == group]
+        )[""]
+        for group in groups
+    ]
+    assert correlated[0]["genetic"] == Correlation(None, 2)
+    assert correlated[1]["overlap"] == Correlation(None, 5)
     lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 
@@ -305,6 +315,63 @@ def test_a_bitext_and_its_back_translation_have_the_same_rows(data, monkeypatch)
         twice = dry.given[languages, "twice the bitext"]
         assert twice[: len(bitext)] == bitext and len(set(twice)) == len(twice) > len(bitext)
     assert experiment_tables.section("back-translation", results)
+
+
+@pytest.mark.slow
+def test_translations_are_described_and_cut_into_tenths(data, monkeypatch):
+    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 40)
+    monkeypatch.setattr(translation_experiments, "ENCODERS", ("average",))
+    dry = Dry(data, 40)
+    dry.work = data / "work"  # type: ignore[attr-defined]
+    results = last(translation_experiments, dry)
+    groups = translation_experiments.references(dry)  # type: ignore[arg-type]
+    count = sum(map(len, groups.values()))
+    assert all(one.text != text for text, own in groups.items() for one in own)
+    found = results["described"]
+    assert sum(row["count"] for row in found["ranks"]) == count
+    assert sum(row["count"] for row in found["ranges"]) == count
+    lines = experiment_tables.section("translations", results)
+    assert len(results["rows"]) == 30
+    assert any(line.startswith("| average | ") for line in lines)
+
+
+def test_one_part_of_a_recipe_changes(data: Path) -> None:
+    dry: Any = Dry(data, 20)
+    *_, results = part_experiments.measure_shuffled(dry)
+    rows = results["rows"]
+    # Three seeds of the average, one of GRAN.
+    assert len({(row["group"], row["name"], row["seed"]) for row in rows}) == len(rows) == 26
+    clean, half = (dry.given["GRAN over morphs", name] for name in ("0%", "40%"))
+    changed = [one != other for one, other in zip(clean, half, strict=True)]
+    assert sum(changed) == 8
+    assert sorted(pair[1] for pair in half) == sorted(pair[1] for pair in clean)
+    *_, results = part_experiments.measure_megabatches(dry)
+    assert [row["seed"] for row in results["rows"]] == [1] * 6 + [2] * 3 + [3] * 3
+    *_, results = part_experiments.measure_blstm(dry)
+    assert [row["name"] for row in results["rows"]] == list(part_experiments.PARTS)
+
+
+def test_differences_of_encoders_on_each_set() -> None:
+    names = {"word": 0.5, "trigram": 0.75, "sp": 0.1}
+    rows = [
+        {
+            "question": "",
+            "name": name,
+            "epochs": 1,
+            "training seconds": 1,
+            "figures": {
+                "sts": {"2012.a": {"pearson": r}, "2012.b": {"pearson": 1 - r}},
+                "sts 12-16": 1.0,
+                "sts-b": 1.0,
+                "sentences/s": {"median": 1},
+                "parameters": 1,
+            },
+        }
+        for name, r in names.items()
+    ]
+    results = {"text": {"pairs": 1, "mean words": [1, 1]}, "rows": rows}
+    last_line = encoder_tables.group("english", results)[-1]
+    assert last_line.endswith("over 2 sets: word and trigram 25.0.")
 
 
 def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,3 +38,6 @@ def test_tables_have_published_rows() -> None:
     row = {"pair": "de-en", "settings": {"margin": "absolute"}, "test": test}
     lines = paper_figures.cosine_lines({"rows": [row]})
     assert lines[-1] == "| bucc-style de-en | plain cosine | 0.500 | 0.250 | 0.333 |"
+    rows = [{"batch": size, "seconds": 3.04} for size in (128, 128_000)]
+    (said,) = paper_figures.speed_lines({"rows": rows})
+    assert said.endswith("on one thread: 3.0 in batches of 128, 3.0 in batches of 128,000.")

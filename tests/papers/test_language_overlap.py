@@ -147,7 +147,7 @@ def test_malformed_distances(tmp_path: Path, text: str, says: str) -> None:
 def test_distances_in_the_repository() -> None:
     columns = read_distances(TABLE)
     assert list(columns) == ["syntactic", "phonological", "inventory", "genetic", "geographic"]
-    assert all(len(column) == 12 for column in columns.values())
+    assert all(len(column) == 17 for column in columns.values())
     assert all(0 <= value <= 1 for column in columns.values() for value in column.values())
     genetic = columns["genetic"]
     assert min(genetic, key=lambda language: genetic[language]) == "de"

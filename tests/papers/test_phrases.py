@@ -110,7 +110,7 @@ def test_a_wide_beam_finds_the_best_of_all() -> None:
         ("a", "b"): [(("w",), -0.7, -0.1)],
     }
     language = Trigrams.train([["x", "z", "y"], ["z", "y", "w"], ["y", "x"]], "t")
-    table = PhraseTable(choices)
+    table: PhraseTable = choices
     wide = PhraseTranslator(table, language, search=Search(beam=10_000, jump=3))
     source = ["a", "b", "c"]
     best: dict[tuple[str, ...], float] = {}

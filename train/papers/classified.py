@@ -15,7 +15,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.ragged import offsets_of, take_lists
 from miner.text.bitext import read_bitext
-from miner.text.formats import USUAL_FORMAT, BitextFormat
+from miner.text.formats import BitextFormat
 from miner.text.lines import display_name
 from miner_train.data import Sentences, join
 from miner_train.stages import Report
@@ -81,28 +81,23 @@ class Matched:
         return plain.batch(np.arange(len(self)), generator, lambda sentences: np.empty(0))
 
 
-@dataclass(frozen=True)
-class MatchedColumns:
-    """Columns of matched pairs: reference, translation, and further translations (``more``)."""
-
-    bitext_format: BitextFormat = USUAL_FORMAT
-    more: tuple[str, ...] = ()
-
-
 # References with their distinct translations.
 Groups = dict[str, list[str]]
 
 
-def read_matched(paths: Sequence[str], columns: MatchedColumns, report: Report) -> Groups:
+def read_matched(
+    paths: Sequence[str], layout: BitextFormat, more: Sequence[str], report: Report
+) -> Groups:
     """Read references, from the source column, and their distinct translations, from the others.
 
-    Left out are translations that stand as a reference anywhere, and references that then have
-    none. Raises CorpusError where fewer than four references are left.
+    Others are the target column and the columns ``more``. Left out are translations that stand as a
+    reference anywhere, and references that then have none. Raises CorpusError where fewer than four
+    references are left.
     """
     groups: Groups = {}
     rows = 0
     for path in paths:
-        pairs = read_bitext(path, None, columns.bitext_format, more=columns.more)
+        pairs = read_bitext(path, None, layout, more=more)
         rows += len(pairs)
         for reference, translation, others in zip(
             pairs.source, pairs.target, pairs.more, strict=True

@@ -20,6 +20,7 @@ from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
+from miner.text.formats import BitextFormat
 from miner.text.lines import display_name
 from miner_train.assemble import stored_part
 from miner_train.data import Sentences, tokenize
@@ -27,7 +28,6 @@ from miner_train.loop import memory_named
 from miner_train.papers.classified import (
     Labelled,
     Matched,
-    MatchedColumns,
     read_matched,
     split_matched,
     tokenized,
@@ -95,13 +95,17 @@ def two_classes(
 
 
 def matched_pairs(
-    paths: Sequence[str], columns: MatchedColumns, config: ClassifierConfig, report: Report
+    paths: Sequence[str],
+    layout: BitextFormat,
+    more: Sequence[str],
+    config: ClassifierConfig,
+    report: Report,
 ) -> Text:
     """Read references and translations of the same sentences (P17, section 5.6).
 
     Parts are split by reference, so that no sentence of the test has been seen in another wording.
     """
-    groups = read_matched(paths, columns, report)
+    groups = read_matched(paths, layout, more, report)
     counts = _counts_of(len(groups), 2 * len(groups), config)
     parts = split_matched(groups, counts, config.seed)
     sides = list(parts[0]), [text for own in parts[0].values() for text in own]

@@ -14,10 +14,10 @@ from miner.encoder.model import CLASSIFIER, Model
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.scoring.classifier import Classifier
 from miner.text.corpus import Reader
+from miner.text.formats import USUAL_FORMAT
 from miner_train.data import Sentences
 from miner_train.papers.classified import (
     Labelled,
-    MatchedColumns,
     split_matched,
     tokenized,
 )
@@ -201,12 +201,11 @@ def matched(count: int = 120) -> list[list[str]]:
 def test_references_and_translations_of_the_same_sentences(tmp_path: Path) -> None:
     rows = matched()
     table = write(tmp_path / "pairs.tsv", ["\t".join(row) for row in rows])
-    columns = MatchedColumns(more=("3",))
     for translation in ("random", "hardest"):
         said: list[str] = []
         config = dataclasses.replace(SMALL, test=0.2, translation=translation, epochs=12)
         place = tmp_path / translation
-        read = partial(matched_pairs, [str(table)], columns)
+        read = partial(matched_pairs, [str(table)], USUAL_FORMAT, ("3",))
         model = learn(read, config, place, report=said.append)
         assert "72 pairs to train on, with 144 translations; 24 held out; 24 to test" in said
         assert model.training["test accuracy"] > 0.9
@@ -259,7 +258,7 @@ def test_batches_of_matched_pairs() -> None:
 def test_too_few_matched_pairs(tmp_path: Path) -> None:
     table = write(tmp_path / "pairs.tsv", ["a\tb", "b\ta", "c\tc", "d\te"])
     with pytest.raises(CorpusError, match="pairs.tsv: 1 references with translations that differ"):
-        matched_pairs([str(table)], MatchedColumns(), SMALL, print)
+        matched_pairs([str(table)], USUAL_FORMAT, (), SMALL, print)
 
 
 def test_l2_keeps_weights_small(tmp_path: Path) -> None:
