@@ -18,8 +18,9 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.names import SIDES
+from miner.scoring.comparer import COMPARED
 from miner.scoring.logistic import Logistic, fit_ridge
-from miner.scoring.quality import COMPARED, FEATURES, features
+from miner.scoring.quality import feature_names, features
 from miner.scoring.verifier import Verifier
 from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import INVERSE_PENALTY, fit
@@ -64,8 +65,10 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         values.append(columns[known])
         good.append(labels[known])
         contrasts.append(_contrasts(verifier, text, seed, most))
-    every, true, count = np.concatenate(values), np.concatenate(good), len(FEATURES)
-    function = fit_contrasts(every[:, :count], true, np.concatenate(contrasts)[:, :count], FEATURES)
+    every, true, names = np.concatenate(values), np.concatenate(good), feature_names(verifier)
+    fitted = tuple(name for name in names if name != COMPARED)
+    count = len(fitted)
+    function = fit_contrasts(every[:, :count], true, np.concatenate(contrasts)[:, :count], fitted)
     if verifier.comparer is not None:
         function = with_comparer(function, every, true)
     return function.as_dict()

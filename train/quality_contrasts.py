@@ -5,19 +5,15 @@ from another in much else. A translation and its corruption differ in the fault 
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner.text.language_codes import ENGLISH
 
-# Corruptions of a translation at most: by rules of English, and of words in either language.
+# Corruptions of a translation at most: by rules of English, and words dropped in any language.
 RULES, WORDS = 2, 2
-# Least words of a sentence that a word is dropped from.
-ENOUGH_WORDS = 4
-
-Words = list[str]
-# fault(words, words of another sentence, generator): the words with a fault.
-Fault = Callable[[Words, Words, random.Random], Words]
+# Least words of a sentence that words are dropped from, and how many are dropped.
+ENOUGH_WORDS, DROPPED = 4, (1, 1, 3, 6)
 
 
 def contrast_cases(
@@ -25,8 +21,8 @@ def contrast_cases(
 ) -> list[tuple[int, tuple[str, str]]]:
     """Corrupt translations ``text``: returns rows of translations, each with a corrupted pair.
 
-    ``languages`` are the ISO 639 codes of source and target. The rules apply to English, the faults
-    of words to text whose words have spaces between them. The two differ in more than spaces.
+    ``languages`` are the ISO 639 codes of source and target. The rules apply to English; words
+    are dropped where spaces separate them.
     """
     generator = random.Random(f"{seed} contrasts")
     found: list[tuple[int, tuple[str, str]]] = []
@@ -44,33 +40,10 @@ def contrast_cases(
             for new in [new for new in made if new is not None][:RULES]:
                 add(row, side, new)
         for _ in range(WORDS):
-            side, other = generator.randrange(2), generator.randrange(len(text[0]))
-            own, others = text[side][row].split(), text[side][other].split()
-            if len(own) >= ENOUGH_WORDS and others:
-                add(row, side, " ".join(generator.choice(FAULTS)(own, others, generator)))
+            side = generator.randrange(2)
+            own = text[side][row].split()
+            if len(own) >= ENOUGH_WORDS:
+                size = min(generator.choice(DROPPED), len(own) - 2)
+                place = generator.randrange(len(own) - size + 1)
+                add(row, side, " ".join(own[:place] + own[place + size :]))
     return found
-
-
-def _dropped(own: Words, others: Words, generator: random.Random) -> Words:
-    size = generator.randrange(1, len(own) // 2)
-    place = generator.randrange(len(own) - size + 1)
-    return own[:place] + own[place + size :]
-
-
-def _inserted(own: Words, others: Words, generator: random.Random) -> Words:
-    size = min(generator.choice((1, 1, 1, 2, 3, 5)), len(others))
-    first, place = generator.randrange(len(others) - size + 1), generator.randrange(len(own) + 1)
-    return own[:place] + others[first : first + size] + own[place:]
-
-
-def _exchanged(own: Words, others: Words, generator: random.Random) -> Words:
-    place = generator.randrange(len(own))
-    return [*own[:place], generator.choice(others), *own[place + 1 :]]
-
-
-def _joined(own: Words, others: Words, generator: random.Random) -> Words:
-    """Join the first half of the sentence and the second half of the other one."""
-    return own[: len(own) // 2] + others[len(others) // 2 :]
-
-
-FAULTS: tuple[Fault, ...] = (_dropped, _dropped, _inserted, _inserted, _exchanged, _joined)

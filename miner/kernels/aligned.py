@@ -4,6 +4,9 @@ A token's counterpart is the token of the other sentence with the highest sum of
 evidence, less a little for its distance. The comparer is a small network over tokens and their
 counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 2016, with a hard
 alignment).
+
+A token with a poor counterpart is no news if it never has a good one, as many function words. How
+surprising it is tells a table of its usual evidence.
 """
 
 import numpy as np
@@ -22,6 +25,9 @@ DISTANCE = 0.15
 COLUMNS = 18
 # Columns that only the lexicon tells.
 LEXICAL = (1, 2, 3, 12, 15)
+# Surprise of a token id at its best evidence: columns of the table, columns that 1.0 of cosine and
+# evidence spans, and codes that a nat has.
+BINS, PER_UNIT, PER_NAT = 24, 12, 16
 # Pairs that a thread takes at a time.
 CHUNK = 256
 
@@ -232,16 +238,24 @@ def _neighbours(own, others, places, ids):
         ids[i, 3] = own[i + 1] if i + 1 < n else -1
 
 
-def compare_pairs(source, target, source_row, target_row, table, lexicon, network, out):
-    """Write the comparer's logit of every pair to ``out (m,) float32``; 0 without tokens.
+def compare_pairs(source, target, source_row, target_row, table, lexicon, network, surprise, out):
+    """Write mean surprise and the comparer's logit of pairs to ``out (m, 2) float32``.
 
-    ``network`` is ``(units, token, token_bias, pair, pair_bias, logit, logit_bias)``, float32
-    arrays of :class:`miner.scoring.comparer.Comparer`; the others are as in :func:`describe`.
+    Both are 0 without tokens. ``network`` is ``(units, token, token_bias, pair, pair_bias, logit,
+    logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`, and ``surprise (V,
+    BINS) uint8`` its table; the others are as in :func:`describe`. The mean is over the tokens of
+    a side, then over both sides, in nats.
     """
     texts = source, target, source_row, target_row
     in_ranges(
         lambda first, last: _compare_pairs(
-            first, last, texts, table, lexicon, network, _scratch(table), _layers(network), out
+            first,
+            last,
+            texts,
+            (table, lexicon, network, surprise),
+            _scratch(table),
+            _layers(network),
+            out,
         ),
         len(source_row),
         CHUNK,
@@ -265,15 +279,16 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 @njit(nogil=True, error_model="numpy")
-def _compare_pairs(start, end, texts, table, lexicon, network, scratch, layers, out):
+def _compare_pairs(start, end, texts, knowledge, scratch, layers, out):
     source, target, source_row, target_row = texts
+    table, lexicon, network, surprise = knowledge
     _, token, token_bias, pair, pair_bias, last, last_bias = network
     numbers, given, value, pooled, both = layers
     places = scratch[7]
     hidden = len(token_bias)
     for c in range(start, end):
         a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-        out[c] = 0.0
+        out[c, 0], out[c, 1] = 0.0, 0.0
         if len(a) == 0 or len(b) == 0:
             continue
         _align(a, b, table, lexicon, scratch, numbers)
@@ -282,6 +297,10 @@ def _compare_pairs(start, end, texts, table, lexicon, network, scratch, layers, 
             pool = pooled[side]
             for k in range(2 * hidden):
                 pool[k] = 0.0  # outputs of the first layer are never negative
+            code = 0
+            for i in range(len(own)):
+                code += surprise[own[i], evidence_bin(numbers[first + i])]
+            out[c, 0] += np.float32(code / (2 * PER_NAT * len(own)))
             for i in range(len(own)):
                 _give(own, others, i, places[side, i], network[0], numbers[first + i], given)
                 _layer(given, token, token_bias, value)
@@ -297,7 +316,13 @@ def _compare_pairs(start, end, texts, table, lexicon, network, scratch, layers, 
         total = last_bias[0]
         for k in range(hidden):
             total += value[k] * last[k]
-        out[c] = total
+        out[c, 1] = total
+
+
+@helper(error_model="numpy")
+def evidence_bin(numbers):
+    """Return the column of the table of surprise for a token that `_describe` described."""
+    return min(max(int((numbers[0] + numbers[1]) * PER_UNIT), 0), BINS - 1)
 
 
 @helper(error_model="numpy")

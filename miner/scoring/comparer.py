@@ -16,6 +16,11 @@ from miner.scoring.pair_features import TokenTable
 # Arrays of the network, in the order in which the kernel takes them.
 ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
 
+# Table of the surprise of token ids, which older models lack.
+SURPRISE = "surprise"
+# Features of a pair: mean surprise of its tokens, in nats, and the network's logit.
+COMPARED = "compared"
+
 # Arrays whose last axis is the length of a token's vector, and of a hidden layer.
 _WIDTHS = ("units", "logit")
 
@@ -28,26 +33,32 @@ class Comparer:
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
-    They passed :func:`check_arrays`.
+    ``surprise (V, BINS) uint8``, if there is one, tells how rarely a token id has a counterpart as
+    poor (:mod:`miner_train.learn_surprise`). They passed :func:`check_arrays`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
+        from miner.kernels.aligned import BINS
+
         self.table = table
         self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
+        self.features = (SURPRISE, COMPARED) if SURPRISE in arrays else (COMPARED,)
+        unsurprised = np.zeros((len(arrays["units"]), BINS))
+        self.surprise = np.ascontiguousarray(arrays.get(SURPRISE, unsurprised), np.uint8)
 
-    def logits(
+    def compare(
         self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
     ) -> np.ndarray:
-        """Return the logit of each pair of rows, ``(m,) float32``; 0 without tokens on a side.
+        """Return ``features`` of each pair of rows, ``(m, f) float32``; 0 without tokens on a side.
 
-        A logit depends on the pair alone.
+        They depend on the pair alone.
         """
         from miner.kernels.aligned import compare_pairs
 
-        out = np.empty(len(source_row), dtype=np.float32)
+        out = np.empty((len(source_row), 2), dtype=np.float32)
         rows = source_row.astype(np.int64), target_row.astype(np.int64)
-        compare_pairs(source, target, *rows, *self.table.known, self.network, out)
-        return out
+        compare_pairs(source, target, *rows, *self.table.known, self.network, self.surprise, out)
+        return out[:, -len(self.features) :]
 
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how much each token of a pair speaks against it, in log-odds, for both sides.
@@ -99,8 +110,11 @@ class Comparer:
 
 def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -> None:
     """Raise ArtifactError, naming the model, for arrays that do not fit its vocabulary."""
+    from miner.kernels.aligned import BINS
+
     found = {key: array.shape for key, array in arrays.items()}
-    fitting = found == _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
+    surprise = found.pop(SURPRISE, (vocabulary, BINS)) == (vocabulary, BINS)
+    fitting = surprise and found == _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
     if not (fitting and all(np.isfinite(array).all() for array in arrays.values())):
         raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 

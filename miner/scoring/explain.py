@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from miner.scoring.comparer import COMPARED, SURPRISE
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
-from miner.scoring.quality import COMPARED, FEATURES, Quality, feature_names
+from miner.scoring.quality import FEATURES, Quality, feature_names
 from miner.scoring.quality import features as measure
 from miner.scoring.verifier import Verifier
 
@@ -21,6 +22,7 @@ GROUPS = {
     "same tokens on both sides": PAIR_FEATURES[13:],
     "cosine of the vectors": FEATURES[len(PAIR_FEATURES) : len(PAIR_FEATURES) + 1],
     "order of the tokens": FEATURES[len(PAIR_FEATURES) + 1 :],
+    "surprise of the tokens": (SURPRISE,),
     "comparer of tokens": (COMPARED,),
 }
 

@@ -20,8 +20,6 @@ from miner.scoring.verifier import Verifier
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
 # Key of the function in a model's verifier.
 NAME = "quality"
-# Last feature of a model that has a comparer: its logit.
-COMPARED = "compared"
 
 
 class Quality:
@@ -52,8 +50,8 @@ class Quality:
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:
-    """Return the names of the features of one model."""
-    return FEATURES if verifier.comparer is None else (*FEATURES, COMPARED)
+    """Return the names of the features of one model: ``FEATURES``, then its comparer's."""
+    return FEATURES if verifier.comparer is None else (*FEATURES, *verifier.comparer.features)
 
 
 def features(
@@ -89,7 +87,7 @@ def features_of_rows(
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
     if verifier.comparer is not None:
-        out[:, -1] = verifier.comparer.logits(source.tokens, target.tokens, *rows)
+        out[:, len(FEATURES) :] = verifier.comparer.compare(source.tokens, target.tokens, *rows)
     return out
 
 

@@ -9,9 +9,9 @@ from support.kernel_references import aligned_reference
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part
 from miner.errors import ArtifactError
-from miner.kernels.aligned import COLUMNS, MOST
+from miner.kernels.aligned import BINS, COLUMNS, MOST, PER_NAT, PER_UNIT
 from miner.ragged import offsets_of
-from miner.scoring.comparer import ARRAYS, Comparer, check_arrays, describe_pairs
+from miner.scoring.comparer import ARRAYS, SURPRISE, Comparer, check_arrays, describe_pairs
 from miner.scoring.pair_features import TokenTable
 
 TOKENS = 14
@@ -35,7 +35,7 @@ def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
 
 
 def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
-    """Random arrays of a comparer."""
+    """Random arrays of a comparer, with a table of surprise."""
     generator = np.random.default_rng(seed)
     shapes = [
         (tokens, SIZE),
@@ -46,10 +46,11 @@ def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
         (HIDDEN,),
         (1,),
     ]
-    return {
+    arrays = {
         name: generator.normal(scale=0.3, size=shape).astype(np.float32)
         for name, shape in zip(ARRAYS, shapes, strict=True)
     }
+    return {**arrays, SURPRISE: generator.integers(0, 256, (tokens, BINS)).astype(np.uint8)}
 
 
 def ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +69,7 @@ def test_the_kernels_agree_with_the_reference(pairs, seed):
     starts, ids, numbers = describe_pairs(table, *sides)
     rows = np.arange(len(pairs))
     comparer = Comparer(arrays, table)
-    logits = comparer.logits(*sides, rows, rows)
+    surprise, logits = comparer.compare(*sides, rows, rows).T
     whole = table.codes, table.scale, table.weight, table.lexicon.frequency
     for row, (source, target) in enumerate(pairs):
         span = slice(starts[row], starts[row + 1])
@@ -81,6 +82,23 @@ def test_the_kernels_agree_with_the_reference(pairs, seed):
         parts = compared[: len(source)], compared[len(source) :]
         expected_logit = comparer.pooled(*parts, (len(source), len(target)))
         assert logits[row] == pytest.approx(expected_logit, abs=2e-4)
+        evidence = numbers[span, 0] + numbers[span, 1]
+        column = np.clip(np.trunc(evidence * PER_UNIT), 0, BINS - 1).astype(int)
+        codes = arrays[SURPRISE][ids[span, 0], column].astype(float) / PER_NAT
+        means = [part.mean() for part in np.split(codes, [len(source)])]
+        assert surprise[row] == pytest.approx(np.mean(means), rel=1e-5)
+
+
+def test_a_model_without_a_table_of_surprise_compares_as_before():
+    table, arrays = knowledge(6), network(6)
+    old = {name: array for name, array in arrays.items() if name != SURPRISE}
+    text, rows = ragged([[2, 3, 5], [4, 7]]), np.arange(2)
+    both, alone = (
+        Comparer(one, table).compare(text, text, rows, rows[::-1]) for one in (arrays, old)
+    )
+    assert both.shape == (2, 2) and alone.shape == (2, 1)
+    np.testing.assert_array_equal(both[:, 1:], alone)
+    check_arrays(old, len(table.codes), "m")
 
 
 def test_a_logit_depends_on_the_pair_alone():
@@ -88,10 +106,10 @@ def test_a_logit_depends_on_the_pair_alone():
     generator = np.random.default_rng(2)
     lists = [generator.integers(0, TOKENS, generator.integers(0, 9)).tolist() for _ in range(600)]
     text, comparer, rows = ragged(lists), Comparer(arrays, table), np.arange(600)
-    together = comparer.logits(text, text, rows, rows[::-1])
+    together = comparer.compare(text, text, rows, rows[::-1])
     for row in (0, 255, 256, 599):
-        alone = comparer.logits(text, text, rows[row : row + 1], rows[::-1][row : row + 1])
-        assert alone[0] == together[row]
+        alone = comparer.compare(text, text, rows[row : row + 1], rows[::-1][row : row + 1])
+        np.testing.assert_array_equal(alone[0], together[row])
     empty = [not lists[row] or not lists[-1 - row] for row in rows]
     assert any(empty) and (together[empty] == 0).all() and (together[np.invert(empty)] != 0).all()
 
@@ -101,8 +119,8 @@ def test_only_the_beginning_of_a_very_long_text_is_compared():
     line = np.random.default_rng(3).integers(0, TOKENS, MOST + 50).tolist()
     texts = [ragged([line]), ragged([line[:MOST]])]
     first = np.zeros(1, dtype=np.int64)
-    logits = [Comparer(arrays, table).logits(text, text, first, first)[0] for text in texts]
-    assert logits[0] == logits[1]
+    both = [Comparer(arrays, table).compare(text, text, first, first)[0] for text in texts]
+    np.testing.assert_array_equal(*both)
     left, right = Comparer(arrays, table).objections(np.array(line), np.array(line[:3]))
     assert left[:MOST].any() and not left[MOST:].any() and right.any()
 
@@ -125,6 +143,7 @@ def test_arrays_that_do_not_fit():
         {},
         {**arrays, "logit": arrays["logit"][1:]},
         {**arrays, "pair": arrays["pair"] * np.nan},
+        {**arrays, SURPRISE: arrays[SURPRISE][1:]},
     ):
         with pytest.raises(ArtifactError, match="m: its comparer cannot be used"):
             check_arrays(broken, len(table.codes), "m")

@@ -53,7 +53,9 @@ def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPat
     comparer = Comparer(arrays, Verifier(knowing).tokens)
     source, target = (knowing.tokenizer(side) for side in TEXT)
     rows = np.arange(60)
-    right, wrong = (comparer.logits(source, target, rows, other) for other in (rows, rows[::-1]))
+    right, wrong = (
+        comparer.compare(source, target, rows, other)[:, -1] for other in (rows, rows[::-1])
+    )
     assert (right > wrong).mean() > 0.9
 
 
@@ -83,7 +85,8 @@ def test_torch_and_the_kernel_agree(knowing, examples, network):
             lists.append(examples.ids[span, 0].tolist())
         sides.append(comparer_examples._ragged(lists))
     comparer = Comparer(network.arrays(), Verifier(knowing).tokens)
-    np.testing.assert_allclose(comparer.logits(*sides, pairs, pairs), expected, atol=1e-3)
+    found = comparer.compare(*sides, pairs, pairs)[:, -1]
+    np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def test_examples_have_one_right_pair_first(knowing: Encoder, examples: Examples) -> None:

@@ -7,8 +7,9 @@ import pytest
 from support.tiny import sentences
 
 from miner.encoder.encoder import Encoder
+from miner.scoring.comparer import COMPARED
 from miner.scoring.logistic import sigmoid
-from miner.scoring.quality import COMPARED, FEATURES, NAME, Quality
+from miner.scoring.quality import FEATURES, NAME, Quality
 from miner.scoring.verifier import Verifier
 from miner_train import learn_quality as learning
 from miner_train.language_texts import LanguageText

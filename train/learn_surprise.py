@@ -1,0 +1,44 @@
+"""Surprise of tokens, learned from bitext: how rarely a token id's counterpart is as poor."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from miner.encoder.encoder import Encoder
+from miner.kernels.aligned import BINS, PER_NAT, PER_UNIT
+from miner.scoring.comparer import describe_pairs
+from miner_train.language_texts import LanguageText, token_tables
+from miner_train.learn_comparer import drawn, shares
+
+# Occurrences that the distribution common to all token ids counts as.
+COMMON = 6.0
+# Pairs described at a time.
+BLOCK = 4000
+
+
+def learn_surprise(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -> np.ndarray:
+    """Learn the table ``(V, BINS) uint8`` of :class:`miner.scoring.comparer.Comparer`.
+
+    Column ``b`` of a token id is -log P(its best counterpart is as poor as ``b``, or poorer), times
+    ``PER_NAT``. Texts are drawn from as the comparer's examples are.
+    """
+    texts = [text for text in texts if len(text.training[0])]
+    size = encoder.tokenizer.size
+    counts = np.zeros(size * BINS)
+    most = shares([len(text.training[0]) for text in texts])
+    for number, (tokens, text) in enumerate(
+        zip(token_tables(encoder.model, texts), texts, strict=True)
+    ):
+        rows = drawn(text.training, most[number], [seed, 13, number])
+        for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
+            sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
+            _, ids, numbers = describe_pairs(tokens, *sides)
+            column = ((numbers[:, 0] + numbers[:, 1]) * PER_UNIT).astype(np.int64)
+            places = ids[:, 0] * np.int64(BINS) + column.clip(0, BINS - 1)
+            counts += np.bincount(places, minlength=len(counts))
+    found = counts.reshape(size, BINS)
+    common = found.sum(axis=0, keepdims=True) / max(found.sum(), 1.0)
+    total = found.sum(axis=1, keepdims=True) + COMMON
+    poorer = np.cumsum((found + COMMON * common) / total, axis=1)
+    surprise = -np.log(poorer.clip(1e-9, 1.0))
+    return np.rint(surprise * PER_NAT).clip(0, 255).astype(np.uint8)
