@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.alignment.synthetic_documents import AlignedDocuments
 from miner.alignment.anchors import Band
-from miner.alignment.beads import FINE, KINDS, Weights
+from miner.alignment.beads import KINDS, Weights, spans_of
 from miner.alignment.fine import likely
 from miner.alignment.lattice import Lattice, Side
 from miner.encoder.encoder import Encoder
@@ -64,33 +64,31 @@ def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: 
         right = places_of(document.beads, lattice.band)
         if right is None:
             continue
-        scores, features = lattice.scores(none, features=True)
-        cell, kind = np.nonzero(scores > -np.inf)
+        cell, kind = np.nonzero(lattice.scores(none) > -np.inf)
         known.append((document, languages, lattice, right))
-        coarse.append(_example(lattice.band, cell, kind, features[cell, kind], right))
-    weights = learn(coarse, none)
+        features = lattice.features(spans_of(cell, kind, lattice.band))
+        coarse.append(_example(lattice.band, cell, kind, features, right))
+    weights = learn(coarse)
     fine = []
     for document, languages, lattice, right in known:
         quality = Quality(verifier_of(encoder, languages))
-        scores, _ = lattice.scores(weights)
+        scores = lattice.scores(weights)
         found = likely(lattice, scores, (document.source, document.target), quality, right)
         fine.append(_example(lattice.band, found.cell, found.kind, found.features, right))
-    start = np.zeros(len(KINDS) + len(FINE))
-    start[len(KINDS)] = 1
-    return Weights(weights, learn(fine, start))
+    return Weights(weights, learn(fine))
 
 
-def learn(examples: Sequence[Example], start: np.ndarray) -> np.ndarray:
-    """Return the weights ``(K + F,)`` that fit the examples best, held near ``start``."""
-    weights = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+def learn(examples: Sequence[Example]) -> np.ndarray:
+    """Return the weights ``(K + F,)`` that fit the examples best, held near zero."""
+    size = len(KINDS) + examples[0].features.shape[1]
+    weights = torch.zeros(size, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([weights], max_iter=ROUNDS, line_search_fn="strong_wolfe")
 
     def closure() -> float:
         current = weights.detach().numpy()
         losses, gradients = zip(*(one.loss(current) for one in examples), strict=True)
-        penalty = RIDGE * (current - start)
-        weights.grad = torch.from_numpy(sum(gradients) + penalty)
-        return sum(losses) + float(penalty @ (current - start)) / 2
+        weights.grad = torch.from_numpy(sum(gradients) + RIDGE * current)
+        return sum(losses) + RIDGE * float(current @ current) / 2
 
     optimiser.step(closure)
     return weights.detach().numpy().copy()
@@ -116,4 +114,4 @@ def _example(
 ) -> Example:
     place = np.full((limits[1][-1], len(KINDS)), -1)
     place[cell, kind] = np.arange(len(cell))
-    return Example(limits, cell, kind, features.astype(np.float64), place[right])
+    return Example(limits, cell, kind, features, place[right])

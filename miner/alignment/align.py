@@ -252,7 +252,7 @@ def align_texts(
     weights = Weights.load() if weights is None else weights
     sides = [Side.of(own, one) for own, one in zip(texts, encoders, strict=True)]
     lattice = Lattice.of(sides[0], sides[1], settings)
-    scores, _ = lattice.scores(weights.coarse)
+    scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
     if not coarse and all(texts):
         quality = _quality(encoders[0], texts, languages)

@@ -1,27 +1,32 @@
 """Second stage of an alignment: the likely beads, compared word by word.
 
-Features of a bead: its score by the first stage; the quality of the pair, above what is usual in
-these documents, since its level differs by domain; and the agreement of numbers.
+Features of a bead: the first stage's; the quality of the pair, once, and once for each pair of its
+sentences; how many of its sentences have no better bead by quality; the association of its tokens;
+and the cosine of its weakest sentence with the other side. Quality and association count above what
+is usual in these documents, since their levels differ by domain: the text that a model was trained
+on has two to four times the association of other text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from miner.alignment.beads import FINE, KINDS, best, spans_of
+from miner.alignment.beads import FINE, KINDS, MOST, best, spans_of
 from miner.alignment.lattice import Lattice
-from miner.kernels.beads import forward_backward
+from miner.kernels.beads import FEATURES, forward_backward
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
 from miner.scoring.quality import Quality, features_of_rows
 
 # Beads of at least this probability by the first stage, made less sure of itself.
 LEAST, TEMPER = 1e-3, np.float32(0.5)
-# The usual quality: this quantile of the best one of each source sentence.
+# What is usual: this quantile of the best value of each source sentence.
 USUAL = 0.65
 # Largest logit of a quality that counts.
 CLIP = 8.0
-_SHARED, _DIFFER = map(QUALITY_FEATURES.index, ("numbers_shared", "numbers_differ"))
+# Tokens of both sides whose association counts as much as a feature of one.
+PER_TOKENS = 20.0
+_ASSOCIATION = QUALITY_FEATURES.index("association")
 
 
 @dataclass(frozen=True)
@@ -58,34 +63,75 @@ def likely(
     if right is not None:
         posterior[right] = 1
     cell, kind = np.nonzero(posterior >= LEAST)
+    spans = spans_of(cell, kind, limits)
     features = np.zeros((len(cell), len(FINE)))
-    features[:, 0] = scores[cell, kind]
+    features[:, : len(FEATURES)] = lattice.features(spans)
     both = np.flatnonzero((KINDS[kind] > 0).all(axis=1))
     if len(both):
-        spans = spans_of(cell, kind, limits)[both]
-        cosine = lattice.cosines(spans)
-        features[both, 1:] = _compared(spans, texts, cosine, quality)
+        features[both, len(FEATURES) :] = _compared(spans[both], texts, lattice, quality)
     return LikelyBeads(cell, kind, features)
 
 
 def _compared(
     spans: np.ndarray,
     texts: tuple[Sequence[str], Sequence[str]],
-    cosine: np.ndarray,
+    lattice: Lattice,
     quality: Quality,
 ) -> np.ndarray:
-    """Return quality and agreement of numbers ``(p, 2)`` of beads with sentences on both sides."""
+    """Return the features of beads with sentences on both sides other than the first stage's."""
     blocks, rows = zip(
         *(_blocks(own, spans[:, side : side + 2]) for own, side in zip(texts, (0, 2), strict=True)),
         strict=True,
     )
     left, right = (quality.verifier.prepare(own) for own in blocks)
+    cosine = lattice.cosines(spans)
     metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine)
-    logit = np.clip(quality.function.logit(metrics), -CLIP, CLIP)
-    best_of = np.full(len(texts[0]), -np.inf)
-    np.maximum.at(best_of, spans[:, 0], logit)
-    usual = np.quantile(best_of[best_of > -np.inf], USUAL)
-    return np.stack([logit - usual, metrics[:, _SHARED] - metrics[:, _DIFFER]], axis=1)
+    logit = _above_usual(np.clip(quality.function.logit(metrics), -CLIP, CLIP), spans)
+    tokens = np.diff(left.offsets)[rows[0]] + np.diff(right.offsets)[rows[1]]
+    association = _above_usual(metrics[:, _ASSOCIATION], spans) * tokens / PER_TOKENS
+    pairs = (spans[:, 1] - spans[:, 0]) * (spans[:, 3] - spans[:, 2])
+    weakest = (weakest_cosine(spans, lattice, cosine) - cosine) / lattice.facts[2]
+    return np.stack([logit, logit * pairs, count_best(logit, spans), association, weakest], axis=1)
+
+
+def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """Subtract a quantile of the best value of the beads that begin with each source sentence."""
+    best_of = np.full(spans[:, 0].max() + 1, -np.inf)
+    np.maximum.at(best_of, spans[:, 0], values)
+    found: np.ndarray = values - np.quantile(best_of[best_of > -np.inf], USUAL)
+    return found
+
+
+def _sentences(spans: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield the column of a side, beads, and one sentence of each there, until all have come."""
+    for column in (0, 2):
+        for place in range(MOST - 1):
+            sentence = spans[:, column] + place
+            beads = np.flatnonzero(sentence < spans[:, column + 1])
+            yield column, beads, sentence[beads]
+
+
+def count_best(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """Count the sentences of each bead that no bead with a larger value holds."""
+    best_of = {column: np.full(spans[:, column + 1].max(), -np.inf) for column in (0, 2)}
+    for column, beads, sentence in _sentences(spans):
+        np.maximum.at(best_of[column], sentence, values[beads])
+    found = np.zeros(len(spans))
+    for column, beads, sentence in _sentences(spans):
+        found[beads] += values[beads] >= best_of[column][sentence]
+    return found
+
+
+def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> np.ndarray:
+    """Return the least cosine of a sentence with the other side, where it is one of several."""
+    found = cosine.copy()
+    for column, beads, sentence in _sentences(spans):
+        part = spans[beads]
+        several = np.flatnonzero(part[:, column + 1] - part[:, column] > 1)
+        part, beads, sentence = part[several], beads[several], sentence[several]
+        part[:, column], part[:, column + 1] = sentence, sentence + 1
+        found[beads] = np.minimum(found[beads], lattice.cosines(part))
+    return found
 
 
 def _blocks(texts: Sequence[str], spans: np.ndarray) -> tuple[list[str], np.ndarray]:

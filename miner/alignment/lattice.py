@@ -7,6 +7,7 @@ products of their sentences: each pair of sentences within the band is multiplie
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from miner.alignment.anchors import Band, anchors, band
 from miner.alignment.beads import KINDS, MOST
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.kernels.beads import FEATURES, score_beads
+from miner.kernels.beads import FEATURES, bead_features, score_beads
 from miner.knn.settings import SearchSettings
 
 # Rows of source sentences whose products with their columns are computed at a time.
@@ -113,18 +114,21 @@ class Lattice:
             counts,
         )
 
-    def scores(
-        self, weights: np.ndarray, *, features: bool = False
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Score all beads, ``(cells, K) float32``; with their ``features``, ``(cells, K, F)``."""
-        first = self.band[1]
-        scores = np.empty((first[-1], len(KINDS)), np.float32)
-        found = np.zeros((*scores.shape, len(FEATURES)) if features else (0, 0, 0), np.float32)
-        score_beads(
-            *(self.band, self.products, self.norms, self.usual, self.lengths, self.facts),
-            *(KINDS, weights, scores, found),
-        )
-        return scores, found
+    @property
+    def _known(self) -> tuple[Any, ...]:
+        return self.products, self.norms, self.usual, self.lengths, self.facts
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Score all beads, ``(cells, K) float32``."""
+        scores = np.empty((self.band[1][-1], len(KINDS)), np.float32)
+        score_beads(self.band, *self._known, KINDS, weights, scores)
+        return scores
+
+    def features(self, spans: np.ndarray) -> np.ndarray:
+        """Return ``FEATURES`` of beads ``(p, F) float64``."""
+        found = np.empty((len(spans), len(FEATURES)))
+        bead_features(spans, *self._known, found)
+        return found
 
     def cosines(self, spans: np.ndarray) -> np.ndarray:
         """Return the cosines ``(p,) float32`` of beads with sentences on both sides."""

@@ -9,7 +9,7 @@ cells follow ``first (n + 2,)``. A bead belongs to the cell that it ends in: arr
 
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.cache import helper, njit
 
 # Features of a bead beside its kind.
 FEATURES = (
@@ -28,8 +28,38 @@ def cell_of(i, j, low, first):
     return first[i] + j - low[i]
 
 
+@helper(error_model="numpy")
+def _features(i, j, a, b, products, norms, usual, lengths, facts, x):
+    """Write to ``x (F,) float64`` the features of the bead of a and b sentences that ends there."""
+    flat, flat_low, flat_first = products
+    here, there = i - a, j - b
+    x[:] = 0.0
+    left = lengths[0][i] - lengths[0][here]
+    right = lengths[1][j] - lengths[1][there]
+    if a == 0 or b == 0:
+        x[6] = np.log(1.0 + left + right)
+        x[7] = facts[1]
+        return
+    total = 0.0
+    for row in range(here, i):
+        place = flat_first[row] - flat_low[row]
+        for column in range(there, j):
+            total += flat[place + column]
+    norm = norms[0][here, a - 1] * norms[1][there, b - 1]
+    cosine = total / norm / facts[2] if norm > 0 else 0.0
+    x[0] = a * b * cosine
+    x[1] = a * b * (usual[0][here, a - 1] + usual[1][there, b - 1]) / 2 / facts[2]
+    x[2] = cosine
+    left *= facts[0]
+    log = np.log((left + 5.0) / (right + 5.0))
+    x[3] = abs(log)
+    x[4] = min(log * log, 4.0)
+    spread = np.sqrt(VARIANCE * (left + right + 2.0) / 2)
+    x[5] = min(abs(left - right) / spread, 6.0)
+
+
 @njit(nogil=True, error_model="numpy")
-def score_beads(band, products, norms, usual, lengths, facts, kinds, weights, scores, features):
+def score_beads(band, products, norms, usual, lengths, facts, kinds, weights, scores):
     """Score the beads of a band.
 
     ``band``: low, first. ``products``: flat products of single sentences, and likewise low and
@@ -38,11 +68,9 @@ def score_beads(band, products, norms, usual, lengths, facts, kinds, weights, sc
     mean of the other document. ``lengths``: characters before each sentence, ``(n + 1,)`` and
     ``(m + 1,)``. ``facts``: target characters for one of the source, how loosely the documents
     follow each other, and the usual cosine of a pair. ``weights (K + F,) float64``.
-    ``scores (cells, K) float32`` is written, and ``features (cells, K, F)`` too
-    unless it is empty.
+    ``scores (cells, K) float32`` is written.
     """
     low, first = band
-    flat, flat_low, flat_first = products
     count = len(kinds)
     x = np.zeros(len(weights) - count)
     for i in range(len(low)):
@@ -50,40 +78,25 @@ def score_beads(band, products, norms, usual, lengths, facts, kinds, weights, sc
             j = low[i] + cell - first[i]
             for kind in range(count):
                 a, b = kinds[kind]
-                here, there = i - a, j - b
                 scores[cell, kind] = -np.inf
-                if there < 0 or cell_of(here, there, low, first) < 0:
+                if cell_of(i - a, j - b, low, first) < 0:
                     continue
-                x[:] = 0.0
-                left = lengths[0][i] - lengths[0][here]
-                right = lengths[1][j] - lengths[1][there]
-                if a == 0 or b == 0:
-                    x[6] = np.log(1.0 + left + right)
-                    x[7] = facts[1]
-                else:
-                    total = 0.0
-                    for row in range(here, i):
-                        place = flat_first[row] - flat_low[row]
-                        for column in range(there, j):
-                            total += flat[place + column]
-                    norm = norms[0][here, a - 1] * norms[1][there, b - 1]
-                    cosine = total / norm / facts[2] if norm > 0 else 0.0
-                    x[0] = a * b * cosine
-                    x[1] = a * b * (usual[0][here, a - 1] + usual[1][there, b - 1]) / 2 / facts[2]
-                    x[2] = cosine
-                    left *= facts[0]
-                    log = np.log((left + 5.0) / (right + 5.0))
-                    x[3] = abs(log)
-                    x[4] = min(log * log, 4.0)
-                    spread = np.sqrt(VARIANCE * (left + right + 2.0) / 2)
-                    x[5] = min(abs(left - right) / spread, 6.0)
+                _features(i, j, a, b, products, norms, usual, lengths, facts, x)
                 score = weights[kind]
                 for f in range(len(x)):
                     score += weights[count + f] * x[f]
                 scores[cell, kind] = score
-                if len(features):
-                    for f in range(len(x)):
-                        features[cell, kind, f] = x[f]
+
+
+@njit(nogil=True, error_model="numpy")
+def bead_features(spans, products, norms, usual, lengths, facts, out):
+    """Write the features of beads ``spans (p, 4)`` to ``out (p, F) float64``.
+
+    Other arguments are as of :func:`score_beads`.
+    """
+    for row in range(len(spans)):
+        here, i, there, j = spans[row]
+        _features(i, j, i - here, j - there, products, norms, usual, lengths, facts, out[row])
 
 
 @njit(nogil=True)

@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from miner.alignment.anchors import band, chain
 from miner.alignment.beads import KINDS, MOST, best, decode, spans_of
-from miner.kernels.beads import FEATURES, forward_backward, score_beads
+from miner.alignment.fine import count_best, weakest_cosine
+from miner.alignment.lattice import Lattice, Side
+from miner.kernels.beads import FEATURES, bead_features, forward_backward, score_beads
+from miner.knn.settings import SearchSettings
 
 Bead = tuple[int, int]
 
@@ -132,10 +135,9 @@ def test_scores_are_the_features_of_the_joined_sentences() -> None:
     weights = generator.normal(size=len(KINDS) + len(FEATURES))
     ratio, loose, level = 1.3, -2.0, 0.6
     scores = np.empty((limits[1][-1], len(KINDS)), np.float32)
-    features = np.zeros((*scores.shape, len(FEATURES)), np.float32)
     facts = ratio, loose, level
-    arguments = tuple(norms), tuple(usual), tuple(lengths), facts, KINDS, weights
-    score_beads(limits, products, *arguments, scores, features)
+    known = products, tuple(norms), tuple(usual), tuple(lengths), facts
+    score_beads(limits, *known, KINDS, weights, scores)
     for cell, kind in itertools.product(range(len(scores)), range(len(KINDS))):
         (i, j), (a, b) = divmod(cell, m + 1), KINDS[kind].tolist()
         if i < a or j < b:
@@ -156,7 +158,9 @@ def test_scores_are_the_features_of_the_joined_sentences() -> None:
             x["delta"] = min(abs(left * ratio - right) / spread, 6)
         else:
             x["left_out"], x["loose"] = math.log(1 + left + right), loose
-        np.testing.assert_allclose(features[cell, kind], [*x.values()], rtol=2e-4, atol=1e-5)
+        features = np.empty((1, len(FEATURES)))
+        bead_features(np.array([[i - a, i, j - b, j]]), *known, features)
+        np.testing.assert_allclose(features[0], [*x.values()], rtol=2e-4, atol=1e-5)
         expected = weights[kind] + weights[len(KINDS) :] @ [*x.values()]
         assert scores[cell, kind] == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
@@ -165,3 +169,37 @@ def test_spans_follow_cells() -> None:
     limits = np.array([0, 0, 1]), np.array([0, 2, 5, 7])  # rows 0: 0-1, 1: 0-2, 2: 1-2
     cells, kinds = np.array([3, 6]), np.array([2, 1])  # (1, 1) by 1-1, (2, 2) by 0-1
     assert spans_of(cells, kinds, limits).tolist() == [[0, 1, 0, 1], [2, 2, 1, 2]]
+
+
+def test_features_of_beads_among_others() -> None:
+    """The best bead of each sentence, and the weakest sentence of each bead."""
+    generator = np.random.default_rng(4)
+    sides = [
+        Side(generator.normal(size=(n, 6)).astype(np.float32), np.arange(n + 1)) for n in (5, 6)
+    ]
+    lattice = Lattice.of(*sides, SearchSettings(k=4, device="cpu"))
+    every = itertools.product(range(5), range(1, 6), range(6), range(1, 7))
+    spans = np.array(
+        [s for s in every if s[0] < s[1] and s[2] < s[3] and s[1] - s[0] + s[3] - s[2] <= MOST]
+    )
+    spans = spans[generator.permutation(len(spans))[:60]]
+    values = generator.integers(0, 9, len(spans)).astype(float)
+    found = count_best(values, spans)
+    weakest = weakest_cosine(spans, lattice, lattice.cosines(spans))
+    for row, (i, j, k, m) in enumerate(spans.tolist()):
+        best_of = [
+            max(
+                v for v, other in zip(values, spans, strict=True) if other[c] <= line < other[c + 1]
+            )
+            for c, own in ((0, range(i, j)), (2, range(k, m)))
+            for line in own
+        ]
+        assert found[row] == sum(values[row] >= value for value in best_of)
+        blocks = [(i, j, k, m)]
+        blocks += [(line, line + 1, k, m) for line in range(i, j) if j - i > 1]
+        blocks += [(i, j, line, line + 1) for line in range(k, m) if m - k > 1]
+        cosines = []
+        for a, b, c, d in blocks:
+            one, other = sides[0].sums[a:b].sum(axis=0), sides[1].sums[c:d].sum(axis=0)
+            cosines.append(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+        assert weakest[row] == pytest.approx(min(cosines), abs=1e-5)
