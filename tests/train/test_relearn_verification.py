@@ -55,9 +55,8 @@ def test_verification_is_learned_again(trained: Path, miner) -> None:
     assert changed == {"config.json", "verifier.json", "comparer.npz"}
     functions = [json.loads(files["verifier.json"]) for files in (old, new)]
     assert functions[0]["alone"] == functions[1]["alone"]
-    assert set(functions[1]["quality"]["weight"]) - set(functions[0]["quality"]["weight"]) == {
-        "compared"
-    }
+    more = set(functions[1]["quality"]["weight"]) - set(functions[0]["quality"]["weight"])
+    assert more == {"surprise", "compared"}
     quality = Quality(Verifier(Encoder.load(place / "more", 1)))
     source, target = ((place / name).read_text("utf-8").splitlines()[:50] for name in "ab")
     assert quality.score(source, target).mean() > quality.score(source, target[::-1]).mean()
