@@ -47,6 +47,13 @@ _keep = Settings(Keep, "keep")
     help="Add documents and line numbers, from 0: cells of TSV, a file beside two files. Other "
     "formats have them.",
 )
+@click.option(
+    "--report",
+    "page",
+    metavar="FILE",
+    help="Write an HTML page: both documents side by side, with lines between them in the colour "
+    "of their probability.",
+)
 @_keep(
     "threshold",
     "target_precision",
@@ -72,6 +79,7 @@ def align(
     file: str | None,
     output: str,
     lines: bool,
+    page: str | None,
     keep: Keep,
     pairs: str | None,
     model: str,
@@ -94,6 +102,7 @@ def align(
       miner align book.de book.fr -o book.tsv
       miner align book.de book.fr -o book.ladder
       miner align book.de book.fr --target-precision 0.95 -o clean.de clean.fr
+      miner align book.de book.fr --report book.html -o book.tsv
       miner align minutes/de minutes/en --lines -o minutes.tsv.gz
       miner align pages/de pages/en --pairs documents.tsv -o pages.jsonl
       miner align 'web/*.de' 'web/*.en' --workers 4 --backend processes --work work -o web.tmx
@@ -102,6 +111,7 @@ def align(
     from miner.alignment.aligned import LADDER
     from miner.cli.progress_bars import Progress
     from miner.mining.mine import load_encoder
+    from miner.reports import alignment_report
 
     if pairs is None:
         both, alone = _paired(_files(source), _files(target))
@@ -119,15 +129,20 @@ def align(
             "a ladder has numbers of lines, and --split makes several sentences of one"
         )
     named = {"-o": output, "the second file of -o": file}
-    guard.check([pairs, *(path for pair in both for path in pair)], {**named, "--work": work})
+    outputs = {**named, "--report": page}
+    guard.check([pairs, *(path for pair in both for path in pair)], {**outputs, "--work": work})
     if not ladder:
         guard.check_suffixes(named, TABLES if file is None else ())
-    guard.check_writable([path for path in named.values() if path is not None])
+    guard.check_writable([path for path in outputs.values() if path is not None])
+    if page is not None:
+        alignment_report.check(page)
     settings = replace(settings, languages=languages)
 
     def write(found: Aligned) -> None:
         report.close()
         found.write(output, file, lines=lines)
+        if page is not None:
+            alignment_report.write(page, found)
 
     with Progress("documents") as report:
         found = align_sentences(

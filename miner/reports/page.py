@@ -35,12 +35,11 @@ def write(
     """Write the page of a ``template`` in ``miner/reports/templates``.
 
     ``charts`` are Bokeh's; the template gets the markup of each as ``charts``, by the same names.
+    Without any, Bokeh is not needed.
     ``context`` are its other variables, whose text is escaped. Characters that UTF-8 cannot
     encode (bytes of a file's name) become "?". Raises ResourceError where the page cannot
     be written.
     """
-    import bokeh.embed
-    import bokeh.resources
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -51,7 +50,13 @@ def write(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script, divisions = bokeh.embed.components(dict(charts)) if charts else ("", {})
+    code, script, divisions = "", "", {}
+    if charts:
+        import bokeh.embed
+        import bokeh.resources
+
+        code = bokeh.resources.Resources(mode="inline", components=["bokeh"]).render_js()
+        script, divisions = bokeh.embed.components(dict(charts))
     # Equal pages are equal files.
     names = {name: f"chart-{n}" for n, name in enumerate(dict.fromkeys(_RANDOM.findall(script)))}
     script, *marks = (
@@ -62,7 +67,7 @@ def write(
         context,
         title=title,
         moved=MOVED,
-        bokeh=Markup(bokeh.resources.Resources(mode="inline", components=["bokeh"]).render_js()),
+        bokeh=Markup(code),
         script=Markup(script),
         charts={
             name: Markup('<div class="chart">{}</div>').format(Markup(division))

@@ -86,11 +86,14 @@ def test_lines_without_text_keep_their_numbers(files, texts, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.parquet", "a.tmx", "b.de"])
 def test_score_and_filter_read_what_is_written(name, miner, files, tmp_path: Path) -> None:
     output = [tmp_path / name, *([tmp_path / "b.en"] if name == "b.de" else [])]
-    code, _, err = miner("align", *files, "--lines", "-o", *output)
+    page = ["--report", tmp_path / "page.html"] if name == "a.tsv" else []
+    code, _, err = miner("align", *files, "--lines", *page, "-o", *output)
     count = int(err.split(" beads written")[0])
     assert code == 0 and count > 50
     options = {"a.tsv": ["--scol", "2", "--tcol", "3"]}.get(name, [])
     given = ["--source", output[0], "--target", output[1]] if name == "b.de" else output
+    for path in page[1:]:
+        assert path.read_text("utf-8").count("<path") == count
     code, _, _ = miner("score", *given, *options, "-o", tmp_path / "scored.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text().splitlines()]
     assert code == 0 and len(rows) == count and all(row["quality"] is not None for row in rows)
