@@ -5,9 +5,13 @@ Imports nothing heavy, so that help texts load fast.
 """
 
 import dataclasses
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+from miner.errors import ArtifactError
 
 
 class SettingsError(ValueError):
@@ -125,3 +129,14 @@ def _lies_within(value: float, interval: str) -> bool:
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
     return above and below  # NaN is neither
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file. Raises ArtifactError."""
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ArtifactError(f"{path}: not TOML ({error}); mend it") from None

@@ -12,6 +12,8 @@ RETRIEVALS = ("forward", "backward", "intersection", "max")
 DUPLICATES = ("first", "each")
 RANKS = ("probability", "margin")
 BACKENDS = ("serial", "processes", "ray", "slurm")
+# Keys at the top of a file of filters.
+PLAN_KEYS = ("source_lang", "target_lang", "model", "rank", "repair", "filter")
 
 ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
 

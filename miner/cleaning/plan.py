@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.cleaning.choice import Choice
+from miner.config_fields import read_toml
 from miner.encoder.loading import split_name
 from miner.encoder.model import model_digest, resolve
 from miner.encoder.pretrained import directory_digest
@@ -277,21 +277,18 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
     return Plan(tuple(steps), context)
 
 
-def read_plan(path: str | Path, context: Context) -> Plan:
+def read_plan(path: str | Path, context: Context, options: Collection[str] = ()) -> Plan:
     """Read the plan of a TOML file; facts in ``context`` override the file.
+
+    ``options`` are further keys, which the command line has read.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
     ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
     ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
-    try:
-        with open(path, "rb") as file:
-            record = tomllib.load(file)
-    except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ArtifactError(f"{path}: not TOML ({error}); mend it") from None
+    read = read_toml(path).items()
+    record = {key: value for key, value in read if key.replace("-", "_") not in options}
     return plan_of(record, context, str(path), path.parent)
 
 

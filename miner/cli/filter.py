@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import click
 
 from miner.cleaning.choice import Choice
-from miner.cli import filtering, guard, options, sharding
+from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
@@ -160,7 +160,10 @@ def filter(
     if outputs.page is not None and not outputs.as_json:
         cleaning_report.check(outputs.page)
     context = filtering.context(languages, model)
-    plan = default_plan(context) if config is None else read_plan(config, context)
+    if config is None:
+        plan = default_plan(context)
+    else:
+        plan = read_plan(config, context, run_options.from_file())
     paths = [*(path for sides in names for path in sides), *without.files]
     guard.check([*paths, config, *map(str, plan.files())], {**named, "--work": work})
     if folders:

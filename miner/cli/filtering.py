@@ -144,12 +144,12 @@ def in_folders(given: Sequence[str]) -> bool:
     So they are for patterns, and where options say how tasks run; standard input has no name.
     """
     context = click.get_current_context()
+    named = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
     chosen = any(
-        context.get_parameter_source(f"workers_{field.name}") == ParameterSource.COMMANDLINE
-        for field in fields(Workers)
+        context.get_parameter_source(f"workers_{field.name}") in named for field in fields(Workers)
     )
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
-    return (chosen or patterns) and "-" not in given
+    return (chosen or patterns) and "-" not in named
 
 
 def beside(output: str) -> str | None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli.run_options import volume
 from miner.cli.settings_options import Decorator, Settings
 from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
@@ -162,7 +163,12 @@ def write_json(path: str, record: Any, **layout: Any) -> None:
 
 
 def say(line: str) -> None:
-    """Print text for the user, apart from the data; a terminal, or COLUMNS, wraps it by words."""
+    """Print text for the user, apart from the data; a terminal, or COLUMNS, wraps it by words.
+
+    With ``--quiet``, warnings alone.
+    """
+    if volume() < 0 and not line.startswith("warning: "):
+        return
     width = shutil.get_terminal_size().columns
     if sys.stderr.isatty() or "COLUMNS" in os.environ:
         line = "\n".join(map(partial(_wrapped, width=width), line.split("\n")))

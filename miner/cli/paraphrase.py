@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from miner.cli import filtering, guard, options, paraphrase_options
+from miner.cli import filtering, guard, options, paraphrase_options, run_options
 from miner.cli.options import say
 from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
@@ -165,7 +165,8 @@ def _filtered(
         with open_output(raw) as file:
             file.writelines(lines)
         filters.write_text(work.FILTERS, encoding="utf-8")
-        plan = read_plan(config or filters, filtering.context((None, None), "default"))
+        context = filtering.context((None, None), "default")
+        plan = read_plan(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
         with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):

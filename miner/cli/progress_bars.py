@@ -1,20 +1,25 @@
-"""Progress on standard error: bars on a terminal, a line every half minute elsewhere."""
+"""Progress on standard error: bars on a terminal, a line every half minute elsewhere.
+
+With ``--verbose`` each stage tells its time, and lines come often; with ``--quiet`` nothing does.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from miner.cli import interrupts
+from miner.cli.run_options import volume
 from miner.kernels import cache
 
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-# Seconds between two lines where there is no terminal.
-EVERY = 30.0
+# Seconds between two lines where there is no terminal, by the volume of messages.
+EVERY = {0: 30.0, 1: 5.0}
 
 
 class Progress:
@@ -51,10 +56,13 @@ class Progress:
         self.close()
 
     def close(self) -> None:
-        """End the bar; a further stage begins another."""
+        """End the stage; a further one begins another bar."""
         if self.bar is not None:
             self.bar.close()
-            self.bar, self.stage = None, None
+        if self.stage is not None and volume() > 0:
+            seconds = time.monotonic() - self.begun
+            print(f"{stamp()} {self.stage}: {seconds:.1f} s", file=sys.stderr, flush=True)
+        self.bar, self.stage = None, None
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
         interrupts.check()
@@ -63,7 +71,7 @@ class Progress:
             self._begin(stage, done, total, terminal)
         if self.bar is not None:
             self._draw(done)
-        elif not terminal and time.monotonic() - self.told >= EVERY:
+        elif not terminal and time.monotonic() - self.told >= EVERY.get(volume(), math.inf):
             self.told = time.monotonic()
             print(self._line(done, total), file=sys.stderr, flush=True)
 
@@ -75,12 +83,10 @@ class Progress:
             print(line, file=sys.stderr, flush=True)
 
     def _begin(self, stage: str, done: int, total: int | None, terminal: bool) -> None:
+        self.close()
         self.stage, self.first = stage, done
         self.begun = self.told = time.monotonic()
-        if self.bar is not None:
-            self.bar.close()
-            self.bar = None
-        if terminal:
+        if terminal and volume() >= 0:
             from tqdm import tqdm
 
             self.bar = tqdm(
@@ -106,12 +112,17 @@ class Progress:
 
     def _line(self, done: int, total: int | None) -> str:
         rate = (done - self.first) / (time.monotonic() - self.begun)
-        text = f"{self.stage}: {done:,}" + ("" if total is None else f" of {total:,}")
+        text = f"{stamp()} {self.stage}: {done:,}" + ("" if total is None else f" of {total:,}")
         text += f" {self.unit}, {rate:,.0f}/s"
         if total is not None and rate:
             minutes, seconds = divmod(round(max(0, total - done) / rate), 60)
             text += f", {minutes // 60}:{minutes % 60:02}:{seconds:02} left"
         return text
+
+
+def stamp() -> str:
+    """Return the time of day, at which a line of progress begins."""
+    return time.strftime("%H:%M:%S")
 
 
 def announce(loops: str = "*") -> None:

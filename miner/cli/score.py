@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from miner.cli import filtering, guard, options, sharding
+from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
@@ -101,7 +101,7 @@ def score(
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
-        plan = read_plan(config, context)
+        plan = read_plan(config, context, run_options.from_file())
     plan = scores_of(plan, without)
     paths = [path for sides in files for path in sides]
     guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})

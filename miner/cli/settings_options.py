@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from miner.cli.option_types import KINDS, name_of
+from miner.cli.run_options import beside, finish, take
 from miner.config_fields import (
     Setting,
     SettingsError,
@@ -37,6 +38,7 @@ HEADINGS = {
     "Search": "index neighbors rank margin retrieval duplicates engine exact query-side by-host",
     "Scale": "work backend workers address shard-lines memory device threads",
     "Foreign encoders": "source-prompt target-prompt runtime",
+    "Any command": "config save-config quiet verbose",
 }
 PLAIN: dict[str, click.ParamType] = {
     "int": click.INT,
@@ -133,12 +135,19 @@ class Command(click.Command):
 
     Its help lists the options under :data:`HEADINGS`, then a configuration's by group, and ends
     with the examples of its docstring. Settings that contradict each other are errors of usage,
-    whoever finds them.
+    whoever finds them. Options of :mod:`miner.cli.run_options` are added to its own.
     """
 
-    def __init__(self, help: str | None = None, **more: Any):
+    def __init__(self, help: str | None = None, params: Any = None, **more: Any):
         text, examples = _help(help)
-        super().__init__(help=text, epilog=examples, **more)
+        params = [*(params or []), *beside(params or [])]
+        super().__init__(help=text, epilog=examples, params=params, **more)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given = take(self, ctx, list(args))
+        left = super().parse_args(ctx, args)
+        finish(given, ctx)
+        return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         places = {
