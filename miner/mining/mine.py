@@ -536,7 +536,8 @@ def _threshold(
         return None
     if guess is not None:
         threshold = guess.threshold(precision)
-        return math.inf if threshold is None else threshold
+        # As it is printed, so that tables, reports and --threshold keep the same pairs.
+        return math.inf if threshold is None else rounded(threshold) or threshold
     if found.verifier is not None:
         notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
         return CAUTIOUS

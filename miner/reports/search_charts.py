@@ -82,8 +82,7 @@ def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[st
             )  # fmt: skip
     curve.yaxis[0].axis_label = "share"
     curve.legend.orientation = "horizontal"
-    curve.legend.location = "top_center"
-    curve.legend.background_fill_alpha = 0.6
+    curve.add_layout(curve.legend[0], "above")
     at = float(_logit(np.array([threshold]))[0])
     for number, chart in enumerate((histogram, curve)):
         chart.xaxis.axis_label = "score: probability of being a translation"

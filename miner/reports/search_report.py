@@ -1,6 +1,6 @@
 """Page about a search: the threshold with its estimates, and samples of the pairs found."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from miner.precision.estimate import Estimate, interval_text, rounded
 from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
-from miner.scoring.explain import match
+from miner.scoring.marks import segments, unmatched
 from miner.scoring.verifier import FEATURES
 
 # Bands of probability that samples are shown of.
@@ -201,7 +201,7 @@ def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
 
 
 def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
-    """Return some pairs: score, q-value and both sides, as the tokens that the verifier reads."""
+    """Return some pairs: score, q-value and both sides, in pieces of text and marks."""
     pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
     rows = [
@@ -211,8 +211,9 @@ def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
     return {"title": title, "pairs": rows}
 
 
-def _sides(found: Search, source: str, target: str) -> Sequence[Sequence[Any]]:
-    """Return the tokens of both sentences; without a verifier each sentence is one text."""
-    if found.verifier is not None:
-        return match(found.verifier, source, target)
-    return [[source], [target]]
+def _sides(found: Search, source: str, target: str) -> list[list[tuple[str, bool]]]:
+    """Return the pieces of both sentences, and True for words without a counterpart."""
+    if found.verifier is None:
+        return [[(source, False)], [(target, False)]]
+    spans = unmatched(found.verifier, source, target)
+    return [segments(text, own) for text, own in zip((source, target), spans, strict=True)]

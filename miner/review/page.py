@@ -18,8 +18,8 @@ from typing import Any
 
 from miner.errors import MinerError, ResourceError
 from miner.review.answers import KINDS, RIGHT, SKIP
-from miner.review.marks import Spans
 from miner.review.review import Question, Review, Summary
+from miner.scoring.marks import Spans, segments
 
 # Finds the words without a counterpart in the two texts of a pair.
 Unmatched = Callable[[str, str], tuple[Spans, Spans]]
@@ -94,7 +94,7 @@ class Server(ThreadingHTTPServer):
     def _shown(self, question: Question) -> dict[str, Any]:
         texts = question.source, question.target
         sides = zip(texts, self.unmatched(*texts), strict=True)
-        source, target = (_segments(text, spans) for text, spans in sides)
+        source, target = (segments(text, spans) for text, spans in sides)
         return asdict(question) | {"source": source, "target": target}
 
 
@@ -169,15 +169,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: the terminal is for the summary, and the path holds the token."""
-
-
-def _segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
-    """Cut a text at its spans: pieces, and True for those to be marked."""
-    found, end = [], 0
-    for first, last in [*spans, (len(text), len(text))]:
-        found += [(text[end:first], False), (text[first:last], True)]
-        end = last
-    return [(piece, mark) for piece, mark in found if piece]
 
 
 def _lines(found: Summary) -> list[tuple[str, str, str, str]]:

@@ -23,6 +23,15 @@ def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> s
     return text
 
 
+def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
+    """Cut a text at its spans: pieces, and True for those to be marked."""
+    found, end = [], 0
+    for first, last in [*spans, (len(text), len(text))]:
+        found += [(text[end:first], False), (text[first:last], True)]
+        end = last
+    return [(piece, mark) for piece, mark in found if piece]
+
+
 def _spans(text: str, tokens: list[Token]) -> Spans:
     """Find words that lack a counterpart for more than half; neighbours are joined.
 
