@@ -31,15 +31,11 @@ _keep = Settings(Keep, "keep")
 @click.argument("source")
 @click.argument("target")
 @click.argument("file", required=False, metavar="[FILE]")
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE [FILE]",
-    show_default="standard output",
-    help="Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
+@options.output(
+    "Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
     "have a side each. .ladder has lines [0, 1]:[2] of line numbers, of all lines. .gz .bz2 .xz "
     ".zst compress.",
+    "FILE [FILE]",
 )
 @click.option(
     "--lines",

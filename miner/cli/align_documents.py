@@ -30,14 +30,8 @@ _keep = Settings(Keep, "keep")
 @click.command(cls=Command)
 @click.argument("source")
 @click.argument("target")
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE",
-    show_default="standard output",
-    help="File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst "
-    "compress.",
+@options.output(
+    "File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst compress."
 )
 @click.option(
     "--then-sentences",

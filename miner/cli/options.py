@@ -149,6 +149,12 @@ def comparer(more: str = "", default: bool = True) -> Decorator:
     return click.option("--comparer/--no-comparer", default=default, help=help)
 
 
+def output(text: str, metavar: str = "FILE") -> Decorator:
+    """Option for the file to write, standard output by default."""
+    usual = partial(click.option, default="-", show_default="standard output")
+    return usual("-o", "--output", metavar=metavar, help=text)
+
+
 def json_file(what: str = "all metrics", more: str = " as JSON") -> Decorator:
     """Option for a file of facts."""
     return click.option("--json", "json_file", metavar="FILE", help=f"Write {what} to FILE{more}.")

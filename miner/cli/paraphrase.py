@@ -192,14 +192,7 @@ def _filtered(
     help="Write, in column 7, the probability that a pair is right by the cosines of this encoder, "
     "estimated with shuffled pairs as decoys.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    show_default="standard output",
-    metavar="FILE",
-    help="Ranked pairs, a TSV.",
-)
+@options.output("Ranked pairs, a TSV.")
 @options.threads
 def pivot(
     bitexts: tuple[str, ...],

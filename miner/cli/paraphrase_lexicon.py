@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from miner.cli import guard, paraphrase_options
+from miner.cli import guard, options, paraphrase_options
 from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.text.formats import BitextFormat
@@ -27,14 +27,7 @@ from miner.text.formats import BitextFormat
     default=10_000,
     help="Of a MODEL: how many of its most frequent pieces or words to compare.",
 )
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    show_default="standard output",
-    metavar="FILE",
-    help="The lexicon, a TSV.",
-)
+@options.output("The lexicon, a TSV.")
 def lexicon(
     source: str,
     layout: BitextFormat,

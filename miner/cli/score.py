@@ -36,13 +36,8 @@ from miner.text.formats import TABLES, BitextFormat
 @sharding.options
 @click.option("--score-only", is_flag=True, help="Write scores without the rows.")
 @options.threads
-@click.option(
-    "-o",
-    "--output",
-    default="-",
-    metavar="FILE",
-    show_default="standard output",
-    help="Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
+@options.output(
+    "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
     "and with --backend, a directory: a file of its name for each one of BITEXT.",
 )
 def score(

@@ -208,15 +208,13 @@ def _ranked_rows(where: str, texts: Iterable[str]) -> Iterator[Row | str]:
 def _ppdb(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
     """Read ``LHS ||| phrase ||| paraphrase ||| NAME=VALUE ... ||| ...``; keep score and phrases."""
 
+    row = re.compile(r".*? \|\|\| (.*?) \|\|\| (.*?) \|\|\| .*?PPDB2\.0Score=(\S+).*")
+
     def rows(texts: Iterable[str]) -> Iterator[Row]:
         for number, text in enumerate(texts, 1):
-            _, *pair, features = (text.split(" ||| ") + [""] * 4)[:4]
-            score = re.search(r"PPDB2\.0Score=(\S+)", features)
-            if score is None:
-                raise CorpusError(
-                    f"{files[0]}, line {number}: no PPDB2.0Score; it is not the layout of PPDB 2.0"
-                )
-            yield (score[1], *pair)
+            if (match := row.fullmatch(text)) is None:
+                raise CorpusError(f"{files[0]}, line {number}: no PPDB2.0Score; is it PPDB 2.0?")
+            yield match[3], match[1], match[2]
 
     with ExitStack() as stack:
         writer.rows("train/paraphrases/ppdb.tsv.gz", rows(first_member(stack, files)))
