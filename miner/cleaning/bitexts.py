@@ -107,7 +107,7 @@ def bitexts_of(
                 rows = given_rows(FORMATS[kind].rows(local, columns), files[0].name)
                 files = text_files([rows], place / "rows")
             keys = (None, None) if kind == "tmx" else (own.source_column, own.target_column)
-            own = BitextFormat(*keys, format="jsonl", on_error=own.on_error)
+            own = BitextFormat(*keys, format="jsonl", on_error=own.on_error, carry=own.carry)
         found.append(Bitext(tuple(files), own))
     return found
 

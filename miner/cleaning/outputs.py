@@ -3,22 +3,26 @@
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 from miner.cleaning.bitexts import Bitext, Piece, languages_of
 from miner.cleaning.write import NAMED
 from miner.errors import writing
+from miner.names import SIDES
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
+from miner.text.artifacts import write_manifest
 from miner.text.compression import MAGIC
-from miner.text.formats import file_format
+from miner.text.formats import ALL, file_format
 from miner.text.output import all_or_none, open_output
 from miner.text.text_format import Languages
-from miner.text.write_bitext import write_bitext
+from miner.text.write_bitext import beside, write_bitext
 
 # Paths of the outputs of a bitext, by role: kept, kept-1, rejected, scores, scored, only.
 Outputs = Mapping[str, str]
+FORMAT = "bitext-miner rows"
 # Roles whose lines are no rows.
 LINES = ("scores", "only")
 
@@ -86,21 +90,42 @@ def deliver(
                 with writing(path):
                     Path(path).parent.mkdir(parents=True, exist_ok=True)
             for role, end in _endings(bitext, wanted).items():
-                path = wanted[role]
+                path, carried = wanted[role], bitext.reading.carry
                 if end == NAMED and not path.endswith(NAMED):
                     paths = [path, *([wanted["kept-1"]] if _are_split(role, wanted) else [])]
                     languages = given
                     if file_format(path) == "tmx":
                         left, right = languages_of([bitext], given)
                         languages = left.code, right.code
-                    with open(result.path / f"{role}{NAMED}", encoding="utf-8") as rows:
-                        write_bitext(map(json.loads, rows), paths, languages, together)
+                    with open(result.path / f"{role}{NAMED}", encoding="utf-8") as file:
+                        rows = map(json.loads, file)
+                        first: dict[str, Any] = next(rows, {})
+                        ids = [key for key in first if key not in SIDES] if carried else ()
+                        every = chain([first] if first else [], rows)
+                        write_bitext(every, paths, languages, together, ids)
                     continue
                 with (
                     open(result.path / f"{role}{end}", "rb") as source,
                     open_output(path, binary=True, together=together, packed=True) as file,
                 ):
                     shutil.copyfileobj(source, file)
+
+
+def describe(outputs: Sequence[Outputs], carry: Sequence[str], facts: Mapping[str, Any]) -> None:
+    """Write a manifest of the rows kept or scored, if they are in several files.
+
+    It is `clean.manifest.json` for `clean.de` and `clean.en`, or for files in the folder `clean`.
+    Raises ResourceError.
+    """
+    roles = ("kept", "kept-1", "scored", "only")
+    files = [Path(one[role]) for one in outputs for role in roles if role in one]
+    if carry and outputs and "kept-1" in outputs[0]:
+        files.append(Path(beside(outputs[0]["kept"], ".ids")))
+    files = [path for path in files if path.is_file()]
+    if len(files) > 1:
+        single = beside(str(files[0]), ".manifest.json")
+        place = single if len(outputs) == 1 else f"{files[0].parent}.manifest.json"
+        write_manifest(place, dict.fromkeys(files, {}), {"format": FORMAT, **facts})
 
 
 def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
@@ -134,7 +159,9 @@ def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
                 continue
         else:
             kinds = ("plain", bitext.native)
-            other = role not in LINES and (file_format(path) not in kinds or path.endswith(NAMED))
+            other = file_format(path) not in kinds or path.endswith(NAMED)
+            other |= bitext.reading.carry not in ((), (ALL,))
+            other &= role not in LINES
         found[role] = NAMED if other else _packing(path)
     return found
 

@@ -12,7 +12,7 @@ from miner.cleaning.bitexts import Bitext, bitexts_of, languages_of
 from miner.cleaning.choice import Split
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
-from miner.text.artifacts import MANIFEST, atomic_directory, entry, replaceable, write_manifest
+from miner.text.artifacts import MANIFEST, atomic_directory, replaceable, write_manifest
 from miner.text.compression import MAGIC
 from miner.text.durable import scratch_directory
 from miner.text.formats import USUAL_FORMAT, BitextFormat, file_format
@@ -67,8 +67,8 @@ def split(
         counts = {name: int((part == number).sum()) for number, name in enumerate(PARTS)}
         facts: dict[str, Any] = {"command": command, "inputs": [str(file) for file in files]}
         facts |= {"settings": vars(settings), "rows": counts, "groups": groups}
-        parts = [entry(path) for path in sorted(directory.iterdir())]
-        write_manifest(directory, {"format": FORMAT, **facts, "parts": parts})
+        written: dict[Path, dict[str, Any]] = {path: {} for path in sorted(directory.iterdir())}
+        write_manifest(directory / MANIFEST, written, {"format": FORMAT, **facts})
     return counts
 
 

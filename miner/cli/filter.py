@@ -83,6 +83,7 @@ choosing = options.several(Settings(Choice, "choice")(), options.without())
     is_flag=True,
     help="Repair broken encoding (Ã¤ for ä) before filtering, and in the output.",
 )
+@options.carry
 @options.model
 @filtering.languages
 @filtering.reading
@@ -102,6 +103,7 @@ def filter(
     dry_run: int | None,
     all_scores: bool,
     repair: bool,
+    carry: tuple[str, ...],
     model: str,
     languages: tuple[str | None, str | None],
     layout: BitextFormat,
@@ -126,6 +128,7 @@ def filter(
       miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
       miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
       miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
+      miner filter web.jsonl --carry id,url -o clean.de clean.en
       miner filter web.tsv --target-words 5M -o clean.tsv
       miner filter web.tsv --without newstest.de --without newstest.en --near 0.8 -o clean.tsv
       miner filter web.tsv --top-n 100k --balance length --per-source 3 -o clean.tsv
@@ -141,11 +144,12 @@ def filter(
     from miner.cleaning import funnel
     from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.dry_run import sample
-    from miner.cleaning.outputs import folder_outputs
+    from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import default_plan, read_plan
     from miner.reports import cleaning_report
 
+    layout = dataclasses.replace(layout, carry=carry)
     inputs, kept = _files(files, source, target, outputs.kept)
     names = sharding.bitexts(inputs)
     folders = filtering.in_folders(inputs) and dry_run is None
@@ -216,6 +220,8 @@ def filter(
             choice=choice,
             all_scores=all_scores or dry_run is not None or outputs.scores is not None,
         )
+        counts = {"rows": found.summary.rows, "kept": found.summary.kept}
+        describe(places, carry, {**filtering.provenance(paths), **counts})
         say(funnel.table(found.summary))
         if outputs.page is not None and outputs.as_json:
             write_json(outputs.page, funnel.as_dict(found.summary), indent=2)

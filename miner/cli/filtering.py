@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
+import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -159,6 +161,11 @@ def beside(output: str) -> str | None:
     """
     there = os.path.exists(output) and not (os.path.isfile(output) or os.path.isdir(output))
     return None if output == "-" or there else output.rstrip("/")
+
+
+def provenance(paths: Sequence[str]) -> dict[str, Any]:
+    """Return the facts of a manifest about a run: its command and input files."""
+    return {"command": shlex.join(["miner", *sys.argv[1:]]), "inputs": [*paths]}
 
 
 def listing() -> str:

@@ -32,6 +32,7 @@ def mine(
     keep: dict[str, Any],
     without: Without,
     output: Output,
+    carry: tuple[str, ...],
     work: str | None,
     factory: str,
     workers: Workers,
@@ -53,6 +54,7 @@ def mine(
       miner mine news.de news.en --model models/de-en --target-precision 0.9 -o pairs.parquet
       miner mine news.de news.en --ids -o pairs.de pairs.en
       miner mine news.de news.en --without newstest.de --near 0.8 --rejected hits.tsv -o pairs.tsv
+      miner mine web.de.jsonl web.en.jsonl --carry id,url -o pairs.tsv
       miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
       miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
       miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
@@ -91,6 +93,7 @@ def mine(
             settings=settings,
             encoder=encoder,
             without=without,
+            carry=carry,
             work=work,
             beside=output.beside,
             workers=workers,

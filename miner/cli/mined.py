@@ -157,21 +157,25 @@ class Output:
     def write(self, mined: Mined, progress: Progress) -> None:
         """End the bar, write the pairs and the report, then say how many were kept and why."""
         from miner.mining.hints import repeated_ids
+        from miner.mining.pair_files import describe, write_parts
         from miner.reports import search_report
         from miner.scoring.language_notes import mismatched
-        from miner.text.write_bitext import write_bitext
+        from miner.text.write_bitext import beside, write_bitext
 
         progress.close()
         kept, pairs = mined.pairs, mined.all_pairs
         for note in mined.notes:
             say(note)
+        command = shlex.join(["miner", *sys.argv[1:]])
         if self.is_directory:
-            from miner.mining.pair_files import write_parts
-
-            command = shlex.join(["miner", *sys.argv[1:]])
             write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
         else:
             mined.write(self.output, self.target, ids=self.ids, bucc=self.bucc)
+        if self.target is not None:
+            files = [self.output, self.target, beside(self.output, ".ids")]
+            there = files[: 3 if self.ids or kept.more else 2]
+            manifest = beside(self.output, ".manifest.json")
+            describe(mined, manifest, {Path(one): {} for one in there}, command)
         if self.rejected is not None and mined.left_out is not None:
             codes = mined.search.languages[0].code, mined.search.languages[1].code
             write_bitext(mined.left_out.rows(), [self.rejected], codes)
@@ -223,6 +227,7 @@ mining_arguments = options.several(
     options.loading(),
     options.languages(),
     keeping,
+    options.carry,
     sharding.work("the two indexes in DIR/source and DIR/target, "),
     sharding.options,
     options.factory,

@@ -114,6 +114,14 @@ reading = several(
     click.option("--id-column", metavar="N|NAME", help="Column of an id of each sentence."),
     header,
 )
+carry = click.option(
+    "--carry",
+    metavar="COLUMNS",
+    default="",
+    callback=lambda _, __, given: tuple(filter(None, given.split(","))),
+    help="Further columns to write, such as id,url, or all: names, or column3 of a TSV without a "
+    "header; of mined pairs url1 and url2.",
+)
 factory = click.option(
     "--index",
     "factory",

@@ -11,6 +11,7 @@ from miner.cli.settings_options import Command
 from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
+from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 
 
@@ -30,6 +31,8 @@ def plan(
     languages: tuple[str | None, str | None],
     settings: SearchSettings,
     keep: dict[str, Any],
+    without: Without,
+    carry: tuple[str, ...],
     output: Output,
     work: str | None,
     factory: str,

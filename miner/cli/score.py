@@ -29,6 +29,7 @@ from miner.text.formats import TABLES, BitextFormat
     help="Score by the filters of a TOML file of 'miner filter', which may need settings.",
 )
 @options.without()
+@options.carry
 @options.model
 @filtering.languages
 @filtering.reading
@@ -47,6 +48,7 @@ def score(
     names: tuple[str, ...],
     config: str | None,
     without: Without,
+    carry: tuple[str, ...],
     model: str,
     languages: tuple[str | None, str | None],
     layout: BitextFormat,
@@ -74,11 +76,12 @@ def score(
       zcat web.tsv.gz | miner score - --score-only | paste scores.old -
     """
     from miner.cleaning.bitexts import refuse_equal_names
-    from miner.cleaning.outputs import folder_outputs
+    from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import score_text, text_run
     from miner.cleaning.plan import read_plan, scores_of, scores_plan
     from miner.filters.registry import FILTERS
 
+    layout = replace(layout, carry=carry)
     inputs = filtering.inputs(bitext, source, target)
     known = filtering.scoring()
     for name in names:
@@ -119,6 +122,7 @@ def score(
         wanted = {"only" if score_only else "scored": output}
         outputs = [folder_outputs(one, wanted) if folders else wanted for one in bitexts]
         found = score_text(run, bitexts, plan, outputs)
+        describe(outputs, carry, {**filtering.provenance(paths), "rows": found["rows"]})
     if found["unreadable"]:
         say(f"unreadable rows, scored as empty ones: {found['unreadable']}")
     if found["replaced"]:

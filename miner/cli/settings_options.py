@@ -28,8 +28,8 @@ Decorator = Callable[[Any], Any]
 # Options under the headings of a help text, both in this order; others stand under the first.
 HEADINGS = {
     "Options": "",
-    "Output": "output then-sentences lines unaligned report json ids bucc rejected scores-jsonl "
-    "score-only all-scores overwrite restart",
+    "Output": "output then-sentences lines unaligned report json ids bucc carry rejected "
+    "scores-jsonl score-only all-scores overwrite restart",
     "How much to keep": "threshold target-precision top-n target-words keep-percentile per-source "
     "balance temperature estimate refit decoys decoy-embeddings without near near-vectors",
     "Languages": "source-lang target-lang language side",

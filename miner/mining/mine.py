@@ -20,6 +20,7 @@ from miner.index.parts import copy_index
 from miner.index.stored import FLAT
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
+from miner.mining.carry import carried, check_carry
 from miner.mining.hints import hints
 from miner.mining.keep import Keep
 from miner.mining.leave_out import LeftOut, leave_out
@@ -147,6 +148,7 @@ def mine(
     settings: SearchSettings = SearchSettings(),
     encoder: SentenceEncoder | str | Path | Any = None,
     without: Without = NOTHING,
+    carry: Sequence[str] = (),
     work: str | Path | None = None,
     beside: str | Path | None = None,
     workers: Workers = Workers(),
@@ -166,6 +168,8 @@ def mine(
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
     ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
     one that built them. Pairs with a sentence of ``without`` are left out.
+    ``carry`` are further columns of the files that the pairs kept get, see
+    :func:`miner.mining.carry.carried`.
 
     ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
     text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
@@ -215,6 +219,7 @@ def mine(
                 note(fact)
             assert not isinstance(source, Index) and not isinstance(target, Index)
             names = named(source, "source"), named(target, "target")
+            check_carry(carry, [*names[0], *names[1]])
             _refuse_other_indexes(work)
             run = stack.enter_context(
                 open_run(
@@ -247,6 +252,8 @@ def mine(
         estimating = keep.estimate if verifier is not None else by_margin
         estimate = partial(calibrated, decoy_encoder) if estimating else None
         mined = conclude(found, keep, encoder, reason, warnings, estimate, unwanted)
+        if carry:
+            mined = replace(mined, pairs=carried(mined.pairs, carry, reading))
         then(mined)
         return mined
 

@@ -1,9 +1,12 @@
 """Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
 
 import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from miner.mining.mine import Mined
-from miner.text.artifacts import MANIFEST, atomic_directory, entry, replaceable, write_manifest
+from miner.text.artifacts import MANIFEST, atomic_directory, replaceable, write_manifest
 from miner.text.output import StrPath
 
 FORMAT = "bitext-miner pairs"
@@ -34,26 +37,32 @@ def write_parts(
     """
     pairs = mined.pairs
     with atomic_directory(path, marker=MANIFEST) as directory:
-        parts = []
-        for number in range(-(-len(pairs) // size)):
-            part = pairs.take(slice(number * size, (number + 1) * size))
-            place = directory / f"pairs-{number:05}.{'bucc' if bucc else 'tsv'}.zst"
+        places: dict[Path, dict[str, Any]] = {}
+        for start in range(0, len(pairs), size):
+            part = pairs.take(slice(start, start + size))
+            place = directory / f"pairs-{start // size:05}.{'bucc' if bucc else 'tsv'}.zst"
             part.write(place, ids=ids, bucc=bucc)
-            parts.append(entry(place) | {"pairs": len(part)})
-        sides = {"source": pairs.source, "target": pairs.target}
-        threshold = mined.threshold
-        manifest = {
-            "format": FORMAT,
-            "command": command,
-            "model": pairs.source.meta["model"],
-            "inputs": {
-                side: [vars(source) for source in index.sources] for side, index in sides.items()
-            },
-            "sentences": {side: len(index) for side, index in sides.items()},
-            "candidates": len(mined.all_pairs),
-            "pairs": len(pairs),
-            "threshold": threshold if threshold is None or math.isfinite(threshold) else None,
-            "precision": mined.precision,
-            "parts": parts,
-        }
-        write_manifest(directory, manifest)
+            places[place] = {"pairs": len(part)}
+        describe(mined, directory / MANIFEST, places, command)
+
+
+def describe(
+    mined: Mined, path: StrPath, files: Mapping[Path, Mapping[str, Any]], command: str | None
+) -> None:
+    """Write a manifest of files with the pairs kept."""
+    pairs, threshold = mined.pairs, mined.threshold
+    sides = {"source": pairs.source, "target": pairs.target}
+    facts = {
+        "format": FORMAT,
+        "command": command,
+        "model": pairs.source.meta["model"],
+        "inputs": {
+            side: [vars(source) for source in index.sources] for side, index in sides.items()
+        },
+        "sentences": {side: len(index) for side, index in sides.items()},
+        "candidates": len(mined.all_pairs),
+        "pairs": len(pairs),
+        "threshold": threshold if threshold is None or math.isfinite(threshold) else None,
+        "precision": mined.precision,
+    }
+    write_manifest(path, files, facts)

@@ -1,7 +1,7 @@
 """Mined pairs: their columns, cuts by score, and files."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from miner.index.index import Index
 from miner.libraries import library
+from miner.names import SIDES
 from miner.results import BLOCK, Results
 from miner.scoring.verifier import FEATURES
 from miner.text.formats import FORMATS, TABLES, check_suffix, check_written, file_format
@@ -16,8 +17,7 @@ from miner.text.output import open_output
 from miner.text.text_format import Languages
 from miner.text.write_bitext import write_bitext
 
-# Names of texts and ids in Parquet.
-_IN_PARQUET = {"source_id": "src_id", "target_id": "tgt_id", "source": "src", "target": "tgt"}
+IDS = ("source_id", "target_id")
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,8 @@ class Pairs(Results):
     :data:`miner.scoring.verifier.FEATURES` of verified pairs, else None. ``q_value (m,) float64``
     comes from :mod:`miner.precision.estimate`, else None: the least estimated false discovery
     rate of any threshold that keeps the pair. ``raw_score (m,) float64`` is the score by the
-    model's own function, where ``score`` was calibrated on the corpus, else None.
+    model's own function, where ``score`` was calibrated on the corpus, else None. ``more`` are
+    columns of text of the corpora, ``(m,) object`` each, that were asked for.
     """
 
     score: np.ndarray
@@ -46,6 +47,7 @@ class Pairs(Results):
     features: np.ndarray | None = None
     q_value: np.ndarray | None = None
     raw_score: np.ndarray | None = None
+    more: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<{len(self)} pairs of {self.source.path} and {self.target.path}>"
@@ -67,10 +69,11 @@ class Pairs(Results):
 
     def take(self, keep: slice | np.ndarray) -> "Pairs":
         """Return the pairs at these positions."""
-        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
         for name, column in columns.items():
             if isinstance(column, np.ndarray):
                 columns[name] = column[keep]
+        columns["more"] = {name: column[keep] for name, column in self.more.items()}
         return Pairs(**columns)
 
     def ids(self) -> Iterator[tuple[float, str, str]]:
@@ -106,7 +109,7 @@ class Pairs(Results):
 
         With ``target``, sources go to ``path`` and targets there, one a line, and with ``ids``
         both ids to a file `.ids` beside. Units of ``.tmx`` have the ``languages``, and with
-        ``ids`` both ids as properties.
+        ``ids`` both ids as properties. Columns of `more` come last, beside two files in `.ids`.
 
         Lines are ``score, source, target``, with ``ids`` ``score, source id, target id``, with
         ``bucc`` ``source id, target id``; JSON objects have these as keys. ``-`` is standard
@@ -119,34 +122,47 @@ class Pairs(Results):
         if str(path).endswith(".parquet"):
             self._write_parquet(path)
             return
-        if target is not None or file_format(str(path)) == "tmx":
-            more = ("source_id", "target_id") if ids else ()
-            rows = ({key: row[key] for key in ("source", "target", "score", *more)} for row in self)
-            write_bitext(rows, [str(one) for one in (path, target) if one], languages, ids=more)
-            return
+        kind = file_format(str(path))
         if bucc:
             check_written(str(path), "tsv")
-        format, suffix = FORMATS[file_format(str(path))], "_id" if ids else ""
-        keys = ("score", f"source{suffix}", f"target{suffix}")
-        begin = 1 if bucc else 0
-        with open_output(path) as file:
-            for pair in self.ids() if ids or bucc else self.texts():
-                cells = dict(zip(keys[begin:], pair[begin:], strict=True))
-                file.write(format.line(cells) + "\n")
+            kind, names = "tsv", [*IDS]
+        elif target is not None or kind == "tmx":
+            names = ["source", "target", "score", *(IDS if ids else ()), *self.more]
+        else:
+            names = ["score", *(IDS if ids else SIDES), *self.more]
+        rows = self._rows(list(dict.fromkeys(names)))
+        if target is not None:
+            write_bitext(rows, [str(path), str(target)], ids=names[3:])
+        else:
+            FORMATS[kind].write(rows, path, languages)
+
+    def _rows(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Yield some cells of every pair."""
+        for part in self._blocks():
+            columns = [part._column(name) for name in names]
+            yield from (
+                dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)
+            )
+
+    def _column(self, name: str) -> list[Any]:
+        """Return the cells of a column: score, a text, an id, or a carried one."""
+        if name in self.more:
+            return list(self.more[name].tolist())
+        if name == "score":
+            return list(self.score.tolist())
+        side, _, is_id = name.partition("_")
+        index: Index = getattr(self, side)
+        rows = getattr(self, f"{side}_row")
+        return index.ids(rows) if is_id else index.sentences(rows)
 
     def _blocks(self) -> Iterator["Pairs"]:
         for start in range(0, len(self), BLOCK):
             yield self.take(slice(start, start + BLOCK))
 
     def columns(self) -> dict[str, Any]:
-        """Return score, texts and ids."""
-        return {
-            "score": self.score,
-            "source": self.source.sentences(self.source_row),
-            "target": self.target.sentences(self.target_row),
-            "source_id": self.source.ids(self.source_row),
-            "target_id": self.target.ids(self.target_row),
-        }
+        """Return score, texts and ids, and the columns that were carried."""
+        texts = {name: self._column(name) for name in ("source", "target", *IDS)}
+        return {"score": self.score, **texts, **{name: self._column(name) for name in self.more}}
 
     def every_column(self) -> dict[str, Any]:
         """Return all columns, features by name."""
@@ -159,18 +175,10 @@ class Pairs(Results):
 
     def _write_parquet(self, path: str | Path) -> None:
         parquet = library("pyarrow.parquet", f"{path}: writing Parquet", "parquet")
-        schema = self.take(slice(0))._for_parquet().schema
+        schema = self.take(slice(0)).to_arrow().schema
         with open_output(path, binary=True) as file, parquet.ParquetWriter(file, schema) as writer:
             for part in self._blocks():
-                writer.write_table(part._for_parquet())
-
-    def _for_parquet(self) -> Any:
-        """Return the table by the names of its columns in Parquet."""
-        table = self.to_arrow()
-        names = [_IN_PARQUET.get(name, name) for name in table.column_names]
-        return table.rename_columns(names).select(
-            [*_IN_PARQUET.values(), *(name for name in names if name not in _IN_PARQUET.values())]
-        )
+                writer.write_table(part.to_arrow())
 
 
 def each_duplicate(pairs: Pairs) -> Pairs:

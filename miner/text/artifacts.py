@@ -11,7 +11,7 @@ from miner.errors import ArtifactError, writing
 from miner.names import VERSION
 from miner.text import durable
 from miner.text.input_files import file_sha256
-from miner.text.output import StrPath
+from miner.text.output import StrPath, open_output
 
 # File that describes a directory of rows.
 MANIFEST = "manifest.json"
@@ -57,12 +57,17 @@ def replaceable(path: StrPath, marker: str) -> Path:
     return target
 
 
-def write_manifest(directory: Path, facts: Mapping[str, Any]) -> None:
-    """Write the facts about a directory, and the version of this program, to its manifest."""
-    text = json.dumps({"version": VERSION, **facts}, indent=2, ensure_ascii=False) + "\n"
-    (directory / MANIFEST).write_text(text, encoding="utf-8")
+def write_manifest(
+    path: StrPath, files: Mapping[Path, Mapping[str, Any]], facts: Mapping[str, Any]
+) -> None:
+    """Write facts about some files and each of them, with sizes, SHA-256 and this version.
 
-
-def entry(path: Path) -> dict[str, object]:
-    """Return name, size and SHA-256 of a file, for a manifest."""
-    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_sha256(path)}
+    Raises ResourceError.
+    """
+    parts = [
+        {"file": one.name, "bytes": one.stat().st_size, "sha256": file_sha256(one), **more}
+        for one, more in files.items()
+    ]
+    with open_output(path) as file:
+        found = {"version": VERSION, **facts, "parts": parts}
+        file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from miner.config_fields import option
+from miner.config_fields import no_option, option
 from miner.names import ON_ERROR
 from miner.text.compression import MAGIC
 from miner.text.jsonl import Jsonl
@@ -15,6 +15,8 @@ from miner.text.text_format import TextFormat
 from miner.text.tmx import Tmx
 from miner.text.tsv import Tsv
 
+# Stands for all columns that can be carried.
+ALL = "all"
 # A new format is a file with its class, and its line here.
 FORMATS: dict[str, TextFormat] = {
     one.name: one for one in (Plain(), Bucc(), Tsv(), Jsonl(), Parquet(), Tmx())
@@ -51,6 +53,9 @@ class BitextFormat:
     on_error: action on bytes that are not UTF-8: "fail" raises CorpusError, "replace" puts U+FFFD,
         "skip" drops the row.
 
+    carry: of the cells beside both texts, the names of those that are written in another format;
+        none or "all" for all of them.
+
     Raises ValueError for a ``format`` or ``on_error`` that does not exist.
     """
 
@@ -80,6 +85,8 @@ class BitextFormat:
         "Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
         choices=ON_ERROR,
     )
+
+    carry: tuple[str, ...] = no_option((), "--carry of a command that writes rows")
 
     def __post_init__(self) -> None:
         file_format("", self.format)

@@ -93,11 +93,14 @@ class Jsonl(TextFormat):
     def line(self, cells: Mapping[str, Any]) -> str:
         return json.dumps(cells, ensure_ascii=False, default=str)
 
-    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+    def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
-            record = {"line": line}
+            return dict(json.loads(line))
+        except (ValueError, RecursionError, TypeError):
+            return {"line": line}
+
+    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+        record = self.fields(line, header)
         found = {
             side: record.pop(str(column.key), "")
             for side, column in zip(SIDES, columns, strict=False)

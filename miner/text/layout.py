@@ -52,7 +52,8 @@ class Layout:
 
     names: of the one file or the two, for messages. formats: of each. columns: of each, those
     asked for: of one file source, target and further ones.
-    heads: lines before the first row of each file. header: names of a TSV's columns.
+    heads: lines before the first row of each file. header: names of a TSV's columns. carry: names
+    of further cells that `named` rows have, all without any.
     """
 
     names: tuple[str, ...]
@@ -61,6 +62,7 @@ class Layout:
     heads: tuple[int, ...]
     on_error: str
     header: tuple[str, ...] = ()
+    carry: tuple[str, ...] = ()
 
     def parsers(self) -> list[Parse]:
         """Return the parser of each file."""
@@ -183,7 +185,10 @@ class Layout:
         lines = [line.decode("utf-8", "replace") for line in raw]
         if len(lines) == 2:
             return dict(zip(SIDES, lines, strict=True))
-        return FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
+        cells = FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
+        if not self.carry:
+            return cells
+        return {name: cells.get(name, "") for name in (*SIDES, *self.carry)}
 
 
 def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[str, ...]:

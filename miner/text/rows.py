@@ -20,6 +20,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.text.formats import (
+    ALL,
     FORMATS,
     REWRITABLE,
     USUAL_FORMAT,
@@ -79,7 +80,10 @@ class Rows:
             _refuse_columns(name, kind, some, header)
         self._held = [hold(origin) if target is not None else None for origin in self.origins]
         heads = tuple(int(header and FORMATS[kind].has_header) for kind in formats)
-        self.layout = Layout(names, formats, wanted, heads, on_error)
+        carry = () if ALL in bitext_format.carry else bitext_format.carry
+        if carry and target is not None:
+            raise CorpusError(f"{names[0]}: two files have no columns to carry")
+        self.layout = Layout(names, formats, wanted, heads, on_error, carry=carry)
         # The unchanged first line, to be written back.
         self.head: bytes | None = None
         self.count = count
@@ -119,6 +123,14 @@ class Rows:
             header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
         elif usual and layout.formats[0] == "tsv":
             _refuse_scores(layout.names[0], first)
+        if layout.carry:
+            text = first.decode("utf-8", "replace")
+            there = [*(header or FORMATS[layout.formats[0]].fields(text, ()))]
+            if missing := [name for name in layout.carry if name not in there]:
+                raise CorpusError(
+                    f"{layout.names[0]}: no column {missing[0]!r} to carry; there are: "
+                    f"{', '.join(there)}"
+                )
         self._find_columns(header)
 
     def _compare_counts(self) -> None:

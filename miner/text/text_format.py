@@ -100,6 +100,10 @@ class TextFormat:
         """Return a new line of these cells. Numbers have all their digits."""
         return "\t".join(map(_cell, cells.values()))
 
+    def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
+        """Return the cells of a line by their own names; ``header`` are the names of columns."""
+        return {}
+
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
         """Return the cells of a line of a bitext by name; ``header`` are the names of columns."""
         raise NotImplementedError

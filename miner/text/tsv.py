@@ -54,10 +54,13 @@ class Tsv(TextFormat):
                 cells[place] = one_line(text)
         return "\t".join(cells)
 
+    def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
+        cells = line.split("\t")
+        return dict(zip(_names(len(cells), header), cells, strict=False))
+
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
         cells = line.split("\t")
-        names = {place: f"column{place + 1}" for place in range(len(cells))}
-        names |= dict(enumerate(header))
+        names = _names(len(cells), header)
         places = [int(column.key or 0) for column in columns[:2]]
         found = {
             side: cells[place] if place < len(cells) else ""
@@ -65,6 +68,11 @@ class Tsv(TextFormat):
         }
         more = {names[i]: cell for i, cell in enumerate(cells) if i not in places}
         return found | {unused(name, found): cell for name, cell in more.items()}
+
+
+def _names(count: int, header: Sequence[str]) -> list[str]:
+    """Return the names of ``count`` columns: of the header, and ``column3`` and so on."""
+    return [*header, *(f"column{place + 1}" for place in range(len(header), count))]
 
 
 def _place(name: str, key: int | str, header: Sequence[str] | None) -> int:

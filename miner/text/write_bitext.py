@@ -32,7 +32,7 @@ def write_bitext(
         path: (side,) for path, side in zip(paths, SIDES, strict=True)
     }
     if ids:
-        outputs[_beside(paths[0])] = ids
+        outputs[beside(paths[0], ".ids")] = ids
     with ExitStack() as stack:
         waiting = stack.enter_context(all_or_none()) if together is None else together
         files = [
@@ -44,7 +44,7 @@ def write_bitext(
                 file.write("\t".join(one_line(str(row[key])) for key in keys) + "\n")
 
 
-def _beside(path: str) -> str:
-    """Return the path of the ids beside the file of a side."""
+def beside(path: str, suffix: str) -> str:
+    """Return the path of a file beside the file of a side: `out.ids` for `out.de`."""
     packing = Path(path).suffix if Path(path).suffix.lower() in MAGIC else ""
-    return str(Path(path.removesuffix(packing)).with_suffix(".ids")) + packing
+    return str(Path(path.removesuffix(packing)).with_suffix(suffix)) + packing

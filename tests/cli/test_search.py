@@ -129,7 +129,7 @@ def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_p
     table = parquet.read_table(tmp_path / "pairs.parquet").to_pydict()
     assert set(FEATURES) | {"q_value", "score", "cosine"} <= set(table)
     assert table["q_value"] == sorted(table["q_value"])
-    assert len(table["alignment"]) == len(table["src"])
+    assert len(table["alignment"]) == len(table["source"])
 
 
 def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:

@@ -96,10 +96,12 @@ def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(writing, "BLOCK", size)
     pairs.write(tmp_path / "out.parquet")
     table = parquet.read_table(tmp_path / "out.parquet").to_pydict()
-    texts, ranks = ["src_id", "tgt_id", "src", "tgt"], ["forward_rank", "backward_rank"]
-    assert list(table) == [*texts, "score", "margin_ratio", "cosine", *ranks]
-    assert list(zip(table["score"], table["src"], table["tgt"], strict=True)) == list(pairs.texts())
-    ids = list(zip(table["score"], table["src_id"], table["tgt_id"], strict=True))
+    texts, ranks = ["source", "target", "source_id", "target_id"], ["forward_rank", "backward_rank"]
+    assert list(table) == ["score", *texts, "margin_ratio", "cosine", *ranks]
+    assert list(zip(table["score"], table["source"], table["target"], strict=True)) == list(
+        pairs.texts()
+    )
+    ids = list(zip(table["score"], table["source_id"], table["target_id"], strict=True))
     assert ids == list(pairs.ids())
     for name in ("score", "margin_ratio", "cosine", "forward_rank", "backward_rank"):
         assert table[name] == getattr(pairs, name).tolist()
