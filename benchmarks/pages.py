@@ -7,6 +7,7 @@ Everything between ``<!-- NAME -->`` and ``<!-- /NAME -->`` is replaced by the t
 """
 
 import argparse
+import json
 import statistics
 import sys
 from collections.abc import Callable
@@ -37,9 +38,19 @@ PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in FILLED)]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
-    "default": "the model that ships (16 languages with English)",
     "former": "the model that shipped before (5 languages with English)",
 }
+
+
+def named(row: dict[str, Any]) -> str:
+    """Return the name of the model of a result: figures of an earlier default model say so."""
+    if row["name"] != "default":
+        return NAMES[row["name"]]
+    place = ROOT / "miner" / "models" / "default" / "config.json"
+    config = json.loads(place.read_text(encoding="utf-8"))
+    if row["fingerprint"] != config["fingerprint"]:
+        return f"an earlier model that shipped ({row['fingerprint']})"
+    return f"the model that ships ({len(config['languages']) - 1} languages with English)"
 
 
 def conditions(record: dict[str, Any]) -> str:
@@ -61,7 +72,7 @@ def mining(record: dict[str, Any]) -> list[str]:
         rows.append(
             (
                 f"bucc-style {row['pair']}",
-                NAMES[row["name"]],
+                named(row),
                 row["settings"]["rank"],
                 f"{row['training']['threshold']:.3f}",
                 *scores(test),
@@ -99,7 +110,7 @@ def best_mining() -> list[str]:
             row = found[pair, name, rank]
             own = row.get("test, own choice")
             rows.append(
-                (pair, NAMES[name], *scores(row["test"]), f"{own['f1']:.3f}" if own else "–")
+                (pair, named(row), *scores(row["test"]), f"{own['f1']:.3f}" if own else "–")
             )
     columns = "text", "model", "precision", "recall", "**F1**", "F1 with no gold at all"
     return table(columns, rows)

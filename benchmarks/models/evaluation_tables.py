@@ -153,12 +153,14 @@ def retrieval(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def shipped(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
     """Return the retrieval of the model that ships, by language pair."""
-    found = metrics(next(row for row in record["results"] if row["name"] == "default"), "tatoeba")
+    model = next(row for row in record["results"] if row["name"] == "default")
+    found = metrics(model, "tatoeba")
     rows = [
         [name, *(cell(found, name, f"both ways by {by}", 1) for by in ("cosine", "margin"))]
         for name in dict.fromkeys(name for name, _ in found)
     ]
-    return [*table(("set", "by cosine", "by margin"), rows), "", conditions(record)]
+    lines = table(("set", "by cosine", "by margin"), rows)
+    return [*lines, "", f"Model {model['fingerprint']}. {conditions(record)}"]
 
 
 def paraphrases(rows: Sequence[dict[str, Any]]) -> list[str]:
