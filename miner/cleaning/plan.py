@@ -142,6 +142,19 @@ class Plan:
         rest = Choice(None if choice.mixes else choice.top, choice.words, choice.precision)
         return dataclasses.replace(self, steps=(*self.steps, *steps)), rest
 
+    def with_labels(self, path: str) -> Plan:
+        """The plan with a quality that is fitted to the answers in a file.
+
+        Raises ArtifactError where the quality does not rank the pairs.
+        """
+        step = self.ranking
+        if step is None or step.name != RANK:
+            raise ArtifactError("labels improve the quality, which does not rank the pairs here")
+        settings = {**step.settings, "labels": str(Path(path).absolute())}
+        changed = dataclasses.replace(step, settings=settings)
+        steps = tuple(changed if other is step else other for other in self.steps)
+        return dataclasses.replace(self, steps=steps)
+
     def files(self) -> list[Path]:
         """The model, and the files and directories that settings name."""
         foreign = split_name(self.context.encoder)

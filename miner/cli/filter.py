@@ -69,6 +69,11 @@ choosing = options.several(Settings(Choice, "choice")(), options.without())
 )
 @choosing
 @click.option(
+    "--labels",
+    metavar="FILE",
+    help="Answers of 'miner review', or a sheet of them, to fit the quality to.",
+)
+@click.option(
     "--dry-run",
     type=COUNT,
     metavar="N",
@@ -100,6 +105,7 @@ def filter(
     threshold: float | None,
     choice: Choice,
     without: Without,
+    labels: str | None,
     dry_run: int | None,
     all_scores: bool,
     repair: bool,
@@ -134,6 +140,7 @@ def filter(
       miner filter web.tsv --top-n 100k --balance length --per-source 3 -o clean.tsv
       miner filter 'web/*.tsv' --top-n 5M --temperature 3 -o clean/
       miner filter web.tsv --dry-run 10000
+      miner filter web.tsv --labels sheet.tsv --threshold 0.5 -o clean.tsv
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
       miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
       miner filter --list
@@ -148,6 +155,7 @@ def filter(
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import default_plan, read_plan
     from miner.reports import cleaning_report
+    from miner.text.sheet import read_labels
 
     layout = dataclasses.replace(layout, carry=carry)
     inputs, kept = _files(files, source, target, outputs.kept)
@@ -168,6 +176,9 @@ def filter(
         plan = default_plan(context)
     else:
         plan = read_plan(config, context, run_options.from_file())
+    if labels is not None:
+        read_labels(labels)
+        plan = plan.with_labels(labels)
     paths = [*(path for sides in names for path in sides), *without.files]
     guard.check([*paths, config, *map(str, plan.files())], {**named, "--work": work})
     if folders:

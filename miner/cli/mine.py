@@ -56,6 +56,7 @@ def mine(
       miner mine news.de news.en --without newstest.de --near 0.8 --rejected hits.tsv -o pairs.tsv
       miner mine web.de.jsonl web.en.jsonl --carry id,url -o pairs.tsv
       miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
+      miner mine news.de news.en --labels pairs.tsv.review.jsonl -o better.tsv
       miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
       miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
       zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv
@@ -70,7 +71,7 @@ def mine(
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     settings = replace(settings, languages=languages)
     output = output.with_target(file)
-    files = keep.get("decoys"), keep.get("decoy_vectors")
+    files = keep.get("decoys"), keep.get("decoy_vectors"), keep.get("labels")
     wanted = read_keep(keep, output)
     guard.check([*texts[0], *texts[1], model, *files, *without.files], output.places)
     output.check(work, without)

@@ -32,6 +32,7 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
     from miner.errors import MismatchError, strictly
     from miner.index.vectors import open_vectors
     from miner.text.corpus import Reader
+    from miner.text.sheet import read_labels
 
     decoys, embeddings = given.get("decoys"), given.get("decoy_vectors")
     vectors = sentences = None
@@ -51,7 +52,13 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
         if vectors is not None:
             vectors = vectors[np.concatenate([np.empty(0, int), *(b.lines - 1 for b in blocks)])]
         sentences = [sentence for block in blocks for sentence in block.sentences]
-    read = {"decoys": sentences, "decoy_vectors": vectors, "report": output.page is not None}
+    labels = None if given.get("labels") is None else read_labels(given["labels"])
+    read = {
+        "decoys": sentences,
+        "decoy_vectors": vectors,
+        "labels": labels,
+        "report": output.page is not None,
+    }
     return Keep(**{**given, **read})
 
 
@@ -210,7 +217,7 @@ class Output:
 search = Settings(SearchSettings, "settings", _search_settings)
 _keep = Settings(Keep, "keep", dict)
 _output = Settings(Output, "output")
-_estimating = ("decoys", "decoy_vectors", "estimate", "refit")
+_estimating = ("decoys", "decoy_vectors", "labels", "estimate", "refit")
 keeping = options.several(
     _keep(without=_estimating),
     _output("ids", "bucc"),
@@ -240,6 +247,8 @@ mining_arguments = options.several(
 
 def table(mined: Mined) -> str:
     """Lay out thresholds, the pairs that each keeps, and their estimated precision and recall."""
+    from miner.text_table import count_of
+
     estimate = mined.estimate
     if estimate is None:
         rows = ["threshold     kept"]
@@ -257,8 +266,12 @@ def table(mined: Mined) -> str:
     rows.append(
         f"Estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
-        + "); recall is relative to the pairs found."
+        + ")"
+        + (f" and {count_of(estimate.labels, 'label')}" if estimate.labels else "")
+        + "; recall is relative to the pairs found."
     )
+    if estimate.labels and estimate.near is None:
+        return "\n".join(rows)
     near = "Not covered: pairs that differ in one number, name or negation."
     if estimate.near is not None and len(mined.pairs):
         share = estimate.near.kept(float(mined.pairs.score[-1]))

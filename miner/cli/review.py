@@ -177,7 +177,7 @@ def _known(key: str) -> bool:
 
 def _meant(key: str) -> tuple[str, str]:
     """Return the answer and kind of error of a key."""
-    from miner.review.answers import KINDS
+    from miner.text.answers import KINDS
 
     return ("no", KINDS[int(key) - 1]) if key.isdecimal() else KEYS[key]
 

@@ -69,7 +69,7 @@ def search(
     settings = replace(settings, languages=languages)
     wanted = read_keep(keep, output)
     output = output.with_target(file)
-    files = keep.get("decoys"), keep.get("decoy_vectors")
+    files = keep.get("decoys"), keep.get("decoy_vectors"), keep.get("labels")
     guard.check([source, target, model, *files, *without.files], output.places)
     output.check(work, without)
     indexes = Index.open(source), Index.open(target)

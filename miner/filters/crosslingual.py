@@ -16,6 +16,7 @@ from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
+from miner.text.sheet import read_labels
 
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
 
@@ -40,6 +41,8 @@ def _loaded(model: str, version: str | None) -> Encoders:
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     encoder, _ = encoders_of(settings, context)
     quality = Quality(Verifier(encoder, context.likely))
+    if settings["labels"]:
+        quality = quality.with_labels(read_labels(context.directory / settings["labels"]))
     return lambda batch: quality.score(batch.source, batch.target)
 
 
@@ -83,7 +86,10 @@ FILTERS = (
         "higher",
         _quality,
         minimum=0.1,
-        settings={"model": MODEL_SETTING},
+        settings={
+            "model": MODEL_SETTING,
+            "labels": Setting("", "answers of a review, to fit the score to", file=True),
+        },
         stage=MODEL,
         libraries=_IDENTIFYING,
         default=True,

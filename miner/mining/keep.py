@@ -1,7 +1,7 @@
 """Choice of how many of the mined pairs to keep."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,12 @@ class Keep:
     - ``decoys``: sentences to estimate precision with, in the language and domain of the target,
       none a translation of a source. None: the model's own, else the shipped model's.
     - ``decoy_vectors``: their vectors ``(n, d)``, for indexes of vectors from elsewhere.
+    - ``labels``: how right some pairs are, in [0, 1], by their texts; they join the refit.
     - ``report``: a report will show the estimate.
 
     Raises KeepError for a threshold that is not finite or comes with a target precision, and for a
-    target precision, decoys or a report without the estimate, and for vectors without decoys.
+    target precision, decoys or a report without the estimate, for vectors without decoys, and for
+    labels without the refit.
     """
 
     threshold: float | None = option(None, "Keep pairs with this score or more.", kind="number")
@@ -76,6 +78,14 @@ class Keep:
         metavar="FILE",
         compare=False,
     )
+    labels: "Mapping[tuple[str, str], float] | None" = option(
+        None,
+        "Answers of 'miner review', or a sheet of them: they join the refit, and ranking and "
+        "estimate become better.",
+        kind="text",
+        metavar="FILE",
+        compare=False,
+    )
     report: bool = no_option(False, "--report names the page")
 
     def __post_init__(self) -> None:
@@ -92,6 +102,8 @@ class Keep:
                 raise KeepError(f"{name} needs the estimate of precision (drop --no-estimate)")
         if self.decoy_vectors is not None and self.decoys is None:
             raise KeepError("vectors of decoys come with the decoys; give both")
+        if self.labels is not None and not (self.estimate and self.refit):
+            raise KeepError("labels join the refit (drop --no-refit and --no-estimate)")
 
     @property
     def asks(self) -> bool:

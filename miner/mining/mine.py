@@ -22,7 +22,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
 from miner.mining.hints import hints
-from miner.mining.keep import Keep
+from miner.mining.keep import Keep, KeepError
 from miner.mining.leave_out import LeftOut, leave_out
 from miner.mining.leave_out import opened as opened_files
 from miner.mining.search import languages_of, require_one_model, verifier_for
@@ -453,7 +453,7 @@ def calibrated(
 ) -> tuple[Search, Estimate]:
     """Calibrate probabilities, or else margins by decoys that ``encoder`` encodes."""
     if found.verifier is not None:
-        return calibrate(found, keep.decoys, refitting=keep.refit)
+        return calibrate(found, keep.decoys, refitting=keep.refit, labels=keep.labels)
     return calibrate_by_margin(found, _pool(found, keep, encoder))
 
 
@@ -474,7 +474,8 @@ def _estimated(
         found, guess = calibrate(found, keep)
     except MinerError as error:
         margins = found.verifier is None and (keep.asks or keep.threshold is not None)
-        if keep.target_precision is not None or keep.decoys is not None or margins:
+        asked = (keep.target_precision, keep.decoys, keep.labels) != (None, None, None)
+        if asked or margins:
             raise
         if fit:
             said = "precision cannot be estimated, and scores are the model's own"
@@ -493,6 +494,8 @@ def calibrates_margins(
     usual = settings.rank is None  # nobody asked for margins
     chosen = keep.estimates_margins(foreign and usual, external) and verifier is None
     keep.check(verifier is not None or chosen)
+    if keep.labels is not None and verifier is None:
+        raise KeepError("labels need a model with a verifier, and not --rank margin")
     return chosen
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from miner.precision import decoy_weights, faults, refit
 from miner.precision.decoys import DecoyPairs, Decoys
+from miner.precision.labels import FEW, Evidence, Labelled, Refined, refine
 from miner.precision.near_decoys import NearDecoys, near_decoys
 from miner.precision.search_result import Search
 from miner.scoring.quality import Quality
@@ -20,18 +21,25 @@ class CorpusFit:
 
     ``score (m,) float64`` is the probability of each pair to be right, in which its faults count if
     it was read; ``near`` are near-decoys, None where there are none; ``notes`` are for the user.
+    ``refined`` are scores by labels, None without labels.
     """
 
     scored: refit.Scored
     score: np.ndarray
     near: NearDecoys | None
     notes: tuple[str, ...]
+    refined: Refined | None = None
 
 
 def fit_to_corpus(
-    found: Search, decoys: Decoys, matched: DecoyPairs, start: refit.Scored, weight: np.ndarray
+    found: Search,
+    decoys: Decoys,
+    matched: DecoyPairs,
+    start: refit.Scored,
+    weight: np.ndarray,
+    labels: Labelled | None = None,
 ) -> CorpusFit:
-    """Fit the function of ``start`` again to the pairs of a search and its decoys.
+    """Fit the function of ``start`` again to the pairs of a search, its decoys and ``labels``.
 
     ``weight (n,)``: weights of the matched decoys.
     """
@@ -53,7 +61,7 @@ def fit_to_corpus(
         pairs.cosine,
         last.mixture.probability(last.logit),
     )
-    if fitted is None:
+    if fitted is None and labels is None:
         return CorpusFit(last, *_score(last, own, found, quality), notes)
     theirs = faults.read(
         quality,
@@ -68,11 +76,25 @@ def fit_to_corpus(
         np.hstack([features[1][theirs.rows], theirs.features]),
     )
     folds = folds[0][own.rows], folds[1][theirs.rows]
-    for _ in range(refit.ROUNDS):
+    for _ in range(refit.ROUNDS if fitted else 0):
         penalty = refit.LIKELY_PENALTY
         again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty, most=most)
         last = again or last
-    return CorpusFit(last, *_score(last, own, found, quality), notes)
+    score, near = _score(last, own, found, quality)
+    if labels is None:
+        return CorpusFit(last, score, near, notes)
+    logit = last.decoy_logit[theirs.rows]
+    evidence = [
+        Evidence(one.rows, sound, np.hstack([values, one.quality[:, None]]))
+        for one, sound, values in (
+            (own, score[own.rows], columns[0]),
+            (theirs, faults.scores(last.mixture.probability(logit), theirs.quality), columns[1]),
+        )
+    ]
+    expected = weight[theirs.rows] * last.mixture.wrong(logit)
+    refined = refine(score, evidence[0], evidence[1], expected, labels)
+    near = near if len(labels) < FEW else None
+    return CorpusFit(last, refined.score, near, notes, refined)
 
 
 def _score(

@@ -20,6 +20,7 @@ from miner.errors import ResourceError
 from miner.precision import decoy_weights, refit
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
+from miner.precision.labels import FEW, Labelled, Labels
 from miner.precision.mixture import interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import Search
@@ -41,6 +42,8 @@ NEAR, NEAR_COPIES = 1.0, 0.06
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
 # With fewer decoys that find a source, scores stay the model's own, and decoys are only counted.
 FEWEST_MATCHED = 20
+
+Resample = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class Estimate:
     matched one as translations do. ``doubts`` are reasons to distrust the estimate, ``notes`` say
     how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
     ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which are not among the wrong ones.
+    ``labels`` of pairs were used.
     """
 
     score: np.ndarray
@@ -79,8 +83,9 @@ class Estimate:
     doubts: tuple[str, ...] = ()
     dropped: int = 0
     notes: tuple[str, ...] = ()
-    resample: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    resample: Resample | None = None
     near: NearDecoys | None = None
+    labels: int = 0
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -163,12 +168,14 @@ def calibrate(
     sentences: Sequence[str] | None = None,
     *,
     refitting: bool = True,
+    labels: Labels | None = None,
 ) -> tuple[Search, Estimate]:
     """Score a search's pairs by their probability of being right on this corpus.
 
     Returned are the search with its pairs in the new order and the estimate of their precision and
     recall. ``sentences`` are the decoys of the search if the user gave them. Without ``refitting``
-    the model's own function ranks, as for a model without a quality function. Raises
+    the model's own function ranks, as for a model without a quality function. ``labels`` of pairs
+    join the evidence of decoys. Raises
     :class:`~miner.errors.ResourceError` where there are too few decoys, and ValueError for a search
     without decoys.
     """
@@ -178,6 +185,9 @@ def calibrate(
         raise ResourceError(found.competed)
     assert found.target_text is not None
     pairs, (decoys, matched) = found.pairs, found.competed
+    labelled = None if labels is None else Labelled.of(pairs, labels)
+    refined = None
+    resample: Resample | None = None
     used = np.concatenate(decoys.draws)
     if not len(matched):
         raise ResourceError(
@@ -192,7 +202,7 @@ def calibrate(
     )
     weight = weight[matched.decoy]
     if len(matched) < FEWEST_MATCHED:
-        order, score, resample, near = np.arange(len(pairs)), pairs.score, None, None
+        order, score, near = np.arange(len(pairs)), pairs.score, None
         notes: list[str] = [f"scores are the model's own: only {len(matched)} decoys were matched"]
         wrong, q_value = counted_wrong(score, matched.score, weight)
         factor = 1.0
@@ -205,14 +215,23 @@ def calibrate(
         if refitting and NAME not in (encoder.model.verifier or {}):
             notes.append(f"{encoder.name} has no quality function: its own scoring is used")
         elif refitting:
-            fit = fit_to_corpus(found, decoys, matched, fitted, weight)
+            fit = fit_to_corpus(found, decoys, matched, fitted, weight, labelled)
             fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
+            refined = fit.refined
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)
+    if refined is not None and labelled is not None and labels is not None:
+        resample = refined.resample
+        note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
+        err = f"; about {refined.calibrated.errors:.0%} of them err"
+        notes.append(note + err * (len(labelled) >= FEW))
+    elif labelled is not None:
+        notes.append("labels are not used: they join a refit to the corpus, and there is none")
     pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
     found = replace(found, pairs=replace(pairs, q_value=q_value))
-    doubts = doubts_of(found, factor)
+    judged = 0 if refined is None or labelled is None else len(labelled)
+    doubts = doubts_of(found, factor, judged)
     if dropped:
         doubts += (
             f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
@@ -231,6 +250,7 @@ def calibrate(
         tuple(notes),
         resample,
         near,
+        judged,
     )
 
 
@@ -275,10 +295,11 @@ def _without_translations(
     return matched, used, dropped
 
 
-def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
+def doubts_of(found: Search, factor: float, labels: int = 0) -> tuple[str, ...]:
     """List reasons to distrust an estimate.
 
-    ``factor``: the number of poor matches relative to those that the decoys predict.
+    ``factor``: the number of poor matches relative to those that the decoys predict. ``labels`` of
+    pairs, if they are enough, tell of near-copies.
     """
     doubts = []
     pairs = found.pairs
@@ -290,7 +311,7 @@ def doubts_of(found: Search, factor: float) -> tuple[str, ...]:
             "of the corpus's domain"
         )
     likely = pairs.score >= 0.5
-    if pairs.features is not None and likely.any():
+    if pairs.features is not None and likely.any() and labels < FEW:
         lead = pairs.features[likely, FEATURES.index("lead_min")]
         near = int(np.count_nonzero(lead < NEAR))
         if near > max(NEAR_COPIES * len(lead), 5):

@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from miner.review.sample import is_probability
-from miner.scoring.logistic import fit_ridge, log_odds, sigmoid
+from miner.scoring.answered import fit_answers
+from miner.scoring.logistic import log_odds
 
 # Share of cases in which an interval is to hold the true value.
 INSIDE = 0.9
@@ -20,9 +21,6 @@ INSIDE = 0.9
 # calibrated probability, or around nothing known for other scores.
 CALIBRATED, UNKNOWN = (0.5, 5.0), (0.1, 0.5)
 FARTHEST = 7.0
-# Wrong and right answers that are imagined of pairs whose score is as good as it gets, and rounds
-# of the fit.
-FAULTS, ROUNDS = (0.5, 10.0), 20
 DRAWS, SEED = 4000, 1
 
 
@@ -53,25 +51,17 @@ class Judged:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """Probability of each pair to be right by its score, fitted to the answers, ``(n,)``.
-
-        Some pairs have faults that no score sees, and are wrong however good it is. Their share is
-        fitted at the same time, by expectation maximisation.
-        """
+        """Probability of each pair to be right by its score, fitted to the answers, ``(n,)``."""
         if is_probability(self.score):
             x, center, penalty = log_odds(self.score), (0.0, 1.0), CALIBRATED
         else:
             x = (self.score - self.score.mean()) / (self.score.std() or 1.0)
             center, penalty = (0.0, 0.0), UNKNOWN
         design = np.column_stack([np.ones(len(x)), np.clip(x, -FARTHEST, FARTHEST)])
-        own, at, faults = design[self.rows], np.array(center), FAULTS[0] / sum(FAULTS)
-        for _ in range(ROUNDS):
-            likely = sigmoid(own @ at)
-            faulty = (1 - self.right) * faults * likely / (1 - (1 - faults) * likely)
-            good = self.right + faulty
-            faults = (faulty.sum() + FAULTS[0]) / (good.sum() + sum(FAULTS))
-            at = fit_ridge(own, good, 1 - good, np.array(penalty), np.array(center))
-        return (1 - faults) * sigmoid(design @ at)
+        own = design[self.rows]
+        sure = 0.0, 1.0  # answers are the truth that is estimated
+        fitted = fit_answers(own, self.right, np.array(penalty), np.array(center), errors=sure)
+        return fitted.probability(design)
 
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:

@@ -17,9 +17,9 @@ from threading import Lock, Thread
 from typing import Any
 
 from miner.errors import MinerError, ResourceError
-from miner.review.answers import KINDS, RIGHT, SKIP
 from miner.review.review import Question, Review, Summary
 from miner.scoring.marks import Spans, segments
+from miner.text.answers import KINDS, RIGHT, SKIP
 
 # Finds the words without a counterpart in the two texts of a pair.
 Unmatched = Callable[[str, str], tuple[Spans, Spans]]

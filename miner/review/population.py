@@ -4,12 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from itertools import chain
 
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.text.answers import key_of
 from miner.text.bitext import Bitext, parse_scores, stream_bitext
 from miner.text.formats import FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.lines import display_name, read_lines
@@ -19,12 +19,6 @@ from miner.text.output import StrPath
 SCORES, SOURCES, TARGETS = ("score", "quality"), ("source", "src"), ("target", "tgt")
 # Cells that a filter adds to a rejected row: its name and the value that broke the bound.
 REASON = "filter"
-
-
-def key_of(source: str, target: str) -> int:
-    """Return the 64-bit number of a pair of texts; white space does not matter."""
-    text = f"{' '.join(source.split())}\t{' '.join(target.split())}"
-    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)

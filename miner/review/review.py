@@ -21,13 +21,13 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.review.answers import SKIP, UNDO, Answer, Answers
 from miner.review.estimate import Figure, Judged, share
 from miner.review.population import Origin, Population
 from miner.review.sample import asking_order, is_probability, strata
-from miner.review.sheet import read_sheet, write_sheet
+from miner.text.answers import SKIP, UNDO, Answer, Answers
 from miner.text.locks import lock
 from miner.text.output import StrPath
+from miner.text.sheet import read_sheet, write_sheet
 
 # Suffix of the answers' file, beside the pairs.
 SUFFIX = ".review.jsonl"

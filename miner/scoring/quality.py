@@ -6,12 +6,13 @@ features have other weights. :mod:`miner_train.learn_quality` learns them withou
 held-out bitext and the same bitext corrupted. The score of a pair depends on the pair alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from miner.errors import ArtifactError
 from miner.names import SIDES
+from miner.scoring.answered import Rescored, Scale, rescore
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.verifier import Verifier
@@ -20,6 +21,8 @@ from miner.scoring.verifier import Verifier
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
 # Key of the function in a model's verifier.
 NAME = "quality"
+# Precision of the normal distribution of each feature's weight, where labels are fitted to.
+PENALTY = 30.0
 
 
 class Quality:
@@ -30,6 +33,7 @@ class Quality:
 
     def __init__(self, verifier: Verifier):
         self.verifier, encoder = verifier, verifier.encoder
+        self.answered: Rescored | None = None
         assert encoder.model.verifier is not None
         try:
             names = feature_names(verifier)
@@ -40,13 +44,25 @@ class Quality:
                 "model again, or score by cosine or margin"
             ) from None
 
+    def with_labels(self, labels: Mapping[tuple[str, str], float]) -> "Quality":
+        """Return the quality fitted to labels: how right pairs are, in [0, 1], by their texts."""
+        metrics, _ = features(self.verifier, *zip(*labels, strict=True))
+        scale = Scale.of(metrics)
+        design = scale.design(self.function.logit(metrics), metrics)
+        found = Quality(self.verifier)
+        found.answered = rescore(scale, design, np.array([*labels.values()]), PENALTY)
+        return found
+
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
         """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
 
         Scores do not depend on the number of threads or on the batch.
         """
         metrics, known = features(self.verifier, source, target)
-        return np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
+        logit = self.function.logit(metrics)
+        fitted = self.answered
+        score = sigmoid(logit) if fitted is None else fitted.probability(logit, metrics)
+        return np.where(known, score, 0.0)
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:

@@ -136,3 +136,22 @@ def test_a_model_that_changes_in_its_place_is_another(tmp_path, tiny_model, stre
 def test_a_model_without_a_quality_function(tiny_model: Path) -> None:
     with pytest.raises(ArtifactError, match="cosine or margin|verifier"):
         scorer("quality", Context(model=str(tiny_model)))
+
+
+def test_quality_is_fitted_to_labels(knowing_model: Path, batch: Batch, tmp_path: Path) -> None:
+    """Judges who like what the model does not: the answers win, at least on their own pairs."""
+    context = Context(model=str(knowing_model), directory=tmp_path)
+    usual = scorer("quality", context)(batch)
+    rows = range(0, 60, 2)
+    lines = [
+        f"{batch.source[row]}\t{batch.target[row]}\t{'no' if usual[row] > 0.5 else 'yes'}\n"
+        for row in rows
+    ]
+    text = "source\ttarget\tanswer\n" + "".join(lines)
+    (tmp_path / "labels.tsv").write_text(text, encoding="utf-8")
+    fitted = scorer("quality", context, labels="labels.tsv")
+    score = fitted(batch)
+    assert usual[::2][:30].mean() > score[::2][:30].mean() + 0.1
+    assert (score[usual == 0] == 0).all()
+    one = Batch(batch.source[3:4], batch.target[3:4])
+    assert fitted(one)[0] == score[3]

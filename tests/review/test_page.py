@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from miner.review.answers import Answers
 from miner.review.page import LARGEST, Server
 from miner.review.population import origin_of
 from miner.review.review import Review
+from miner.text.answers import Answers
 
 PAIRS = 40
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from miner.errors import CorpusError
-from miner.review.answers import Answer, Answers, kappa
-from miner.review.population import key_of
-from miner.review.sheet import read_labels, read_sheet, write_sheet
+from miner.text.answers import Answer, Answers, kappa, key_of
+from miner.text.sheet import read_labels, read_sheet, write_sheet
 
 PAIR = ("Ein Hund.", 'A "good" dog; really.')
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from miner.errors import CorpusError, reason
-from miner.review.answers import KINDS, RIGHT, SKIP, Answer, Answers
-from miner.review.population import key_of
+from miner.text.answers import KINDS, RIGHT, SKIP, Answer, Answers, key_of
 from miner.text.output import StrPath, one_line, open_output
 
 # Name of a pair in a sheet. The letter keeps spreadsheets from rounding the number.

@@ -5,11 +5,11 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from itertools import combinations
 from pathlib import Path
 
 from miner.errors import CorpusError, writing
-from miner.review.population import key_of
 
 # Answers, and whether the pair counts as right. Of a pair that is partly right nothing is kept.
 RIGHT = {"yes": 1.0, "partly": 0.0, "no": 0.0}
@@ -18,6 +18,12 @@ SKIP, UNDO = "skip", "undo"
 KINDS = ("other number", "other name", "machine-translated", "wrong language")
 # Pairs that two judges must have in common for their agreement to be told.
 COMMON = 5
+
+
+def key_of(source: str, target: str) -> int:
+    """Return the 64-bit number of a pair of texts; white space does not matter."""
+    text = f"{' '.join(source.split())}\t{' '.join(target.split())}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)

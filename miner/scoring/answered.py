@@ -1,0 +1,165 @@
+"""Logistic function fitted to answers of judges about pairs.
+
+An answer "no" may come of a fault that no feature sees: with some probability a pair is wrong
+however good it looks. And a judge errs now and then. Both shares are fitted with the weights, by
+expectation maximisation, so that neither a few faulty pairs nor a few slips make the function flat.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from miner.scoring.logistic import fit_ridge, sigmoid
+
+# Precision of the normal distributions of the constant around 0 and of the slope around 1.
+CONSTANT, SLOPE = 0.5, 5.0
+FARTHEST = 8.0
+# Pairs that are imagined beside the answers: with a fault and without, of those that look right;
+# and answers that err and that do not.
+FAULTS, ERRORS = (0.5, 10.0), (1.0, 50.0)
+ROUNDS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """The fitted function: ``weights (f,)``, the share of pairs with a fault, and of errors.
+
+    ``faulty`` are numbers of pairs with a fault and without, ``covariance (f, f)`` is the
+    covariance of the weights.
+    """
+
+    weights: np.ndarray
+    faulty: tuple[float, float]
+    errors: float
+    covariance: np.ndarray
+
+    @property
+    def faults(self) -> float:
+        return self.faulty[0] / sum(self.faulty)
+
+    def probability(self, design: np.ndarray) -> np.ndarray:
+        """Return the probability of each row of ``design (m, f)`` to be right."""
+        return (1 - self.faults) * sigmoid(_sums(design, self.weights))
+
+
+@dataclass(frozen=True, eq=False)
+class Unlabelled:
+    """Rows without an answer, ``pairs (m, f)``, and wrong ones, ``wrong (n, f)``.
+
+    Pairs count as right with their probability by the function, ``share`` times an answer each.
+    ``weight (n,)``: the number of answers that each wrong row counts for.
+    """
+
+    pairs: np.ndarray
+    share: float
+    wrong: np.ndarray
+    weight: np.ndarray
+
+
+def believed(answers: np.ndarray, probability: np.ndarray, errors: float) -> np.ndarray:
+    """Return how likely pairs are right, given answers ``(n,)`` in [0, 1] that may err."""
+    yes, no = probability * (1 - errors), probability * errors
+    other = 1 - probability
+    return answers * yes / (yes + other * errors) + (1 - answers) * no / (no + other * (1 - errors))
+
+
+def fit_answers(
+    design: np.ndarray,
+    answers: np.ndarray,
+    penalty: np.ndarray,
+    center: np.ndarray,
+    *,
+    errors: tuple[float, float] = ERRORS,
+    unlabelled: Unlabelled | None = None,
+) -> Answered:
+    """Fit the function to rows of ``design (n, f)`` and how right their pairs are, ``(n,)``.
+
+    ``penalty`` and ``center`` are as in :func:`~miner.scoring.logistic.fit_ridge`, ``errors``
+    answers that err and that do not, beside those given: ``(0, 1)`` for judges that never do.
+    """
+    at, faulty, wrong = center, FAULTS, errors[0] / sum(errors)
+    rows = design
+    if unlabelled is not None:
+        rows = np.vstack([design, unlabelled.pairs, unlabelled.wrong])
+    for _ in range(ROUNDS):
+        faults = faulty[0] / sum(faulty)
+        likely = sigmoid(design @ at)
+        right = believed(answers, (1 - faults) * likely, wrong)
+        wrong = (np.abs(answers - right).sum() + errors[0]) / (len(answers) + sum(errors))
+        fault = (1 - right) * faults * likely / (1 - (1 - faults) * likely)
+        faulty = (fault.sum() + FAULTS[0], right.sum() + FAULTS[1])
+        positive, negative = right + fault, 1 - right - fault
+        if unlabelled is not None:
+            own = unlabelled.share * sigmoid(unlabelled.pairs @ at)
+            positive = np.concatenate([positive, own, np.zeros(len(unlabelled.wrong))])
+            negative = np.concatenate([negative, np.zeros(len(own)), unlabelled.weight])
+        at = fit_ridge(rows, positive, negative, penalty, center)
+    likely = sigmoid(rows @ at)
+    curvature = (positive + negative) * likely * (1 - likely)
+    hessian = (rows * curvature[:, None]).T @ rows + np.diag(penalty)
+    return Answered(at, faulty, float(wrong), np.linalg.inv(hessian))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Mean and standard deviation of features ``(f,)``."""
+
+    center: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, features: np.ndarray) -> "Scale":
+        """Measure features ``(n, f)``; a constant one has the deviation 1."""
+        spread = features.std(axis=0, dtype=np.float64)
+        return cls(features.mean(axis=0, dtype=np.float64), np.where(spread > 1e-9, spread, 1.0))
+
+    def design(self, logit: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return a constant, the log-odds ``(n,)`` and standardised features: ``(n, f + 2)``."""
+        return np.column_stack([_line(logit), (features - self.center) / self.spread])
+
+
+@dataclass(frozen=True, eq=False)
+class Rescored:
+    """Log-odds fitted to answers, ``first`` with all features, and then by themselves alone.
+
+    The second function makes probabilities of what the first ranks.
+    """
+
+    scale: Scale
+    first: Answered
+    second: Answered
+
+    def line(self, logit: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return the design of the second function, ``(n, 2)``."""
+        return _line(_sums(self.scale.design(logit, features), self.first.weights))
+
+    def probability(self, logit: np.ndarray, features: np.ndarray) -> np.ndarray:
+        """Return the probability of pairs to be right, by their log-odds so far and features."""
+        return self.second.probability(self.line(logit, features))
+
+
+def rescore(
+    scale: Scale,
+    design: np.ndarray,
+    answers: np.ndarray,
+    penalty: float,
+    unlabelled: Unlabelled | None = None,
+) -> Rescored:
+    """Fit log-odds to the answers ``(n,)`` about rows of ``design``, by :meth:`Scale.design`.
+
+    ``penalty``: precision of the normal distribution of each feature's weight around 0.
+    """
+    penalties = np.array([CONSTANT, SLOPE, *[penalty] * (design.shape[1] - 2)])
+    start = np.eye(1, design.shape[1], 1)[0]
+    first = fit_answers(design, answers, penalties, start, unlabelled=unlabelled)
+    line = _line(design @ first.weights)
+    return Rescored(scale, first, fit_answers(line, answers, penalties[:2], start[:2]))
+
+
+def _sums(design: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    # einsum adds in one order whatever the threads and the number of rows.
+    return np.einsum("mf,f->m", design, weights)
+
+
+def _line(logit: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.ones(len(logit)), np.clip(logit, -FARTHEST, FARTHEST)])

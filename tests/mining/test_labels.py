@@ -1,0 +1,120 @@
+"""Labels of pairs join the evidence of decoys: on the demo, whose near-copies decoys miss."""
+
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import miner
+from miner.errors import CorpusError
+from miner.evaluation.gold import read_gold
+from miner.mining.keep import Keep, KeepError
+from miner.precision.estimate import Estimate, calibrate
+from miner.precision.labels import Evidence, Labelled, refine
+from miner.precision.search_result import Search
+from miner.review.sample import asking_order, strata
+
+DEMO = Path(miner.__file__).parent / "demo"
+
+
+@pytest.fixture(scope="module")
+def gold() -> set[tuple[str, str]]:
+    sides = [(DEMO / f"demo.{name}").read_text().splitlines() for name in ("de", "en")]
+    rows = read_gold(DEMO / "demo.gold")
+    return {(sides[0][int(one) - 1], sides[1][int(other) - 1]) for one, other in rows}
+
+
+def right(found: Search, gold: set[tuple[str, str]]) -> np.ndarray:
+    return np.array([(one, other) in gold for _, one, other in found.pairs.texts()])
+
+
+def labels_of(
+    found: Search, gold: set[tuple[str, str]], count: int, seed: int = 1
+) -> dict[tuple[str, str], float]:
+    """Answers of a judge who never errs about a stratified sample."""
+    stratum = strata(found.pairs.score)
+    key = np.random.default_rng(seed).permutation(len(stratum))
+    rows = np.array([*islice(asking_order(key, stratum, np.unique(stratum)), count)])
+    texts = found.pairs.take(rows).texts()
+    return {(one, other): float((one, other) in gold) for _, one, other in texts}
+
+
+def test_labels_see_near_copies(
+    demo: Search, calibrated_demo: tuple[Search, Estimate], gold: set[tuple[str, str]]
+) -> None:
+    labels = labels_of(calibrated_demo[0], gold, 120)
+    found, guess = calibrate(demo, labels=labels)
+    assert guess.labels == 120 and guess.near is None
+    assert not any("near-copies" in doubt for doubt in guess.doubts)
+    gaps = []
+    for search, estimate in (calibrated_demo, (found, guess)):
+        threshold = estimate.threshold(0.9)
+        assert threshold is not None
+        kept = estimate.count(threshold)
+        gaps.append(0.9 - right(search, gold)[:kept].mean())
+    assert gaps[0] > 0.1 and abs(gaps[1]) < gaps[0] / 2
+    texts = [(one, other) for _, one, other in found.pairs.texts()]
+    known = {pair: score for pair, score in zip(texts, found.pairs.score, strict=True)}
+    assert np.mean([(known[pair] > 0.5) == label for pair, label in labels.items()]) > 0.95
+
+
+def test_intervals_by_labels_hold(
+    demo: Search, calibrated_demo: tuple[Search, Estimate], gold: set[tuple[str, str]]
+) -> None:
+    held = []
+    for seed in range(12):
+        found, guess = calibrate(demo, labels=labels_of(calibrated_demo[0], gold, 60, seed))
+        truth = right(found, gold)
+        for asked in (0.8, 0.9):
+            threshold = guess.threshold(asked)
+            assert threshold is not None
+            kept = guess.count(threshold)
+            (bounds,) = guess.intervals([kept])
+            values = truth[:kept].mean(), truth[:kept].sum() / truth.sum()
+            held += [low <= x <= high for x, (low, high) in zip(values, bounds or (), strict=True)]
+    assert len(held) == 48 and np.mean(held) >= 0.8
+
+
+def test_labels_are_matched_by_text(demo: Search, gold: set[tuple[str, str]]) -> None:
+    (one, other), *_ = sorted(gold)
+    labels = {(f" {one}  ", other): 1.0, ("no such", "pair"): 0.0}
+    _, guess = calibrate(demo, labels=labels)
+    assert guess.labels == 1 and guess.near is not None
+    assert any("1 of 2 labels are of pairs that were found" in note for note in guess.notes)
+    with pytest.raises(CorpusError, match="none of the 1 labels"):
+        calibrate(demo, labels={("no such", "pair"): 0.0})
+
+
+def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
+    """Decoys are like all pairs in the feature, as near-copies are."""
+    generator = np.random.default_rng(3)
+    features = generator.normal(0, 1, (500, 4))
+    truth = features[:, 2] > 0
+    score = np.full(520, 1e-4)
+    score[:500] = generator.uniform(0.3, 0.9, 500)
+    pairs = Evidence(np.arange(500), score[:500], features)
+    decoys = Evidence(np.arange(50), np.full(50, 0.3), generator.normal(0, 1, (50, 4)))
+    rows = np.concatenate([generator.permutation(500)[:200], [510]])
+    labels = Labelled(rows, np.append(truth[rows[:200]], 1.0).astype(float))
+    found = refine(score, pairs, decoys, np.ones(50), labels)
+    others = np.setdiff1d(np.arange(500), rows)
+    for scores, least, most in ((score, 0.4, 0.6), (found.score, 0.75, 1.0)):
+        guessed = scores[others] > np.median(scores[others])
+        assert least < np.mean(guessed == truth[others]) < most
+    assert found.score[510] > score[510]
+    assert (found.score[500:510] == score[500:510]).all()
+    precision, _ = found.resample(np.array([100, 520]))
+    assert precision[:, 0].mean() > precision[:, 1].mean()
+
+
+def test_labels_need_the_refit(demo: Search) -> None:
+    for without in ({"refit": False}, {"estimate": False}):
+        with pytest.raises(KeepError, match="join the refit"):
+            Keep(labels={("a", "b"): 1.0}, **without)
+    _, guess = calibrate(demo, refitting=False, labels=dict.fromkeys(some(demo), 1.0))
+    assert guess.labels == 0 and any("not used" in note for note in guess.notes)
+
+
+def some(found: Search) -> list[tuple[str, str]]:
+    return [(one, other) for _, one, other in found.pairs.top(3).texts()]

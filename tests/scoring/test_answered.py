@@ -1,0 +1,51 @@
+"""Functions fitted to answers: judges that err, faults that no feature sees, few answers."""
+
+import numpy as np
+import pytest
+
+from miner.scoring.answered import Scale, believed, fit_answers, rescore
+from miner.scoring.logistic import sigmoid
+
+
+def answered(
+    seed: int, count: int, faults: float = 0.0, errors: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-odds of pairs, and answers about them."""
+    generator = np.random.default_rng(seed)
+    logit = generator.normal(0, 3, count)
+    right = (generator.random(count) < sigmoid(logit)) & (generator.random(count) >= faults)
+    return logit, (right ^ (generator.random(count) < errors)).astype(float)
+
+
+@pytest.mark.parametrize(("faults", "errors"), [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1)])
+def test_shares_of_faults_and_errors_are_found(faults: float, errors: float) -> None:
+    logit, answers = answered(1, 4000, faults, errors)
+    design = np.column_stack([np.ones(len(logit)), logit])
+    found = fit_answers(design, answers, np.full(2, 1.0), np.array([0.0, 1.0]))
+    assert found.faults == pytest.approx(faults, abs=0.04)
+    assert found.errors == pytest.approx(errors, abs=0.04)
+    assert found.weights == pytest.approx([0, 1], abs=0.25)
+
+
+def test_believed_answers() -> None:
+    assert believed(np.array([1.0, 0.0]), np.array([0.5, 0.5]), 0.1) == pytest.approx([0.9, 0.1])
+    assert believed(np.array([1.0, 0.0]), np.array([0.01, 0.9]), 0.0) == pytest.approx([1, 0])
+    assert believed(np.array([0.5]), np.array([0.3]), 0.1)[0] == pytest.approx(
+        (0.27 / 0.34 + 0.03 / 0.66) / 2
+    )
+
+
+def test_answers_teach_what_a_score_does_not_know_and_few_of_them_little() -> None:
+    generator = np.random.default_rng(2)
+    features = generator.normal(0, 1, (600, 5))
+    logit = features[:, 0] * 2
+    right = (generator.random(600) < sigmoid(logit + 3 * features[:, 1])).astype(float)
+    scale = Scale.of(features)
+    design = scale.design(logit, features)
+    many = rescore(scale, design, right, 10.0)
+    assert np.mean((many.probability(logit, features) > 0.5) == right) > 0.8
+    assert np.mean((sigmoid(logit) > 0.5) == right) < 0.75
+    few = rescore(scale, design[:3], right[:3], 10.0)
+    assert np.abs(few.first.weights[2:]).max() < 0.2
+    # A score depends on its pair alone.
+    assert many.probability(logit, features)[7:8] == many.probability(logit[7:8], features[7:8])
