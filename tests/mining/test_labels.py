@@ -1,12 +1,11 @@
-"""Labels of pairs join the evidence of decoys: on the demo, whose near-copies decoys miss."""
+"""Labels of pairs join the evidence of decoys: on near-copies, which decoys miss."""
 
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.near_copies import NEAR
 
-import miner
 from miner.errors import CorpusError
 from miner.evaluation.gold import read_gold
 from miner.mining.keep import Keep, KeepError
@@ -15,13 +14,11 @@ from miner.precision.labels import Evidence, Labelled, refine
 from miner.precision.search_result import Search
 from miner.review.sample import asking_order, strata
 
-DEMO = Path(miner.__file__).parent / "demo"
-
 
 @pytest.fixture(scope="module")
 def gold() -> set[tuple[str, str]]:
-    sides = [(DEMO / f"demo.{name}").read_text().splitlines() for name in ("de", "en")]
-    rows = read_gold(DEMO / "demo.gold")
+    sides = [(NEAR / f"near.{name}").read_text().splitlines() for name in ("de", "en")]
+    rows = read_gold(NEAR / "near.gold")
     return {(sides[0][int(one) - 1], sides[1][int(other) - 1]) for one, other in rows}
 
 
@@ -41,14 +38,14 @@ def labels_of(
 
 
 def test_labels_see_near_copies(
-    demo: Search, calibrated_demo: tuple[Search, Estimate], gold: set[tuple[str, str]]
+    copies: Search, calibrated_copies: tuple[Search, Estimate], gold: set[tuple[str, str]]
 ) -> None:
-    labels = labels_of(calibrated_demo[0], gold, 120)
-    found, guess = calibrate(demo, labels=labels)
+    labels = labels_of(calibrated_copies[0], gold, 120)
+    found, guess = calibrate(copies, labels=labels)
     assert guess.labels == 120 and guess.near is None
     assert not any("near-copies" in doubt for doubt in guess.doubts)
     gaps = []
-    for search, estimate in (calibrated_demo, (found, guess)):
+    for search, estimate in (calibrated_copies, (found, guess)):
         threshold = estimate.threshold(0.9)
         assert threshold is not None
         kept = estimate.count(threshold)
@@ -60,11 +57,11 @@ def test_labels_see_near_copies(
 
 
 def test_intervals_by_labels_hold(
-    demo: Search, calibrated_demo: tuple[Search, Estimate], gold: set[tuple[str, str]]
+    copies: Search, calibrated_copies: tuple[Search, Estimate], gold: set[tuple[str, str]]
 ) -> None:
     held = []
     for seed in range(12):
-        found, guess = calibrate(demo, labels=labels_of(calibrated_demo[0], gold, 60, seed))
+        found, guess = calibrate(copies, labels=labels_of(calibrated_copies[0], gold, 60, seed))
         truth = right(found, gold)
         for asked in (0.8, 0.9):
             threshold = guess.threshold(asked)
@@ -76,14 +73,14 @@ def test_intervals_by_labels_hold(
     assert len(held) == 48 and np.mean(held) >= 0.8
 
 
-def test_labels_are_matched_by_text(demo: Search, gold: set[tuple[str, str]]) -> None:
+def test_labels_are_matched_by_text(copies: Search, gold: set[tuple[str, str]]) -> None:
     (one, other), *_ = sorted(gold)
     labels = {(f" {one}  ", other): 1.0, ("no such", "pair"): 0.0}
-    _, guess = calibrate(demo, labels=labels)
+    _, guess = calibrate(copies, labels=labels)
     assert guess.labels == 1 and guess.near is not None
     assert any("1 of 2 labels are of pairs that were found" in note for note in guess.notes)
     with pytest.raises(CorpusError, match="none of the 1 labels"):
-        calibrate(demo, labels={("no such", "pair"): 0.0})
+        calibrate(copies, labels={("no such", "pair"): 0.0})
 
 
 def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
@@ -108,11 +105,11 @@ def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
     assert precision[:, 0].mean() > precision[:, 1].mean()
 
 
-def test_labels_need_the_refit(demo: Search) -> None:
+def test_labels_need_the_refit(copies: Search) -> None:
     for without in ({"refit": False}, {"estimate": False}):
         with pytest.raises(KeepError, match="join the refit"):
             Keep(labels={("a", "b"): 1.0}, **without)
-    _, guess = calibrate(demo, refitting=False, labels=dict.fromkeys(some(demo), 1.0))
+    _, guess = calibrate(copies, refitting=False, labels=dict.fromkeys(some(copies), 1.0))
     assert guess.labels == 0 and any("not used" in note for note in guess.notes)
 
 
