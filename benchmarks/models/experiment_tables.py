@@ -165,6 +165,9 @@ def over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if "seed" not in same[0] or not measured:
             joined.append(same[0])
             continue
+        if len(measured) == 1:
+            joined.append({**measured[0], "seeds": 1})
+            continue
         figures = {}
         for name in measured[0]["figures"]:
             values = [row["figures"][name]["value"] for row in measured]
