@@ -16,7 +16,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.given import GivenTexts, given_rows
 from miner.text.lines import display_name
 from miner.text.rows import Rows
-from miner.text.text_format import Column
+from miner.text.text_format import Column, Units
 
 # Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
 HERE, ELSEWHERE = 1 << 16, 1_000_000
@@ -35,7 +35,8 @@ class Bitext:
     def native(self) -> str:
         """Format of the rows as one line each."""
         format = file_format(self.files[0].path, self.reading.format)
-        return "tsv" if format == "plain" or len(self.files) == 2 else format
+        lines = format in ("plain", "paracrawl") or len(self.files) == 2
+        return "tsv" if lines else format
 
     @contextmanager
     def opened(self, more: Sequence[int | str] = (), count: int | None = None) -> Iterator[Rows]:
@@ -106,7 +107,9 @@ def bitexts_of(
             with files[0].opened() as local:
                 rows = given_rows(FORMATS[kind].rows(local, columns), files[0].name)
                 files = text_files([rows], place / "rows")
-            keys = (None, None) if kind == "tmx" else (own.source_column, own.target_column)
+            keys = own.source_column, own.target_column
+            if isinstance(FORMATS[kind], Units):
+                keys = None, None
             own = BitextFormat(*keys, format="jsonl", on_error=own.on_error, carry=own.carry)
         found.append(Bitext(tuple(files), own))
     return found

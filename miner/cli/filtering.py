@@ -17,6 +17,7 @@ from miner.cli import options
 from miner.cli.options import say
 from miner.tasks.workers import Workers
 from miner.text.formats import BITEXTS
+from miner.text.patterns import matching
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -151,6 +152,7 @@ def in_folders(given: Sequence[str]) -> bool:
         context.get_parameter_source(f"workers_{field.name}") in named for field in fields(Workers)
     )
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
+    patterns |= any(os.path.isdir(path) and len(matching(path)) > 1 for path in given)
     return (chosen or patterns) and "-" not in named
 
 

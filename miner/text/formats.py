@@ -9,23 +9,29 @@ from miner.config_fields import no_option, option
 from miner.names import ON_ERROR
 from miner.text.compression import MAGIC
 from miner.text.jsonl import Jsonl
-from miner.text.parquet import Parquet
+from miner.text.opus import OpusZip, Xces
+from miner.text.parquet import Arrow, Parquet
 from miner.text.plain import Bucc, Plain
 from miner.text.text_format import TextFormat
 from miner.text.tmx import Tmx
-from miner.text.tsv import Tsv
+from miner.text.tsv import ParaCrawl, Tsv
 
 # Stands for all columns that can be carried.
 ALL = "all"
 # A new format is a file with its class, and its line here.
 FORMATS: dict[str, TextFormat] = {
-    one.name: one for one in (Plain(), Bucc(), Tsv(), Jsonl(), Parquet(), Tmx())
+    one.name: one
+    for one in (
+        *(Plain(), Bucc(), Tsv(), ParaCrawl(), Jsonl(), Parquet(), Arrow()),
+        *(Tmx(), OpusZip(), Xces()),
+    )
 }
 WITH_COLUMNS = [name for name, one in FORMATS.items() if one.sides]
 REWRITABLE = [name for name, one in FORMATS.items() if one.rewritable]
-# Formats of bitexts, and suffixes of those that are no lines of text.
+# Formats of bitexts, and suffixes of outputs that are no lines of text.
 BITEXTS = [name for name, one in FORMATS.items() if one.rewritable or one.sides]
-TABLES = [end for one in FORMATS.values() if not one.of_lines for end in one.suffixes]
+_WRITTEN = [one for one in FORMATS.values() if one.written]
+TABLES = [end for one in _WRITTEN if not one.of_lines for end in one.suffixes]
 _SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
 # Suffixes of outputs that are lines of text; a compression suffix may follow.
 TEXT_SUFFIXES = (".txt", *(one for one in _SUFFIXES if _SUFFIXES[one] in REWRITABLE), ".bucc")

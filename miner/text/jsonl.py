@@ -65,6 +65,8 @@ class Jsonl(TextFormat):
         spans = _spans(line)
         changes = []
         for column, new in zip(columns, texts, strict=True):
+            if str(column.key) not in spans:
+                raise CorpusError(f"the nested key {column.key!r} cannot be changed in its line")
             start, end = spans[str(column.key)]
             if json.loads(line[start:end]) != new:
                 changes.append((start, end, json.dumps(new, ensure_ascii=False)))
@@ -102,7 +104,9 @@ class Jsonl(TextFormat):
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
         record = self.fields(line, header)
         found = {
-            side: record.pop(str(column.key), "")
+            side: record.pop(str(column.key))
+            if str(column.key) in record
+            else _value(record, column.key) or ""
             for side, column in zip(SIDES, columns, strict=False)
         }
         return found | {unused(key, found): cell for key, cell in record.items()}
@@ -116,7 +120,7 @@ class Jsonl(TextFormat):
 
 def _text(where: str, record: dict[str, Any], column: Column) -> str:
     key, required, is_id, is_annotation = column
-    value = record.get(str(key))
+    value = _value(record, key)
     if key is None or (value is None and not required):
         return ""
     if is_annotation and isinstance(value, int | float):
@@ -127,6 +131,14 @@ def _text(where: str, record: dict[str, Any], column: Column) -> str:
         found = f"is {type(value).__name__}, not text" if key in record else "is missing"
         raise CorpusError(f"{where}: key {key!r} {found}; there are: {', '.join(record)}")
     return value
+
+
+def _value(record: dict[str, Any], key: Any) -> Any:
+    """Return the value of a key; `translation.de` may be a key of the object `translation`."""
+    outer, dot, inner = str(key).partition(".")
+    if dot and str(key) not in record and isinstance(record.get(outer), dict):
+        return record[outer].get(inner)
+    return record.get(str(key))
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:

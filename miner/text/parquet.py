@@ -1,7 +1,10 @@
-"""Parquet: named columns, read a batch of rows at a time."""
+"""Parquet, and Arrow files of Hugging Face: named columns, read a batch of rows at a time.
+
+A column of records, such as `translation`, is a column for each key: `translation.de`.
+"""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -36,7 +39,15 @@ class Parquet(TextFormat):
     of_lines = False
 
     def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
-        return _rows(origin, columns, held)
+        return _rows(self, origin, columns, held)
+
+    def opened(self, name: str, raw: Any) -> tuple[Any, Callable[[list[str] | None], Any]]:
+        """Return the schema of an open file, and a function that yields batches of some columns."""
+        parquet = library("pyarrow.parquet", f"{name}: reading Parquet", "parquet")
+        # Parquet has its directory at the end: a stream that cannot seek is held in memory.
+        file = parquet.ParquetFile(raw if raw.seekable() else io.BytesIO(raw.read()))
+        _refuse_giants(name, file.metadata)
+        return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
 
     def parser(self, name: str, columns: Columns) -> Parse:
         return lambda line, *texts: texts
@@ -45,7 +56,7 @@ class Parquet(TextFormat):
         return [[cell.decode() for cell in column] for column in cells]
 
     def rows(self, origin: str, columns: Columns) -> BitextRows:
-        for batch in _batches(origin, columns, None, every=True):
+        for batch in _batches(self, origin, columns, None, every=True):
             yield from batch.to_pylist()
 
     def write(
@@ -78,17 +89,31 @@ class Parquet(TextFormat):
                 some = list(islice(rest, BATCH))
 
 
-def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[bytes, ...]]:
+class Arrow(Parquet):
+    """Stream of Arrow record batches, as Hugging Face keeps data sets on disk."""
+
+    name = "arrow"
+    suffixes = (".arrow",)
+    written = False
+
+    def opened(self, name: str, raw: Any) -> tuple[Any, Callable[[list[str] | None], Any]]:
+        reader = library("pyarrow", f"{name}: reading Arrow", "parquet").ipc.open_stream(raw)
+        return reader.schema, lambda names: reader
+
+
+def _rows(
+    format: Parquet, origin: str, columns: Columns, held: bytes | None
+) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of the wanted ``columns`` of each row; null is empty.
 
     Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
     name = display_name(origin)
     pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
-    for batch in _batches(origin, columns, held):
+    for batch in _batches(format, origin, columns, held):
         found = [
             _bytes(pa, name, column.key, batch.column(column.key), column)
-            if column.key in batch.schema.names
+            if column.key in batch.column_names
             else [None] * len(batch)
             for column in columns
         ]
@@ -97,14 +122,11 @@ def _rows(origin: str, columns: Columns, held: bytes | None) -> Iterator[tuple[b
 
 
 def _batches(
-    origin: str, columns: Columns, held: bytes | None, *, every: bool = False
+    format: Parquet, origin: str, columns: Columns, held: bytes | None, *, every: bool = False
 ) -> Iterator[Any]:
     """Yield the rows in batches of the wanted ``columns``, or of ``every`` column of the file."""
     name = display_name(origin)
-    pa, pq = (
-        library(one, f"{name}: reading Parquet", "parquet")
-        for one in ("pyarrow", "pyarrow.parquet")
-    )
+    pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
     if any(isinstance(column.key, int) for column in columns):
         raise CorpusError(f"{name}: Parquet columns have names; give those and not numbers")
     if codec(origin):
@@ -112,17 +134,21 @@ def _batches(
     done = 0
     with opened(origin, held) as raw:
         try:
-            # Parquet has its directory at the end: a stream that cannot seek is held in memory.
-            file = pq.ParquetFile(raw if raw.seekable() else io.BytesIO(raw.read()))
-            names = file.schema_arrow.names
+            schema, batches = format.opened(name, raw)
+            names = [
+                f"{field.name}.{child.name}" if pa.types.is_struct(field.type) else field.name
+                for field in schema
+                for child in (field.type if pa.types.is_struct(field.type) else [field])
+            ]
             for column in columns:
                 if column.key not in names and column.required and column.key is not None:
                     raise CorpusError(
                         f"{name}: no column {column.key!r}; there are: {', '.join(names)}"
                     )
-            chosen = dict.fromkeys(one.key for one in columns if one.key in names)
-            _refuse_giants(name, file.metadata)
-            for batch in file.iter_batches(8192, columns=None if every else list(chosen)):
+            chosen = dict.fromkeys(str(one.key) for one in columns if one.key in names)
+            for batch in batches(None if every else list(chosen)):
+                if len(names) > len(schema.names):
+                    batch = pa.Table.from_batches([batch]).flatten().combine_chunks()
                 yield batch
                 done += len(batch)
         # ValueError: of a name of a column that is not UTF-8.

@@ -2,17 +2,25 @@
 
 import glob
 import os
+import re
+from pathlib import Path
 
 from miner.errors import CorpusError
 from miner.text.remote import is_remote, remote_matching
+
+# Suffixes of data in directories of Hugging Face.
+_DATA = (".parquet", ".arrow", ".jsonl")
 
 
 def matching(pattern: str) -> list[str]:
     """List the files of a pattern, sorted; the name of a file, or without ``*?[``, stays as it is.
 
-    ``**`` stands for any folders. A pattern may be an address in an object store. Raises
-    CorpusError for a pattern that no file has.
+    ``**`` stands for any folders. A pattern may be an address in an object store. A directory of
+    Hugging Face stands for the files of its one split. Raises CorpusError for a pattern that no
+    file has.
     """
+    if os.path.isdir(pattern):
+        return _data_files(pattern)
     if not glob.has_magic(pattern) or os.path.lexists(pattern):
         return [pattern]
     if is_remote(pattern):
@@ -21,4 +29,19 @@ def matching(pattern: str) -> list[str]:
         found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not found:
         raise CorpusError(f"{pattern}: no file has such a name")
+    return found
+
+
+def _data_files(directory: str) -> list[str]:
+    """List the files of the only split of a data set in a directory."""
+    found = sorted(str(path) for path in Path(directory).rglob("*") if path.suffix in _DATA)
+    if not found:
+        raise CorpusError(f"{directory}: is a directory without {', '.join(_DATA)} files")
+    # data/train-00000-of-00002.parquet, train/data-00000-of-00001.arrow
+    splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in found}
+    if len(splits) > 1:
+        raise CorpusError(
+            f"{directory}: has several splits, such as {sorted(splits)[0]}; give one of them, as a "
+            "directory or a pattern"
+        )
     return found

@@ -1,4 +1,4 @@
-"""Text files in object stores, such as `s3://bucket/de.zst`, by fsspec: names and local copies."""
+"""Text files in object stores and at Hugging Face (`hf://`), by fsspec: names, local copies."""
 
 import os
 from collections.abc import Iterator
@@ -52,7 +52,9 @@ def local_copy(url: str) -> Iterator[str]:
 
 
 def _opened(url: str) -> tuple[Any, str]:
-    fsspec = library("fsspec", url, "s3")
+    fsspec = library("fsspec", url, "datasets" if url.startswith("hf:") else "s3")
+    if url.startswith("hf:"):
+        library("huggingface_hub", url, "datasets")
     if url.startswith("s3:"):
         library("s3fs", url, "s3")
     store, path = fsspec.core.url_to_fs(url)

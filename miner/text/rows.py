@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
@@ -327,8 +328,13 @@ def _formats_and_columns(
 
 
 def _refuse_scores(name: str, first: bytes) -> None:
-    """Raise CorpusError for a first line of a score and two texts, as mining writes."""
+    """Raise CorpusError for a first line of a score, or of two addresses, and two texts."""
     cells = first.split(b"\t")
+    if len(cells) > 3 and all(re.match(rb"https?://\S+$", cell) for cell in cells[:2]):
+        raise CorpusError(
+            f"{name}, line 1: columns 1 and 2 are addresses; give --format paracrawl, or --scol 3 "
+            "--tcol 4"
+        )
     if len(cells) > 2 and _is_number(cells[0]) and not any(map(_is_number, cells[1:3])):
         raise CorpusError(
             f"{name}, line 1: begins with a number, as a score before both texts; give --scol 2 "

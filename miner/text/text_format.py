@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from miner.errors import CorpusError
-from miner.text.lines import read_lines
+from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath, one_line, open_output
 
 
@@ -42,6 +42,7 @@ class TextFormat:
         columns. text, id: likewise the columns of a corpus; an id need not be there.
     has_header: the first line may name the columns.
     of_lines: a record is a line, and not a tuple of its wanted columns.
+    written: files of this format can be written.
     rewritable: a line can be written back with other texts (`with_texts`).
     escapes: a record that is UTF-8 may spell half a character, which no file can hold.
     """
@@ -53,6 +54,7 @@ class TextFormat:
     id: str | None = None
     has_header = False
     of_lines = True
+    written = True
     rewritable = False
     escapes = False
 
@@ -119,6 +121,35 @@ class TextFormat:
         with open_output(path, **how) as file:
             for row in even(rows):
                 file.write(self.line(row) + "\n")
+
+
+class Units(TextFormat):
+    """Format of bitexts whose records are no lines; `rows` reads it, with ``held`` as `records`."""
+
+    sides: tuple[str, str] = ("source", "target")
+    of_lines = False
+
+    def rows(
+        self, origin: str, columns: Columns, held: bytes | None = None
+    ) -> Iterator[dict[str, Any]]:
+        raise NotImplementedError
+
+    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
+        if any(column.key is None for column in columns[:2]):
+            raise CorpusError(
+                f"{display_name(origin)}: a {self.name} file is a bitext, not one side; make two "
+                "files of it first, by 'miner filter'"
+            )
+        for unit in self.rows(origin, columns, held):
+            cells = [unit["source"], unit["target"]]
+            cells += [unit.get(str(column.key), "") for column in columns[2:]]
+            yield tuple(cell.encode() for cell in cells)
+
+    def parser(self, name: str, columns: Columns) -> Parse:
+        return lambda line, *texts: texts
+
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
+        return [[cell.decode() for cell in column] for column in cells]
 
 
 def even(rows: BitextRows) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
@@ -13,11 +13,9 @@ from miner.text.lines import MOST, decompressed, display_name
 from miner.text.output import StrPath, one_line, open_output
 from miner.text.text_format import (
     BitextRows,
-    Cells,
     Columns,
     Languages,
-    Parse,
-    TextFormat,
+    Units,
 )
 
 # Elements of a segment whose content is code or a text of its own; of others it is text.
@@ -27,7 +25,7 @@ _PART = 1 << 16
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Tmx(TextFormat):
+class Tmx(Units):
     """Units of one text in the source language and any number in the target language.
 
     Each text in the target language is a row with the first text in the source language. Columns
@@ -37,30 +35,12 @@ class Tmx(TextFormat):
 
     name = "tmx"
     suffixes = (".tmx",)
-    sides = ("source", "target")
-    of_lines = False
 
-    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
-        if any(column.key is None for column in columns[:2]):
-            raise CorpusError(
-                f"{display_name(origin)}: a tmx file is a bitext, not one side; make two files of "
-                "it first, by 'miner filter'"
-            )
+    def rows(
+        self, origin: str, columns: Columns, held: bytes | None = None
+    ) -> Iterator[dict[str, Any]]:
         source, target = (str(column.key) for column in columns[:2])
-        for unit in read_units(origin, source, target, held):
-            cells = [unit["source"], unit["target"]]
-            cells += [unit.get(str(column.key), "") for column in columns[2:]]
-            yield tuple(cell.encode() for cell in cells)
-
-    def parser(self, name: str, columns: Columns) -> Parse:
-        return lambda line, *texts: texts
-
-    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
-        return [[cell.decode() for cell in column] for column in cells]
-
-    def rows(self, origin: str, columns: Columns) -> Iterator[dict[str, Any]]:
-        source, target = (str(column.key) for column in columns[:2])
-        return read_units(origin, source, target)
+        return read_units(origin, source, target, held)
 
     def write(
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any

@@ -8,12 +8,14 @@ from miner.names import SIDES
 from miner.text.output import one_line
 from miner.text.text_format import Columns, Parse, TextFormat, is_blank, unused
 
+_PARACRAWL = ("url1", "url2", "source", "target")
+
 
 class Tsv(TextFormat):
     """Lines of cells between tabs; a blank line has no columns, and all its texts are ""."""
 
     name = "tsv"
-    suffixes = (".tsv",)
+    suffixes: tuple[str, ...] = (".tsv",)
     sides = (1, 2)
     text = 1
     has_header = rewritable = True
@@ -68,6 +70,22 @@ class Tsv(TextFormat):
         }
         more = {names[i]: cell for i, cell in enumerate(cells) if i not in places}
         return found | {unused(name, found): cell for name, cell in more.items()}
+
+
+class ParaCrawl(Tsv):
+    """Columns of the bitexts of ParaCrawl and HPLT: two addresses, two texts, and others."""
+
+    name = "paracrawl"
+    suffixes = ()
+    sides = (3, 4)
+    text = 3
+    has_header = False
+
+    def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
+        return super().fields(line, header or _PARACRAWL)
+
+    def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
+        return super().cells(line, columns, header or _PARACRAWL)
 
 
 def _names(count: int, header: Sequence[str]) -> list[str]:

@@ -189,4 +189,5 @@ def test_import_loads_no_heavy_library() -> None:
 
 
 def test_formats_are_the_documented_ones() -> None:
-    assert tuple(FORMATS) == ("plain", "bucc", "tsv", "jsonl", "parquet", "tmx")
+    tables = ["jsonl", "parquet", "arrow", "tmx", "opus", "xces"]
+    assert [*FORMATS] == ["plain", "bucc", "tsv", "paracrawl", *tables]

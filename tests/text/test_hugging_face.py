@@ -1,0 +1,98 @@
+"""Data sets of Hugging Face on disk, and the columns of ParaCrawl and HPLT."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from miner import filter as filter_rows
+from miner.errors import CorpusError, DependencyError
+from miner.text.bitext import read_bitext
+from miner.text.corpus import read
+from miner.text.formats import BitextFormat
+from miner.text.patterns import matching
+from miner.text.remote import remote_matching
+
+PAIRS = [("Es regnet.", "It rains."), ("Ja, nein?", "Yes, no?"), ("Zwei", "Two")]
+ROWS = [{"id": n, "translation": {"de": s, "en": t}} for n, (s, t) in enumerate(PAIRS)]
+NESTED = BitextFormat("translation.de", "translation.en")
+
+
+def arrow(path: Path, rows: list[dict]) -> Path:
+    pa = pytest.importorskip("pyarrow")
+    table = pa.Table.from_pylist(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=2)
+    return path
+
+
+def parquet(path: Path, rows: list[dict]) -> Path:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as library
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    library.write_table(pa.Table.from_pylist(rows), path)
+    return path
+
+
+def jsonl(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("write", [arrow, parquet, jsonl])
+def test_a_column_of_translations(write, tmp_path: Path) -> None:
+    path = write(tmp_path / f"data.{write.__name__}", ROWS)
+    found = read_bitext(path, None, NESTED)
+    assert list(zip(found.source, found.target, strict=True)) == PAIRS
+    rows = filter_rows(path, filters=["length"], layout=NESTED)
+    assert [(row["source"], row["target"]) for row in rows] == PAIRS and rows[1]["id"] == 1
+    assert read(path, column="translation.en").sentences == [target for _, target in PAIRS]
+    with pytest.raises(CorpusError, match=r"'translation.fr'.* there are: id, translation"):
+        read_bitext(path, None, BitextFormat("translation.de", "translation.fr"))
+
+
+def test_a_directory_is_the_files_of_its_one_split(tmp_path: Path, miner) -> None:
+    place = tmp_path / "set"
+    for number in range(2):
+        rows = [{"source": f"satz {n} {number}", "target": f"line {n} {number}"} for n in range(3)]
+        arrow(place / f"train/data-{number:05}-of-00002.arrow", rows)
+    (place / "dataset_info.json").write_text("{}", encoding="utf-8")
+    assert [Path(path).name for path in matching(str(place))] == [
+        "data-00000-of-00002.arrow", "data-00001-of-00002.arrow"
+    ]  # fmt: skip
+    code, _, err = miner("score", place, "--score", "length", "-o", tmp_path / "out")
+    assert code == 0, err
+    parquet(place / "data/test-00000-of-00001.parquet", ROWS)
+    with pytest.raises(CorpusError, match="has several splits, such as"):
+        matching(str(place))
+    with pytest.raises(CorpusError, match="is a directory without"):
+        (tmp_path / "empty").mkdir()
+        matching(str(tmp_path / "empty"))
+
+
+def test_the_hub_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(DependencyError, match="huggingface_hub"):
+        remote_matching("hf://datasets/user/name/data/train-*.parquet")
+
+
+def test_columns_of_paracrawl(tmp_path: Path, miner) -> None:
+    path = tmp_path / "de-en.tsv"
+    lines = [f"http://a/{n}\thttp://b/{n}\t{s}\t{t}\t0.9\n" for n, (s, t) in enumerate(PAIRS)]
+    path.write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(CorpusError, match="columns 1 and 2 are addresses; give --format paracrawl"):
+        read_bitext(path)
+    found = read_bitext(path, None, BitextFormat(format="paracrawl"))
+    assert list(zip(found.source, found.target, strict=True)) == PAIRS
+    common = ("score", path, "--format", "paracrawl", "--score", "length", "-o")
+    for name in ("out.tsv", "out.jsonl"):
+        code, _, err = miner(*common, tmp_path / name)
+        assert code == 0, err
+    out = (tmp_path / "out.tsv").read_text("utf-8").splitlines()
+    assert [line.rpartition("\t")[0] + "\n" for line in out] == lines, "columns stay where they are"
+    row = json.loads((tmp_path / "out.jsonl").read_text("utf-8").splitlines()[2])
+    assert (row["source"], row["url1"], row["url2"]) == ("Zwei", "http://a/2", "http://b/2")

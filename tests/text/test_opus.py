@@ -1,0 +1,137 @@
+"""Files of OPUS: zips of Moses files, and XCES alignments with their documents."""
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from miner import filter as filter_rows
+from miner.errors import CorpusError
+from miner.text.bitext import read_bitext
+from miner.text.formats import BitextFormat
+
+PAIRS = [("Es regnet.", "It rains."), ("Ja\u2028nein?", "Yes no?"), ("", "Alone."), ("Zwei", "Two")]
+IDS = "de/1.xml.gz\ten/1.xml.gz\t1 2\t1"
+
+
+def zipped(path: Path, members: dict[str, str | bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, content in members.items():
+            file.writestr(name, content)
+    return path
+
+
+def moses(path: Path, **more: str | bytes) -> Path:
+    source, target = ("".join(f"{pair[side]}\n" for pair in PAIRS) for side in (0, 1))
+    sides = {"de": source, "en": target} | more
+    return zipped(
+        path, {"LICENSE": "free"} | {f"X.v1.de-en.{name}": text for name, text in sides.items()}
+    )
+
+
+def pairs_of(path: Path, *columns: str) -> list[tuple[str, str]]:
+    found = read_bitext(path, None, BitextFormat(*columns))
+    return list(zip(found.source, found.target, strict=True))
+
+
+def test_a_zip_of_moses_files(tmp_path: Path) -> None:
+    path = moses(tmp_path / "de-en.txt.zip", ids=f"{IDS}\n" * len(PAIRS))
+    expected = [pair for pair in PAIRS if all(pair)]
+    assert pairs_of(path) == pairs_of(path, "de", "en") == expected
+    assert pairs_of(path, "en", "de") == [(target, source) for source, target in expected]
+    rows = filter_rows(path, filters=["length"])
+    assert [(row["source"], row["target"]) for row in rows] == PAIRS
+    facts = {"document1": "de/1.xml.gz", "document2": "en/1.xml.gz", "ids1": "1 2", "ids2": "1"}
+    assert {name: rows[0][name] for name in facts} == facts
+    with pytest.raises(CorpusError, match="no language 'fr'; there are: de, en"):
+        pairs_of(path, "fr", "en")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"en": "one\n"}, r"de-en\.de has more lines than the other side, which has 1"),
+        ({"en": b"\xff\n" * 4}, "line 1: not UTF-8"),
+    ],
+)
+def test_faulty_zips(more: dict, said: str, tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=said):
+        pairs_of(moses(tmp_path / "a.zip", **more))
+    (tmp_path / "b.zip").write_bytes((tmp_path / "a.zip").read_bytes()[:-30])
+    with pytest.raises(CorpusError, match="not a sound zip"):
+        pairs_of(tmp_path / "b.zip")
+    both = zipped(tmp_path / "c.zip", {"A.de-en.de": "a", "B.de-en.en": "b"})
+    with pytest.raises(CorpusError, match="not the two of a pair"):
+        pairs_of(both)
+
+
+ALIGNED = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE cesAlign PUBLIC "-//CES//DTD XML cesAlign//EN" "">
+<cesAlign version="1.0">
+<linkGrp targType="s" fromDoc="de/a.xml.gz" toDoc="en/a.xml.gz">
+<link id="1" xtargets="s1;s1 s2" certainty="0.9" />
+<link id="2" xtargets="s2;" />
+</linkGrp>
+<linkGrp targType="s" fromDoc="de/b.xml.gz" toDoc="en/b.xml.gz"><link xtargets="s1;s1"/></linkGrp>
+</cesAlign>
+"""
+
+
+@pytest.fixture
+def aligned(tmp_path: Path) -> Path:
+    """An alignment of two pairs of documents, of words and of text, plain and compressed."""
+    documents = {
+        "de/a.xml": "<t><s id='s1'><w>Es</w> <w>regnet</w><w>.</w></s><s id='s2'>Rest</s></t>",
+        "en/a.xml": "<text><p><s id='s1'> It\n rains. </s><s id='s2'>Yes &amp; no.</s></p></text>",
+        "de/b.xml": "<text><s id='s1'>Zwei</s></text>",
+        "en/b.xml": "<text><s id='s1'>Two</s></text>",
+    }
+    for name, text in documents.items():
+        place = tmp_path / "OPUS/xml" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if name.startswith("de"):
+            place.with_name(f"{place.name}.gz").write_bytes(gzip.compress(text.encode()))
+        else:
+            place.write_text(text, encoding="utf-8")
+    path = tmp_path / "OPUS/de-en.xml.gz"
+    path.write_bytes(gzip.compress(ALIGNED.encode()))
+    return path
+
+
+def test_an_xces_alignment(aligned: Path) -> None:
+    expected = [("Es regnet .", "It rains. Yes & no."), ("Zwei", "Two")]
+    assert pairs_of(aligned) == expected
+    assert pairs_of(aligned, "en", "de") == [(target, source) for source, target in expected]
+    rows = filter_rows(aligned, filters=["length"])
+    ids = [(row["ids1"], row["ids2"]) for row in rows]
+    assert ids == [("s1", "s1 s2"), ("s2", ""), ("s1", "s1")]
+    assert rows[0]["certainty"] == "0.9" and rows[2]["document2"] == "en/b.xml.gz"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("en/b.xml.gz", "en/c.xml.gz", r"en/c\.xml\.gz is not there"),
+        ("en/b.xml.gz", "../../b.xml", "not below the folder"),
+        ('"s1;s1"', '"s1;s9"', r"en/b\.xml\.gz has no sentence 's9'"),
+        ('"s1;s1"', '"s1"', "a link without two sides"),
+        ("</linkGrp>", "", "line [0-9]+: not XML"),
+        ("cesAlign", "html", "begins with <html>, not <cesAlign>"),
+        ('EN" ""', 'EN" "" [<!ENTITY a "b">]', "declares the entity 'a'"),
+    ],
+)
+def test_faulty_alignments(old: str, new: str, said: str, aligned: Path) -> None:
+    aligned.write_bytes(gzip.compress(ALIGNED.replace(old, new).encode()))
+    with pytest.raises(CorpusError, match=said):
+        pairs_of(aligned)
+
+
+def test_neither_is_one_side_or_an_output(aligned: Path, miner, tmp_path: Path) -> None:
+    code, _, err = miner("mine", aligned, aligned)
+    assert code == 1 and "a xces file is a bitext, not one side" in err
+    pairs = tmp_path / "a.tsv"
+    pairs.write_text("a\tb\n", encoding="utf-8")
+    for name in ("out.zip", "out.xml"):
+        code, _, err = miner("score", pairs, "-o", tmp_path / name)
+        assert code == 2 and "is not written" in err
