@@ -106,6 +106,17 @@ class Aligned(Results):
         found = self.score[both_sides(self.spans)]
         return float(found.mean()) if len(found) else None
 
+    @property
+    def alone(self) -> tuple[int, int]:
+        """Sentences of the source and of the target that are in no row with both sides."""
+        spans = self.spans[both_sides(self.spans)]
+        source, target = (
+            sum(len(both[side].texts) for both in self.documents)
+            - int((spans[:, 2 * side + 1] - spans[:, 2 * side]).sum())
+            for side in (0, 1)
+        )
+        return source, target
+
     def columns(self) -> dict[str, Any]:
         """Return score, texts, documents, lines and, where there are any, URLs.
 

@@ -160,10 +160,11 @@ def align(
 
 
 def written(found: Aligned, output: str) -> str:
-    """Say in one line how many beads were written, and their estimated precision."""
+    """Say in one line how many beads were written, how sure they are, and what they leave out."""
     where = "standard output" if output == "-" else output
     sure = "" if found.precision is None else f", estimated precision {found.precision:.3f}"
-    return f"{len(found):,} beads written to {where}{sure}"
+    alone = "{:,} source and {:,} target sentences without a counterpart".format(*found.alone)
+    return f"{len(found):,} beads written to {where}{sure}; {alone}"
 
 
 def _listed(path: str, folders: tuple[str, str]) -> Iterator[tuple[str, str]]:

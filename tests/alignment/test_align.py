@@ -148,15 +148,25 @@ def test_folders_by_name_and_a_repeated_run(miner, files, tmp_path: Path) -> Non
         ("", "one side has no text"),
         ("\n \n", "one side has no text"),
         ("reversed", "not in the order of the documents"),
+        ("chapters", "not in the order of the documents"),
         ("a" * 6000, "a line has 6,000 characters"),
     ],
 )
 def test_odd_documents_give_a_line(source: str, fault: str, miner, files, texts, tmp_path) -> None:
     odd = tmp_path / "odd.de"
-    odd.write_text("\n".join(texts[0][::-1]) if source == "reversed" else source, encoding="utf-8")
+    order = {"reversed": range(59)[::-1], "chapters": [*range(30, 59), *range(15, 30), *range(15)]}
+    lines = [texts[0][row] for row in order.get(source, [])] or [source]
+    odd.write_text("\n".join(lines), encoding="utf-8")
     code, out, err = miner("align", odd, files[1], "--unaligned")
     assert code == 0 and fault in err
     assert sum(line.count("\t") == 2 for line in out.splitlines()) == len(out.splitlines()) > 0
+
+
+def test_a_document_is_its_own_translation(miner, files, texts) -> None:
+    code, out, err = miner("align", files[0], files[0])
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert code == 0 and len(rows) > 55 and all(row[1] == row[2] for row in rows)
+    assert "0 source and 0 target sentences without a counterpart" in err
 
 
 def test_one_against_many_and_the_same_text_often(miner, files, tmp_path: Path) -> None:
@@ -164,8 +174,9 @@ def test_one_against_many_and_the_same_text_often(miner, files, tmp_path: Path) 
     one.write_text("Alle Rechte vorbehalten.\n", encoding="utf-8")
     many.write_text("All rights reserved.\n" * 1000, encoding="utf-8")
     for source in (one, many):
-        code, out, _ = miner("align", source, many, "--unaligned", "--coarse")
-        assert code == 0
+        code, out, err = miner("align", source, many, "--unaligned", "--coarse")
+        alone = "0 source and 0" if source == many else "1 source and 1,000"
+        assert code == 0 and f"{alone} target sentences without" in err
         assert sum(line.split("\t")[2].count("All rights") for line in out.splitlines()) == 1000
 
 
