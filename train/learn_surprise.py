@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.kernels.aligned import BINS, PER_NAT, PER_UNIT
-from miner.scoring.comparer import describe_pairs
+from miner.kernels.aligned import BINS, PER_NAT
+from miner.scoring.comparer import describe_pairs, evidence_bins
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.learn_comparer import drawn, shares
 
@@ -33,8 +33,7 @@ def learn_surprise(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -
         for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
             sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
             _, ids, numbers = describe_pairs(tokens, *sides)
-            column = ((numbers[:, 0] + numbers[:, 1]) * PER_UNIT).astype(np.int64)
-            places = ids[:, 0] * np.int64(BINS) + column.clip(0, BINS - 1)
+            places = ids[:, 0] * np.int64(BINS) + evidence_bins(numbers)
             counts += np.bincount(places, minlength=len(counts))
     found = counts.reshape(size, BINS)
     common = found.sum(axis=0, keepdims=True) / max(found.sum(), 1.0)

@@ -12,6 +12,7 @@ import numpy as np
 from miner.cleaning.decide import Cleaned, rounded
 from miner.cleaning.plan import Step
 from miner.cleaning.scorers import REPAIRED, ROWS, repair_texts, repairer
+from miner.filters.filter_types import Batch
 from miner.progress import Reporter, silent
 from miner.text.compression import codec, compressor
 from miner.text.formats import FORMATS
@@ -28,8 +29,8 @@ def write_rows(
     """Write each row once, in order, with all its columns unchanged, to one of the outputs.
 
     By role: ``kept`` rows, or their sides ``kept`` and ``kept-1``; ``rejected`` rows with two more
-    columns, the filter that removed the row and its score; ``scores``, one JSON object of all
-    scores for each row, one a line.
+    columns, the filter that removed the row, with the fault that it names if any, and its score;
+    ``scores``, one JSON object of all scores for each row, one a line.
     """
     with ExitStack() as stack:
         files = {role: stack.enter_context(_opened(path)) for role, path in outputs.items()}
@@ -42,6 +43,7 @@ def write_rows(
             if bad is not None and "rejected" not in named:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
         repair = repairer(found.plan.repair)
+        naming = namers(found) if bad is not None else {}
         done = 0
         for block in rows.blocks(ROWS):
             raws = _written(found, rows, block, done, repair)
@@ -54,9 +56,11 @@ def write_rows(
                     output.write(_text(side))
             if bad is not None:
                 gone = []
+                faults = _faults(naming, rows, raws, removed, block.first)
                 for row, (raw, reason) in enumerate(zip(raws, removed, strict=True), done):
                     if reason >= 0:
-                        cells = {"filter": found.reasons[reason], "value": found.value(row)}
+                        label = found.reasons[reason] + faults.get(row - done, "")
+                        cells = {"filter": label, "value": found.value(row)}
                         form = _named if "rejected" in named else _ended
                         gone.append(form(rows, raw, cells))
                 bad.write(_text(gone))
@@ -65,6 +69,33 @@ def write_rows(
                 lines.write(_text(score_lines(found, part)))
             done += len(block)
             report("writing", done, found.count)
+
+
+def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[str]]]:
+    """Return functions that name the faults of rows, by the place of the reason to remove them."""
+    out = {}
+    for step in found.plan.steps:
+        place = found.reasons.index(step.label) if step.label in found.reasons else -2
+        if step.filter.faults is not None and (found.removed == place).any():
+            out[place] = step.filter.faults(step.settings, found.plan.context)
+    return out
+
+
+def _faults(
+    naming: Mapping[int, Callable[[Batch], list[str]]],
+    rows: Rows,
+    raws: Sequence[Raw],
+    removed: Sequence[int],
+    first: int,
+) -> dict[int, str]:
+    """Name the faults of a block's rows, as they end the label of the filter, by place."""
+    out = {}
+    for reason, name in naming.items():
+        own = [place for place, why in enumerate(removed) if why == reason]
+        texts = rows.layout.texts(Block(first, [raws[place] for place in own]))
+        faults = name(Batch(texts.source, texts.target))
+        out |= {place: f": {fault}" for place, fault in zip(own, faults, strict=True) if fault}
+    return out
 
 
 def write_scores(

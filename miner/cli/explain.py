@@ -40,7 +40,8 @@ def explain(
     SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
     quality is the score of 'miner score' and 'miner filter'. Of a model with a comparer, the
     objection is how much a token speaks against the pair, in log-odds; below 0 it speaks for it.
-    The probability of mining comes from the two sentences alone here; a search also compares
+    The token whose counterpart surprises most is marked (<-), with its usual counterparts. The
+    probability of mining comes from the two sentences alone here; a search also compares
     rivals: does another sentence fit better?
 
     Examples:
@@ -106,4 +107,5 @@ def _partner(token: Token, others: list[Token]) -> str:
     if token.partner is not None:
         partner = others[token.partner].text.strip() or "·"
     line = f"{partner:16}   {token.similarity:10.2f}  {token.probability:11.2f}"
-    return line if token.objection is None else f"{line}  {token.objection:9.2f}"
+    line += "" if token.objection is None else f"  {token.objection:9.2f}"
+    return line if token.usual is None else f"{line}  <- usually {' or '.join(token.usual) or '-'}"

@@ -1,6 +1,6 @@
 """Filters that score by a trained model: quality, cosine, margin."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +12,7 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.scoring.named_faults import FaultNames
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
@@ -44,6 +45,15 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     if settings["labels"]:
         quality = quality.with_labels(read_labels(context.directory / settings["labels"]))
     return lambda batch: quality.score(batch.source, batch.target)
+
+
+def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[str]]:
+    encoder, _ = encoders_of(settings, context)
+    verifier = Verifier(encoder, context.likely)
+    if verifier.comparer is None:
+        return lambda batch: [""] * len(batch)
+    names = FaultNames(verifier)
+    return lambda batch: names(batch.source, batch.target)
 
 
 def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -93,6 +103,7 @@ FILTERS = (
         stage=MODEL,
         libraries=_IDENTIFYING,
         default=True,
+        faults=_faults,
     ),
     Filter(
         "cosine",

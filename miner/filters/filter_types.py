@@ -176,6 +176,7 @@ class Filter:
     scores are whole numbers. sampled: it compares with `Context.sample`. names_row: the score is
     the line of another pair, 0 for none. relative: a GLOBAL filter whose score changes when worse
     pairs are removed. libraries: distributions whose version scores depend on. paper: the source.
+    faults: makes a function that names what is wrong with removed pairs, "" where it is not known.
     """
 
     name: str
@@ -196,6 +197,7 @@ class Filter:
     relative: bool = False
     libraries: tuple[str, ...] = ()
     paper: str = ""
+    faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], list[str]]] | None = None
 
 
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:

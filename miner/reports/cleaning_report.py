@@ -13,7 +13,8 @@ from miner.cleaning.pipeline import Filtered
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, StepSummary
 from miner.cleaning.scorers import broken
-from miner.filters.filter_types import MODEL
+from miner.cleaning.write import namers
+from miner.filters.filter_types import MODEL, Batch
 from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.cleaning_charts import Curve, curve_of
@@ -204,6 +205,7 @@ class _Samples:
 
     def __init__(self, filtered: Filtered, found: Cleaned, rows: set[int], report: Reporter):
         self.found = found
+        self.naming = namers(found)
         self.first = 1 + filtered.header
         self.copies = {
             step.label: found.scores(step.label)
@@ -219,6 +221,13 @@ class _Samples:
         if label not in self.copies:
             return None
         return int(self.copies[label][row]) - self.first
+
+    def _fault(self, row: int) -> str:
+        """Name the fault of a row after a colon, where the filter that removed it knows."""
+        name = self.naming.get(int(self.found.removed[row]))
+        source, target = self.texts[row]
+        fault = name(Batch([source], [target]))[0] if name else ""
+        return fault and f": {fault}"
 
     def _reason(self, row: int) -> str | None:
         place = self.found.removed[row]
@@ -241,7 +250,7 @@ class _Samples:
             if _measures(step):
                 shown = f"{value:,.0f}" if step.filter.whole else f"{value:.6g}"
             if broken([step], np.array([[value]], dtype=np.float32))[0, 0]:
-                notes.append(step.reason(value))
+                notes.append(step.reason(value) + self._fault(row))
         if reason is None:
             notes.append("kept")
         elif step is None or reason != step.label or not notes:

@@ -10,7 +10,8 @@ from miner.precision.estimate import Estimate, interval_text, rounded
 from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
-from miner.scoring.marks import segments, unmatched
+from miner.scoring.explain import match
+from miner.scoring.marks import segments, spans_of
 from miner.scoring.verifier import FEATURES
 
 # Bands of probability that samples are shown of.
@@ -211,9 +212,16 @@ def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
     return {"title": title, "pairs": rows}
 
 
-def _sides(found: Search, source: str, target: str) -> list[list[tuple[str, bool]]]:
-    """Return the pieces of both sentences, and True for words without a counterpart."""
+def _sides(found: Search, source: str, target: str) -> list[tuple[list[tuple[str, bool]], str]]:
+    """Return the pieces of both sentences, True for words to be marked, and a note below."""
     if found.verifier is None:
-        return [[(source, False)], [(target, False)]]
-    spans = unmatched(found.verifier, source, target)
-    return [segments(text, own) for text, own in zip((source, target), spans, strict=True)]
+        return [([(source, False)], ""), ([(target, False)], "")]
+    sides = []
+    for text, tokens in zip((source, target), match(found.verifier, source, target), strict=True):
+        notes = [
+            f"{token.text.strip()}: usually {' or '.join(token.usual)}"
+            for token in tokens
+            if token.usual
+        ]
+        sides.append((segments(text, spans_of(text, tokens)), "; ".join(notes)))
+    return sides

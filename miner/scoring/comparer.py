@@ -87,6 +87,21 @@ class Comparer:
                 found[side][place] = self.pooled(*both, sizes) - whole
         return found
 
+    def surprises(self, source: Text, target: Text) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the surprise of the tokens of both sides of pairs, row by row of two texts.
+
+        It is in nats, and 0 where the other side has no token; tokens that are not compared are
+        left out.
+        """
+        from miner.kernels.aligned import MOST, PER_NAT
+
+        starts, ids, numbers = describe_pairs(self.table, source, target)
+        codes = self.surprise[ids[:, 0], evidence_bins(numbers)]
+        surprise = np.where(ids[:, 0] < 0, 0, codes / PER_NAT)
+        middle = starts[:-1] + np.minimum(np.diff(source[1]), MOST)
+        ends = zip(starts.tolist(), middle.tolist(), starts[1:].tolist(), strict=False)
+        return [(surprise[first:half], surprise[half:last]) for first, half, last in ends]
+
     def compared(self, ids: np.ndarray, numbers: np.ndarray) -> np.ndarray:
         """Compare described tokens with their counterparts: ``(t, h) float32``, >= 0."""
         units, token, bias = self.network[:3]
@@ -158,3 +173,11 @@ def describe_pairs(
     rows = np.arange(len(sizes[0]), dtype=np.int64)
     describe(source, target, rows, rows, *table.known, starts, ids, numbers)
     return starts, ids, numbers
+
+
+def evidence_bins(numbers: np.ndarray) -> np.ndarray:
+    """Return the columns of the table of surprise for tokens described by ``numbers (t, c)``."""
+    from miner.kernels.aligned import BINS, PER_UNIT
+
+    column = ((numbers[:, 0] + numbers[:, 1]) * PER_UNIT).astype(np.int64)
+    return np.asarray(column.clip(0, BINS - 1))

@@ -1,9 +1,12 @@
 """Explanation of one pair: its matching tokens, and the evidence for and against a translation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.ragged import offsets_of
 from miner.scoring.comparer import COMPARED, SURPRISE
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
@@ -13,6 +16,9 @@ from miner.scoring.verifier import Verifier
 
 # A token with a translation of this probability on the other side is matched, however similar.
 TRANSLATED = 0.1
+# Surprise from which a token sinks a pair: 1 of 20 of its counterparts is as poor. How many of its
+# usual counterparts are named.
+SINKING, USUAL = 3.0, 3
 # Features that measure one thing in several ways; only their sum is meaningful.
 GROUPS = {
     "counterparts of the tokens": PAIR_FEATURES[:4],
@@ -34,7 +40,8 @@ class Token:
     ``partner`` is the counterpart's position on the other side, None where nothing matches.
     ``similarity`` is their cosine in [-1, 1], ``probability`` that one translates the other, in the
     likelier direction. ``objection`` is how much the token speaks against the pair by the model's
-    comparer, in log-odds; None without a comparer.
+    comparer, in log-odds; None without a comparer. ``usual``: the token that sinks the pair, whose
+    counterpart is surprisingly poor, has its usual counterparts; None for all others.
     """
 
     text: str
@@ -42,6 +49,7 @@ class Token:
     similarity: float
     probability: float
     objection: float | None = None
+    usual: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -101,7 +109,33 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
         for tokens, places, values in zip(sides, known, objections, strict=True):
             for place, value in zip(places.tolist(), values.tolist(), strict=True):
                 tokens[place] = replace(tokens[place], objection=value)
+        own = [side[place] for side, place in zip(ids, known, strict=True)]
+        lone = [(side, offsets_of(np.array([len(side)]))) for side in own]
+        found = sinking(verifier.comparer.surprises(lone[0], lone[1])[0])
+        if found is not None:
+            side, at = found
+            place, usual = int(known[side][at]), _usual(verifier, int(own[side][at]))
+            sides[side][place] = replace(sides[side][place], usual=usual)
     return sides
+
+
+def sinking(surprise: Sequence[np.ndarray]) -> tuple[int, int] | None:
+    """Return side and position of the most surprising token, if it is surprising at all.
+
+    ``surprise`` is that of the tokens of source and target, ``(n,)`` and ``(m,)``.
+    """
+    most = [float(side.max(initial=0.0)) for side in surprise]
+    side = int(most[1] > most[0])
+    return (side, int(surprise[side].argmax())) if most[side] >= SINKING else None
+
+
+def _usual(verifier: Verifier, token: int) -> tuple[str, ...]:
+    """Return the likeliest translations of a token, best first."""
+    tokenizer = verifier.encoder.tokenizer
+    assert isinstance(tokenizer, PieceTokenizer)
+    found, probability = verifier.tokens.lexicon.translations(token)
+    best = found[np.argsort(-probability, kind="stable")[:USUAL]].tolist()
+    return tuple(tokenizer.processor.id_to_piece(piece).strip(SPACE_MARK) for piece in best)
 
 
 def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:

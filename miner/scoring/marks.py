@@ -13,7 +13,7 @@ _WORD = re.compile(rf"[{SPACELESS}]|[^\W{SPACELESS}]+")
 def unmatched(verifier: Verifier, source: str, target: str) -> tuple[Spans, Spans]:
     """Return where words without a counterpart begin and end, in each text, in order."""
     left, right = match(verifier, source, target)
-    return _spans(source, left), _spans(target, right)
+    return spans_of(source, left), spans_of(target, right)
 
 
 def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> str:
@@ -32,8 +32,8 @@ def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
     return [(piece, mark) for piece, mark in found if piece]
 
 
-def _spans(text: str, tokens: list[Token]) -> Spans:
-    """Find words that lack a counterpart for more than half; neighbours are joined.
+def spans_of(text: str, tokens: list[Token]) -> Spans:
+    """Find words that lack a counterpart for more than half, or sink the pair, neighbours joined.
 
     Tokenizers fold case and more; a token that the text does not have is passed over.
     """
@@ -47,7 +47,7 @@ def _spans(text: str, tokens: list[Token]) -> Spans:
         start = folded.find(word, end) if word else -1
         if start >= 0:
             end = start + len(word)
-            alone[start:end] = bytes([token.partner is None]) * len(word)
+            alone[start:end] = bytes([token.partner is None or token.usual is not None]) * len(word)
     found: Spans = []
     for start, end in (one.span() for one in _WORD.finditer(text)):
         if 2 * sum(alone[start:end]) <= end - start:

@@ -227,12 +227,12 @@ class TokenTable:
         )
         out[:, 9] = np.log(tokens / 2 + 1)
         out[:, 10] = out[:, 9] ** 2
-        out[:, 11:13] = _numbers(source, target, source_row, target_row)
+        out[:, 11:13] = number_features(source, target, source_row, target_row)
         out[:, 13] = metrics[:, 8]
         return out
 
 
-def _numbers(
+def number_features(
     source: PreparedText, target: PreparedText, source_row: np.ndarray, target_row: np.ndarray
 ) -> np.ndarray:
     """Return ``(m, 2) float32``: 1 where a number lacks its counterpart; the numbers in common."""

@@ -1,0 +1,75 @@
+"""Names of faults: the number, the negation or the word that sinks a pair; where they are shown."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.model import load
+from miner.kernels.aligned import BINS, PER_NAT
+from miner.scoring.comparer import SURPRISE
+from miner.scoring.explain import match
+from miner.scoring.named_faults import FaultNames
+from miner.scoring.verifier import Verifier
+
+PAIRS = {
+    ("Der Hund schläft im alten Schloss.", "The dog is sleeping in the old castle."): "",
+    ("Der Hund schläft im alten Schloss.", "The dog is sleeping in it."): 'missing: "alten"',
+    ("Der Hund schläft.", "The dog is sleeping yesterday."): 'added: "yesterday"',
+    ("Der Hund schläft nicht.", "The dog is sleeping."): "negation",
+    ("Der Hund schläft.", "The dog does not sleep."): "negation",
+    ("Der Zug kommt um 18 Uhr an.", "The train arrives at 11 o'clock."): "number",
+    ("Der Hund schläft.", ""): "",
+    ("", ""): "",
+}
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Verifier:
+    """The default model, for which every token that has no counterpart is a surprise."""
+    model = load()
+    table = np.tile((100 - 20 * np.arange(BINS)).clip(0), (len(model.comparer["units"]), 1))
+    comparer = {**model.comparer, SURPRISE: (table * PER_NAT / 16).astype(np.uint8)}
+    quality = {**dict(model.verifier or {})["quality"]}
+    for key, value in (("weight", -2.0), ("mean", 0.5)):
+        quality[key] = {**quality[key], "surprise": value}
+    verifying = {**dict(model.verifier or {}), "quality": quality}
+    changed = dataclasses.replace(model, comparer=comparer, verifier=verifying)
+    return Verifier(Encoder(changed, 1), ("de", "en"))
+
+
+def test_a_fault_is_named_where_it_is_known(verifier: Verifier) -> None:
+    source, target = zip(*PAIRS, strict=True)
+    assert FaultNames(verifier)(source, target) == list(PAIRS.values())
+    # Without English on a side, no word is known to negate.
+    other = FaultNames(verifier.of(("de", "fr")))
+    assert other(["Der Hund schläft nicht."], ["Le chien dort."]) == ['missing: "nicht"']
+
+
+def test_the_token_that_sinks_a_pair_has_its_usual_counterparts(verifier: Verifier) -> None:
+    for (source, target), name in PAIRS.items():
+        tokens = [token for side in match(verifier, source, target) for token in side]
+        sinking = [token for token in tokens if token.usual is not None]
+        assert len(sinking) == (bool(name) and bool(target))
+        if "alten" in name:
+            assert sinking[0].text.strip() == "alten" and "old" in (sinking[0].usual or ())
+
+
+def test_the_fault_of_a_rejected_row_is_written(verifier: Verifier, tmp_path: Path, miner) -> None:
+    verifier.encoder.model.save(tmp_path / "model")
+    rows = "".join(f"{source}\t{target}\n" for source, target in PAIRS if target)
+    (tmp_path / "a.tsv").write_text(rows, encoding="utf-8")
+    (tmp_path / "rules.toml").write_text('[[filter]]\nname = "quality"\nminimum = 1\n', "utf-8")
+    code, _, err = miner(
+        "filter", tmp_path / "a.tsv", "--config", tmp_path / "rules.toml", "--model",
+        tmp_path / "model", "-o", tmp_path / "kept.tsv", "--rejected", tmp_path / "bad.tsv",
+        "--report", tmp_path / "page.html", "--source-lang", "de", "--target-lang", "en",
+    )  # fmt: skip
+    assert code == 0, err
+    lines = (tmp_path / "bad.tsv").read_text(encoding="utf-8").splitlines()
+    names = [f"quality: {name}" if name else "quality" for (_, t), name in PAIRS.items() if t]
+    assert [line.split("\t")[2] for line in lines] == names
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ": negation" in page and ": missing: &#34;alten&#34;" in page
