@@ -89,7 +89,7 @@ def _faults(
     first: int,
 ) -> dict[int, str]:
     """Name the faults of a block's rows, as they end the label of the filter, by place."""
-    out = {}
+    out: dict[int, str] = {}
     for reason, name in naming.items():
         own = [place for place, why in enumerate(removed) if why == reason]
         texts = rows.layout.texts(Block(first, [raws[place] for place in own]))

@@ -122,7 +122,7 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
 def sinking(surprise: Sequence[np.ndarray]) -> tuple[int, int] | None:
     """Return side and position of the most surprising token, if it is surprising at all.
 
-    ``surprise`` is that of the tokens of source and target, ``(n,)`` and ``(m,)``.
+    ``surprise``: surprises of the tokens of source and target, ``(n,)`` and ``(m,)``.
     """
     most = [float(side.max(initial=0.0)) for side in surprise]
     side = int(most[1] > most[0])

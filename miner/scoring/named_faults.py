@@ -51,20 +51,23 @@ class FaultNames:
         rows = np.arange(len(texts[0]), dtype=np.int64)
         differ = number_features(texts[0], texts[1], rows, rows)[:, 0] > 0
         surprises = comparer.surprises(texts[0].tokens, texts[1].tokens)
-        return [
-            "number" if differ[row] else self._fault((source[row], target[row]), surprise)
-            for row, surprise in enumerate(surprises)
-        ]
+        found = []
+        for row, pair in enumerate(zip(source, target, strict=True)):
+            both = [
+                (own, text.ids[text.offsets[row] :][: len(own)])
+                for own, text in zip(surprises[row], texts, strict=True)
+            ]
+            found.append("number" if differ[row] else self._fault(pair, both))
+        return found
 
-    def _fault(self, pair: tuple[str, str], surprise: tuple[np.ndarray, np.ndarray]) -> str:
-        """Name the fault of a pair whose numbers agree, by the ``surprise`` of its tokens."""
-        sides = [
-            self.tokenizer([text])[0][: len(own)] for text, own in zip(pair, surprise, strict=True)
-        ]
-        both = list(zip(surprise, sides, strict=True))
-        place = sinking([own * self.lettered[ids] for own, ids in both])
-        if sinking([own * self.negates[ids] for own, ids in both]):
+    def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> str:
+        """Name the fault of a pair whose numbers agree.
+
+        ``both`` sides have the surprises of their tokens ``(n,)``, and their ids.
+        """
+        if sinking([surprise * self.negates[ids] for surprise, ids in both]):
             return "negation"
+        place = sinking([surprise * self.lettered[ids] for surprise, ids in both])
         if place is None:
             return ""
         side, at = place
