@@ -296,6 +296,8 @@ def test_recipes_are_crossed_over_seeds(data: Path) -> None:
     (joined, *_) = experiment_tables.over_seeds([row for row in results["rows"]
                                                  if row["name"] == "p19"])  # fmt: skip
     assert joined["figures"]["bucc"] == {"value": pytest.approx(0.2), "interval": [0.1, 0.3]}
+    (alone,) = experiment_tables.over_seeds(results["rows"][:1])
+    assert alone == {**results["rows"][0], "seeds": 1}  # its own interval
     failed = [{"group": "g", "name": "n", "seed": 1, "pairs": 2, "failed": "why"}]
     assert experiment_tables.over_seeds(failed) == failed
 
