@@ -19,6 +19,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.alignment.aligned import Aligned
@@ -164,7 +165,7 @@ def written(found: Aligned, output: str) -> str:
     where = "standard output" if output == "-" else output
     sure = "" if found.precision is None else f", estimated precision {found.precision:.3f}"
     alone = "{:,} source and {:,} target sentences without a counterpart".format(*found.alone)
-    return f"{len(found):,} beads written to {where}{sure}; {alone}"
+    return f"{count_of(len(found), 'bead')} written to {where}{sure}; {alone}"
 
 
 def _listed(path: str, folders: tuple[str, str]) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from miner.mining.keep import Keep
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES
 from miner.text.parquet import Parquet
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.documents.align_documents import AlignedDocuments
@@ -105,7 +106,8 @@ def align_documents(
         for note in aligned.notes:
             say(note)
         where = "standard output" if output == "-" else output
-        line = f"{len(aligned.pairs)} of {len(aligned.all_pairs)} pairs written to {where}"
+        found = count_of(len(aligned.all_pairs), "pair")
+        line = f"{len(aligned.pairs):,} of {found} written to {where}"
         if aligned.precision is not None:
             line += f", estimated precision {aligned.precision:.3f}"
         say(line)

@@ -9,6 +9,7 @@ import click
 
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.datasets import Dataset, File, Got
@@ -158,7 +159,7 @@ def summary(dataset: Dataset, part: str, got: Got) -> list[str]:
             verified = f"no checksum is known; SHA-256 {source['sha256']}"
         lines.append(f"  {source['address']}: {source['bytes']:,} bytes, {verified}")
     for path, rows in sorted(got.converted.written.items()):
-        lines.append(f"  {path}: {rows:,} rows")
+        lines.append(f"  {path}: {count_of(rows, 'row')}")
         for reason, count in got.converted.left_out.get(path, {}).items():
             lines.append(f"    left out, {reason}: {count:,}")
     return lines

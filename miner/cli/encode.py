@@ -13,6 +13,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command
 from miner.encoder.loading import Loading
 from miner.tasks.workers import Workers
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.index.vectors import Encoded
@@ -104,6 +105,6 @@ def describe(encoded: Encoded, dimension: int, name: str) -> str:
         "with bytes replaced": encoded.replaced,
         "without a piece that the model knows": encoded.unknown,
     }
-    parts = [f"{encoded.records} vectors of {dimension} dimensions"]
+    parts = [f"{count_of(encoded.records, 'vector')} of {dimension} dimensions"]
     parts += [f"{count} {note}" for note, count in notes.items() if count]
     return f"{name}: {', '.join(parts)}"

@@ -19,6 +19,7 @@ from miner.cli.options import say, write_json
 from miner.cli.settings_options import Group
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
+from miner.text_table import count_of
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes the sentences of the others.
@@ -270,7 +271,7 @@ def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
     for one in left_out:
         say(str(one))
     count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)
-    say(f"{place / SENTENCES}: {count:,} sentences of {', '.join(tasks)}")
+    say(f"{place / SENTENCES}: {count_of(count, 'sentence')} of {', '.join(tasks)}")
 
 
 def language_place(text: str) -> tuple[str, str]:

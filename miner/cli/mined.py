@@ -19,6 +19,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep, KeepError
 from miner.scoring.without import Without
 from miner.text.formats import TABLES
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.cli.progress_bars import Progress
@@ -201,7 +202,7 @@ class Output:
             say(table(mined))
         where = "standard output" if self.output == "-" else self.output
         where += f" and {self.target}" if self.target else ""
-        line = f"{len(kept):,} of {len(pairs):,} pairs written to {where}"
+        line = f"{len(kept):,} of {count_of(len(pairs), 'pair')} written to {where}"
         if len(kept) and mined.applied is not None:
             from miner.precision.estimate import rounded
 

@@ -15,6 +15,7 @@ from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command
 from miner.text.formats import BITEXTS, BitextFormat
+from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.review.page import Unmatched
@@ -111,7 +112,7 @@ def review(
         if tsv is not None:
             guard.check_suffixes({"--tsv": tsv}, written="tsv")
             guard.check_writable([tsv])
-            say(f"{opened.write_sheet(tsv, count)} questions written to {tsv}")
+            say(f"{count_of(opened.write_sheet(tsv, count), 'question')} written to {tsv}")
             return
         if labels is not None:
             new, foreign = opened.read_sheet(labels)

@@ -11,6 +11,7 @@ from miner.cli.settings_options import Command
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
+from miner.text_table import count_of
 
 
 @click.command(cls=Command)
@@ -128,4 +129,4 @@ def score(
     if found["replaced"]:
         say(f"rows with bytes replaced: {found['replaced']}")
     if folders:
-        say(f"{found['rows']:,} rows of {len(files):,} files scored: {output}")
+        say(f"{count_of(found['rows'], 'row')} of {count_of(len(files), 'file')} scored: {output}")

@@ -11,6 +11,7 @@ from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings
 from miner.text.formats import BitextFormat
+from miner.text_table import count_of
 
 
 @click.command(cls=Command)
@@ -44,4 +45,5 @@ def split(
     with Progress("rows") as report:
         command = shlex.join(["miner", *sys.argv[1:]])
         counts = split_rows(inputs, output, settings, layout, command=command, report=report)
-    say(f"{output}: " + ", ".join(f"{name} {count:,} rows" for name, count in counts.items()))
+    parts = (f"{name} {count_of(count, 'row')}" for name, count in counts.items())
+    say(f"{output}: {', '.join(parts)}")
