@@ -7,16 +7,15 @@ from collections.abc import Iterator, Sequence
 from itertools import count, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
-from xml.parsers import expat
 
 from miner.errors import CorpusError
-from miner.text.lines import MOST, decompressed, display_name, opened
+from miner.text.lines import MOST, display_name, opened
 from miner.text.text_format import Columns, Units
+from miner.text.xml_parser import XmlParser
 
 # Corpus.de-en.de, in any folder: the stem, both languages and its own.
 _SIDE = re.compile(r"(.*/)?([^/]*\.([^./]+)-([^./]+))\.(\3|\4)")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-_PART = 1 << 16
 # Folders that hold the documents of an alignment, from its own folder.
 _FOLDERS = ("", "xml", "raw", "..", "../xml", "../raw")
 _END = b"\n"
@@ -98,26 +97,22 @@ class Xces(Units):
     def rows(
         self, origin: str, columns: Columns, held: bytes | None = None
     ) -> Iterator[dict[str, Any]]:
-        name, reader = display_name(origin), _Links(display_name(origin))
+        name, reader = display_name(origin), _Links(origin, held)
         texts: dict[str, dict[str, str]] = {}
-        with decompressed(origin, held, lambda: f"line {reader.parser.CurrentLineNumber}") as file:
-            while True:
-                part = file.read(_PART)
-                reader.feed(part, last=not part)
-                links, reader.links = reader.links, []
-                for documents, given in links:
-                    if texts.keys() != set(documents):
-                        texts = {one: _document(origin, one) for one in documents}
-                    ids = [side.split() for side in given.get("xtargets", ";").split(";")]
-                    if len(ids) != 2:
-                        raise CorpusError(f"{name}: a link without two sides: {given}")
-                    sides = list(zip(documents, ids, strict=True))
-                    codes = tuple(PurePosixPath(one).parts[0] for one in documents)
-                    if _ordered(name, codes, columns)[0] != codes[0]:
-                        sides.reverse()
-                    yield _row(name, sides, texts) | _certainty(given)
-                if not part:
-                    return
+        for _ in reader.parts():
+            links, reader.links = reader.links, []
+            for documents, given in links:
+                if texts.keys() != set(documents):
+                    texts = {one: _document(origin, one) for one in documents}
+                ids = [side.split() for side in given.get("xtargets", ";").split(";")]
+                if len(ids) != 2:
+                    raise CorpusError(f"{name}: a link without two sides: {given}")
+                sides = list(zip(documents, ids, strict=True))
+                codes = tuple(PurePosixPath(one).parts[0] for one in documents)
+                if _ordered(name, codes, columns)[0] != codes[0]:
+                    sides.reverse()
+                more = {"certainty": given["certainty"]} if "certainty" in given else {}
+                yield _row(name, sides, texts) | more
 
 
 def _row(
@@ -134,10 +129,6 @@ def _row(
     return row
 
 
-def _certainty(given: dict[str, str]) -> dict[str, str]:
-    return {"certainty": given["certainty"]} if "certainty" in given else {}
-
-
 def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]:
     """Return both codes in the order that the columns ask for."""
     wanted = [str(column.key) for column in columns[:2]]
@@ -148,71 +139,44 @@ def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]
     return codes[::-1] if swap and codes[0] != codes[1] else codes
 
 
-class _Parser:
-    """Parser of a file that comes in parts; entities are refused."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.parser = parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.EntityDeclHandler = self._entity
-        parser.StartElementHandler = self.start
-
-    def start(self, tag: str, given: dict[str, str]) -> None:
-        """Take the start of an element."""
-        raise NotImplementedError
-
-    def feed(self, part: bytes, last: bool = False) -> None:
-        """Parse a part. Raises CorpusError for what is no XML."""
-        try:
-            self.parser.Parse(part, last)
-        except (expat.ExpatError, LookupError, ValueError) as error:
-            where = f"{self.name}, line {self.parser.CurrentLineNumber}"
-            why = str(error).partition(":")[0]
-            raise CorpusError(f"{where}: not XML ({why}); fetch it again") from None
-
-    def _entity(self, entity: str, *_: Any) -> None:
-        raise CorpusError(f"{self.name}: declares the entity {entity!r}, which is refused")
-
-
-class _Links(_Parser):
+class _Links(XmlParser):
     """Links of an alignment: documents of both sides, and the attributes of a link."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    root = "cesAlign"
+
+    def __init__(self, origin: str, held: bytes | None) -> None:
+        super().__init__(origin, held)
         self.links: list[tuple[tuple[str, str], dict[str, str]]] = []
         self._documents = "", ""
-        self._begun = False
 
     def start(self, tag: str, given: dict[str, str]) -> None:
-        if not self._begun and tag != "cesAlign":
-            raise CorpusError(f"{self.name}: begins with <{tag}>, not <cesAlign>; give its format")
-        self._begun = True
         if "fromDoc" in given and "toDoc" in given:
             self._documents = given["fromDoc"], given["toDoc"]
         elif tag == "link":
             self.links.append((self._documents, given))
 
 
-class _Sentences(_Parser):
+class _Sentences(XmlParser):
     """Sentences of a document by id: their words with spaces between, or their text."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
+    def __init__(self, origin: str) -> None:
+        super().__init__(origin)
         self.texts: dict[str, str] = {}
         self._id: str | None = None
         self._words: list[str] = []
         self._text: list[str] = []
-        self.parser.EndElementHandler = self._end
-        self.parser.CharacterDataHandler = lambda text: self._text.append(text)
 
     def start(self, tag: str, given: dict[str, str]) -> None:
         if tag == "s":
-            self._id, self._words, self._text = given.get("id", ""), [], []
+            self._id, self._words, self._text, self.size = given.get("id", ""), [], [], 0
         elif tag == "w":
             self._text = []
 
-    def _end(self, tag: str) -> None:
+    def text(self, text: str) -> None:
+        if self._id is not None:
+            self._text.append(self.grow(text))
+
+    def end(self, tag: str) -> None:
         if tag == "w":
             self._words.append("".join(self._text).strip())
         elif tag == "s" and self._id is not None:
@@ -232,8 +196,6 @@ def _document(origin: str, document: str) -> dict[str, str]:
     if path is None:
         raise CorpusError(f"{name}: {document} is not there; unpack the documents beside it")
     reader = _Sentences(path)
-    with decompressed(path, None, lambda: f"line {reader.parser.CurrentLineNumber}") as file:
-        while part := file.read(_PART):
-            reader.feed(part)
-        reader.feed(b"", last=True)
+    for _ in reader.parts():
+        pass
     return reader.texts

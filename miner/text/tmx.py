@@ -4,12 +4,11 @@ import html
 import re
 from collections.abc import Iterator
 from typing import Any
-from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from miner.errors import CorpusError
 from miner.names import VERSION
-from miner.text.lines import MOST, decompressed, display_name
+from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output
 from miner.text.text_format import (
     BitextRows,
@@ -17,10 +16,10 @@ from miner.text.text_format import (
     Languages,
     Units,
 )
+from miner.text.xml_parser import XmlParser
 
 # Elements of a segment whose content is code or a text of its own; of others it is text.
 _CODE = {"bpt", "ept", "ph", "it", "ut", "sub"}
-_PART = 1 << 16
 # Characters that XML 1.0 cannot hold.
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -79,13 +78,10 @@ def read_units(
 
     ``source`` and ``target`` are languages, or these words for the file's own. Raises CorpusError.
     """
-    name, reader = display_name(origin), _Units(display_name(origin))
-    with decompressed(origin, held, lambda: f"line {reader.parser.CurrentLineNumber}") as file:
-        chosen = None if source == "source" else source, None if target == "target" else target
-        while part := file.read(_PART):
-            reader.feed(part)
-            yield from _rows(reader, name, chosen)
-        reader.feed(b"", True)
+    reader = _Units(origin, held)
+    chosen = None if source == "source" else source, None if target == "target" else target
+    for _ in reader.parts():
+        yield from _rows(reader, display_name(origin), chosen)
 
 
 def _rows(
@@ -111,69 +107,42 @@ def _rows(
             yield {"source": sources[0] if sources else "", "target": text} | facts
 
 
-class _Units:
-    """Parser of a file that comes in parts: units of (line, texts by language, facts)."""
+class _Units(XmlParser):
+    """Parser of units of (line, texts by language, facts)."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    root = "tmx"
+
+    def __init__(self, origin: str, held: bytes | None) -> None:
+        super().__init__(origin, held)
         self.units: list[tuple[int, list[tuple[str, str]], dict[str, str]]] = []
         self.source: str | None = None
         self.others: set[str] = set()
         self._texts: list[tuple[str, str]] = []
         self._facts: dict[str, str] = {}
         self._language, self._key = "", ""
-        self._open: list[str] = []
         # Parts of the open segment or property; None outside and in its codes.
         self._words: list[str] | None = None
         self._hidden: list[str] = []
-        self._size = self._line = 0
-        self.parser = parser = expat.ParserCreate()
-        parser.buffer_text = True
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._text
-        parser.EntityDeclHandler = self._entity
-        parser.SkippedEntityHandler = lambda entity, _: self._text(html.unescape(f"&{entity};"))
+        self._line = 0
+        self.parser.SkippedEntityHandler = lambda one, _: self.text(html.unescape(f"&{one};"))
 
-    def feed(self, part: bytes, last: bool = False) -> None:
-        """Parse a part. Raises CorpusError for what is no TMX."""
-        try:
-            self.parser.Parse(part, last)
-        except (expat.ExpatError, LookupError, ValueError) as error:
-            line = self.parser.CurrentLineNumber
-            reason = str(error).partition(":")[0]
-            raise CorpusError(
-                f"{self.name}, line {line}: not XML ({reason}); mend the line, or fetch the file "
-                "again if it is not whole"
-            ) from None
-
-    def _fail(self, reason: str) -> CorpusError:
-        return CorpusError(f"{self.name}, line {self.parser.CurrentLineNumber}: {reason}")
-
-    def _entity(self, entity: str, *_: Any) -> None:
-        raise self._fail(f"declares the entity {entity!r}, which a TMX needs not; remove it")
-
-    def _start(self, tag: str, given: dict[str, str]) -> None:
-        if not self._open and tag != "tmx":
-            raise self._fail(f"begins with <{tag}>, not <tmx>; give its format")
-        self._open.append(tag)
+    def start(self, tag: str, given: dict[str, str]) -> None:
         if tag == "header" and given.get("srclang", "*all*").lower() != "*all*":
             self.source = given["srclang"]
         elif tag == "tu":
-            self._line, self._texts = self.parser.CurrentLineNumber, []
+            self._line, self._texts = self.line, []
             self._facts = {"id": given["tuid"]} if "tuid" in given else {}
         elif tag == "tuv":
             self._language = given.get("xml:lang", given.get("lang", ""))
             if not self._language:
-                raise self._fail("a <tuv> without xml:lang; add the code of its language")
-        elif tag == "seg" or (tag == "prop" and "tuv" not in self._open and "tu" in self._open):
-            self._key, self._words, self._size = given.get("type", ""), [], 0
+                raise self.fail("a <tuv> without xml:lang; add the code of its language")
+        elif tag == "seg" or (tag == "prop" and "tuv" not in self.open and "tu" in self.open):
+            self._key, self._words, self.size = given.get("type", ""), [], 0
         elif tag in _CODE and self._words is not None:
             self._hidden, self._words = self._words, None
 
-    def _end(self, tag: str) -> None:
-        self._open.pop()
-        if tag in _CODE and not _CODE.intersection(self._open) and "seg" in self._open:
+    def end(self, tag: str) -> None:
+        if tag in _CODE and not _CODE.intersection(self.open) and "seg" in self.open:
             self._words = self._hidden
         elif tag in ("seg", "prop") and self._words is not None:
             text = re.sub(r"\s*\n\s*", " ", "".join(self._words)).strip()
@@ -185,13 +154,9 @@ class _Units:
         elif tag == "tu":
             self.units.append((self._line, self._texts, self._facts))
 
-    def _text(self, text: str) -> None:
-        if self._words is None:
-            return
-        self._size += len(text)
-        if self._size > MOST:
-            raise self._fail(f"a segment longer than {MOST >> 20} MiB; check the file")
-        self._words.append(text)
+    def text(self, text: str) -> None:
+        if self._words is not None:
+            self._words.append(self.grow(text))
 
 
 def _is(language: str, wanted: str) -> bool:
