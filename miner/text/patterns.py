@@ -33,10 +33,8 @@ def matching(pattern: str) -> list[str]:
 
 
 def _data_files(directory: str) -> list[str]:
-    """List the files of the only split of a data set in a directory."""
+    """List the files of the only split of a data set; a directory of others stays as it is."""
     found = sorted(str(path) for path in Path(directory).rglob("*") if path.suffix in _DATA)
-    if not found:
-        raise CorpusError(f"{directory}: is a directory without {', '.join(_DATA)} files")
     # data/train-00000-of-00002.parquet, train/data-00000-of-00001.arrow
     splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in found}
     if len(splits) > 1:
@@ -44,4 +42,4 @@ def _data_files(directory: str) -> list[str]:
             f"{directory}: has several splits, such as {sorted(splits)[0]}; give one of them, as a "
             "directory or a pattern"
         )
-    return found
+    return found or [directory]
