@@ -133,7 +133,7 @@ def align_places(
         model=Entry.of(encoder),
         other=Entry.of(encoder.on_side(SIDES[1])),
         languages=languages,
-        beads=beads,
+        beads=replace(beads, unaligned=False),
         weights=Weights.load().as_dict(),
     )
     run.wait(last=True)

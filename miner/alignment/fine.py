@@ -26,7 +26,7 @@ USUAL = 0.65
 CLIP = 8.0
 # Tokens of both sides whose association counts as much as a feature of one.
 PER_TOKENS = 20.0
-_ASSOCIATION = QUALITY_FEATURES.index("association")
+_ASSOCIATION, _COSINE = QUALITY_FEATURES.index("association"), FEATURES.index("cosine")
 
 
 @dataclass(frozen=True)
@@ -68,29 +68,34 @@ def likely(
     features[:, : len(FEATURES)] = lattice.features(spans)
     both = np.flatnonzero((KINDS[kind] > 0).all(axis=1))
     if len(both):
-        features[both, len(FEATURES) :] = _compared(spans[both], texts, lattice, quality)
+        cosine = features[both, _COSINE]
+        features[both, len(FEATURES) :] = _compared(spans[both], texts, cosine, lattice, quality)
     return LikelyBeads(cell, kind, features)
 
 
 def _compared(
     spans: np.ndarray,
     texts: tuple[Sequence[str], Sequence[str]],
+    cosine: np.ndarray,
     lattice: Lattice,
     quality: Quality,
 ) -> np.ndarray:
-    """Return the features of beads with sentences on both sides other than the first stage's."""
+    """Return the features of beads with sentences on both sides other than the first stage's.
+
+    ``cosine`` is the first stage's, relative to the usual one.
+    """
     blocks, rows = zip(
         *(_blocks(own, spans[:, side : side + 2]) for own, side in zip(texts, (0, 2), strict=True)),
         strict=True,
     )
     left, right = (quality.verifier.prepare(own) for own in blocks)
-    cosine = lattice.cosines(spans)
-    metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine)
+    level = lattice.facts[2]
+    metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine * level)
     logit = _above_usual(np.clip(quality.function.logit(metrics), -CLIP, CLIP), spans)
     tokens = np.diff(left.offsets)[rows[0]] + np.diff(right.offsets)[rows[1]]
     association = _above_usual(metrics[:, _ASSOCIATION], spans) * tokens / PER_TOKENS
     pairs = (spans[:, 1] - spans[:, 0]) * (spans[:, 3] - spans[:, 2])
-    weakest = (weakest_cosine(spans, lattice, cosine) - cosine) / lattice.facts[2]
+    weakest = weakest_cosine(spans, lattice, cosine) - cosine
     return np.stack([logit, logit * pairs, count_best(logit, spans), association, weakest], axis=1)
 
 
@@ -130,7 +135,7 @@ def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> n
         several = np.flatnonzero(part[:, column + 1] - part[:, column] > 1)
         part, beads, sentence = part[several], beads[several], sentence[several]
         part[:, column], part[:, column + 1] = sentence, sentence + 1
-        found[beads] = np.minimum(found[beads], lattice.cosines(part))
+        found[beads] = np.minimum(found[beads], lattice.features(part)[:, _COSINE])
     return found
 
 

@@ -130,22 +130,6 @@ class Lattice:
         bead_features(spans, *self._known, found)
         return found
 
-    def cosines(self, spans: np.ndarray) -> np.ndarray:
-        """Return the cosines ``(p,) float32`` of beads with sentences on both sides."""
-        flat, low, first = self.products
-        source, target = (
-            norms[spans[:, column], spans[:, column + 1] - spans[:, column] - 1]
-            for norms, column in zip(self.norms, (0, 2), strict=True)
-        )
-        total = np.zeros(len(spans), np.float32)
-        for a in range(MOST - 1):
-            for b in range(MOST - 1 - a):
-                row, column = spans[:, 0] + a, spans[:, 2] + b
-                inside = np.flatnonzero((row < spans[:, 1]) & (column < spans[:, 3]))
-                row, column = row[inside], column[inside]
-                total[inside] += flat[first[row] + column - low[row]]
-        return total / np.maximum(source * target, np.float32(1e-9))
-
 
 def _products(
     source: np.ndarray, target: np.ndarray, limits: Band

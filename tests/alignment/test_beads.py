@@ -185,7 +185,7 @@ def test_features_of_beads_among_others() -> None:
     spans = spans[generator.permutation(len(spans))[:60]]
     values = generator.integers(0, 9, len(spans)).astype(float)
     found = count_best(values, spans)
-    weakest = weakest_cosine(spans, lattice, lattice.cosines(spans))
+    weakest = weakest_cosine(spans, lattice, lattice.features(spans)[:, 2]) * lattice.facts[2]
     for row, (i, j, k, m) in enumerate(spans.tolist()):
         best_of = [
             max(
