@@ -18,7 +18,7 @@ from benchmarks import plots, report
 from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import filled, table
-from benchmarks.mining import document_pairs
+from benchmarks.mining import document_pairs, review_labels
 from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
@@ -258,6 +258,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
     "between": simple("between.json", between),
+    "review": part("review.json", review_labels.tables),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),
     "training": simple("training.json", training),

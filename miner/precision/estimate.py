@@ -18,9 +18,9 @@ import numpy as np
 
 from miner.errors import ResourceError
 from miner.precision import decoy_weights, refit
+from miner.precision import labels as labelling
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
-from miner.precision.labels import FEW, Labelled, Labels
 from miner.precision.mixture import interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import Search
@@ -168,7 +168,7 @@ def calibrate(
     sentences: Sequence[str] | None = None,
     *,
     refitting: bool = True,
-    labels: Labels | None = None,
+    labels: labelling.Labels | None = None,
 ) -> tuple[Search, Estimate]:
     """Score a search's pairs by their probability of being right on this corpus.
 
@@ -185,7 +185,7 @@ def calibrate(
         raise ResourceError(found.competed)
     assert found.target_text is not None
     pairs, (decoys, matched) = found.pairs, found.competed
-    labelled = None if labels is None else Labelled.of(pairs, labels)
+    labelled = None if labels is None else labelling.Labelled.of(pairs, labels)
     refined = None
     resample: Resample | None = None
     used = np.concatenate(decoys.draws)
@@ -215,19 +215,23 @@ def calibrate(
         if refitting and NAME not in (encoder.model.verifier or {}):
             notes.append(f"{encoder.name} has no quality function: its own scoring is used")
         elif refitting:
-            fit = fit_to_corpus(found, decoys, matched, fitted, weight, labelled)
+            enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
+            fit = fit_to_corpus(found, decoys, matched, fitted, weight, enough)
             fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
             refined = fit.refined
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
         resample = partial(fitted.histogram.resampled, fitted.mixture)
-    if refined is not None and labelled is not None and labels is not None:
-        resample = refined.resample
+    if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
-        err = f"; about {refined.calibrated.errors:.0%} of them err"
-        notes.append(note + err * (len(labelled) >= FEW))
-    elif labelled is not None:
-        notes.append("labels are not used: they join a refit to the corpus, and there is none")
+        if refined is not None:
+            resample = refined.resample
+            note += f"; about {refined.calibrated.errors:.0%} of them err"
+        elif len(labelled) < labelling.FEWEST:
+            note += f", too few to use; {labelling.FEWEST} are enough"
+        else:
+            note += "; they are not used, as nothing is fitted to this corpus"
+        notes.append(note)
     pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
     found = replace(found, pairs=replace(pairs, q_value=q_value))
     judged = 0 if refined is None or labelled is None else len(labelled)
@@ -311,7 +315,7 @@ def doubts_of(found: Search, factor: float, labels: int = 0) -> tuple[str, ...]:
             "of the corpus's domain"
         )
     likely = pairs.score >= 0.5
-    if pairs.features is not None and likely.any() and labels < FEW:
+    if pairs.features is not None and likely.any() and labels < labelling.FEW:
         lead = pairs.features[likely, FEATURES.index("lead_min")]
         near = int(np.count_nonzero(lead < NEAR))
         if near > max(NEAR_COPIES * len(lead), 5):

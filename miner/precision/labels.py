@@ -28,8 +28,8 @@ LEAST = 0.003
 # Precision of the normal distribution of a feature's weight, and the labels that a pair without one
 # counts for (tried values: benchmarks/LOG.md).
 PENALTY, SHARE = 10.0, 0.1
-# Answers to go by, below which near-copies are still doubted.
-FEW = 30
+# Labels below which nothing is fitted to them, and below which near-copies are still doubted.
+FEWEST, FEW = 20, 30
 # Variance of the weights relative to their likelihood's, as the labels are fitted to twice: with it
 # 80 to 95 of 100 intervals hold (benchmarks/LOG.md).
 TWICE = 2.0

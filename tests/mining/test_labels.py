@@ -77,8 +77,11 @@ def test_labels_are_matched_by_text(copies: Search, gold: set[tuple[str, str]]) 
     (one, other), *_ = sorted(gold)
     labels = {(f" {one}  ", other): 1.0, ("no such", "pair"): 0.0}
     _, guess = calibrate(copies, labels=labels)
-    assert guess.labels == 1 and guess.near is not None
-    assert any("1 of 2 labels are of pairs that were found" in note for note in guess.notes)
+    assert guess.labels == 0 and guess.near is not None
+    assert any("1 of 2 labels are of pairs that were found, too few" in one for one in guess.notes)
+    labels |= dict.fromkeys(sorted(gold)[:25], 1.0)
+    _, guess = calibrate(copies, labels=labels)
+    assert 20 <= guess.labels <= 25
     with pytest.raises(CorpusError, match="none of the 1 labels"):
         calibrate(copies, labels={("no such", "pair"): 0.0})
 
@@ -114,4 +117,4 @@ def test_labels_need_the_refit(copies: Search) -> None:
 
 
 def some(found: Search) -> list[tuple[str, str]]:
-    return [(one, other) for _, one, other in found.pairs.top(3).texts()]
+    return [(one, other) for _, one, other in found.pairs.top(30).texts()]
