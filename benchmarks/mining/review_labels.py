@@ -93,16 +93,17 @@ def near_copies(data: Path) -> tuple[Sides, Gold]:
     return sides, left
 
 
+def bucc(data: Path, pair: str) -> tuple[Sides, Gold]:
+    return bucc_style(data / "bucc-style", pair, "training")
+
+
 def between(data: Path, pair: str) -> tuple[Sides, Gold]:
     source, target = (news(data, language) for language in pair.split("-"))
     return corpus(source, target)
 
 
 CORPORA: dict[str, Callable[[Path], tuple[Sides, Gold]]] = {
-    **{
-        pair: lambda data, pair=pair: bucc_style(data / "bucc-style", pair, "training")
-        for pair in ("de-en", "fr-en")
-    },
+    **{pair: partial(bucc, pair=pair) for pair in ("de-en", "fr-en")},
     **{pair: partial(between, pair=pair) for pair in ("es-ru", "cs-hu")},
     "captions": captions,
     "near-copies": near_copies,
