@@ -82,8 +82,8 @@ class BitextFormat:
     header: bool = option(False, "The first line of a TSV names its columns.")
     format: str | None = option(
         None,
-        "Text format; default by suffix (.tsv .jsonl .parquet .arrow .tmx, OPUS .zip .xml), else tsv "
-        "for one file, plain for two.",
+        "Text format; default by suffix (.tsv .jsonl .parquet .arrow .tmx .zip .xml), else tsv for "
+        "one file, plain for two.",
         choices=FORMATS,
     )
     on_error: str = option(
