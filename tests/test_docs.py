@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -57,10 +58,11 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "other.en").write_text("\n".join(english[200:]) + "\n", encoding="utf-8")
     with open_output(directory / "web.de-en.tsv.gz") as file:
         file.writelines(f"{source}\t{target}\n" for source, target in noisy(gold))
-    (directory / "opus").mkdir()
+    with zipfile.ZipFile(directory / "de-en.txt.zip", "w") as opus:
+        for side, name in enumerate(("de", "en")):
+            text = "".join(f"{pair[side]}\n" for pair in noisy(gold))
+            opus.writestr(f"Demo.de-en.{name}", text)
     for side, name in enumerate(("de", "en")):
-        text = "".join(f"{pair[side]}\n" for pair in noisy(gold))
-        (directory / "opus" / f"NAME.de-en.{name}").write_text(text, encoding="utf-8")
         text = "".join(f"{pair[side]}\n" for pair in gold)
         for stem in ("web", "train"):
             (directory / f"{stem}.{name}").write_text(text, encoding="utf-8")
