@@ -269,6 +269,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "slurm": simple("slurm.json", scale_tables.slurm),
     "memory": part("memory.json", scale_tables.memory),
     "languages": part("languages.json", language_tables.tables),
+    "languages-39": part("languages-39.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
     "encoders": part("encoders.json", encoder_tables.tables),
     "foreign": part("foreign.json", foreign_tables.tables),

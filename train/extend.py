@@ -12,17 +12,20 @@ from dataclasses import replace
 import numpy as np
 
 from miner.encoder.architecture import VOCABULARIES
+from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.lexicons import Lexicons, Table
 from miner.encoder.model import Model, Part
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
+from miner.scoring.comparer import SURPRISE
 from miner.text.language_codes import primary
 from miner_train.choose_decoys import choose_decoys
 from miner_train.config import TrainConfig
 from miner_train.data import SplitPairs
-from miner_train.language_texts import rows_by_languages
+from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
+from miner_train.learn_surprise import learn_surprise
 from miner_train.read import Text
 from miner_train.stages import Report, stage
 from miner_train.vocabulary import train_vocabulary
@@ -158,12 +161,15 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         }
         found = learn_lexicons(split.pairs, groups, len(weights)).tables if groups else {}
     tables = {pair: _padded(table, len(weights)) for pair, table in base.lexicons.tables.items()}
+    model = replace(model, lexicons=Lexicons({**found, **tables}))
     comparer = dict(base.comparer)
     if comparer:
         comparer["units"] = _units(comparer["units"], own.table(), Part(weights, scales).table())
+    if SURPRISE in comparer:
+        learnt = learn_surprise(Encoder(model), texts_by_languages(split), seed)
+        comparer[SURPRISE] = np.concatenate([comparer[SURPRISE], learnt[count:]])
     return replace(
         model,
-        lexicons=Lexicons({**found, **tables}),
         verifier=base.verifier,
         comparer=comparer,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
