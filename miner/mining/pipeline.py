@@ -138,7 +138,7 @@ def mine(
     matched, columns = _matched(run, found, settings, scorer)
     run.wait(last=True)
 
-    competed = _competed(found, matched, columns)
+    competed, knocked = _competed(found, matched, columns)
     lists = [Neighbors(own.array("similarity"), own.array("row")) for own in (forward, found.lists)]
     texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
@@ -151,6 +151,7 @@ def mine(
         texts[0],
         texts[1],
         reason if competed is None else competed,
+        knocked,
         None if measured is None else Recall(**measured.value),
         languages,
     )
@@ -390,24 +391,33 @@ def _pairs(
 
 def _competed(
     found: Found, matched: Result, columns: list[Result]
-) -> tuple[Decoys, DecoyPairs] | None:
-    """Return the decoys and their pairs of all draws; None if none competed."""
+) -> tuple[tuple[Decoys, DecoyPairs] | None, DecoyPairs | None]:
+    """Return the decoys and their pairs of all draws, and knock-outs; None if none competed."""
     if found.decoys is None:
-        return None
+        return None, None
     decoys, parts = found.decoys.decoys.read(), []
     for draw, chosen in enumerate(decoys.draws):
         pairs = load_candidates(matched.array(f"{draw + 1}-pairs"))
         parts.append(
-            DecoyPairs(
-                pairs.score,
+            _known_wrong(
+                pairs,
                 _collected(found, columns, draw + 1, pairs),
-                pairs.similarity,
-                pairs.margin_ratio,
-                pairs.source_row,
                 chosen[pairs.target_row - found.sides[1].size],
             )
         )
-    return decoys, joined_decoys(parts)
+    knocked = [
+        _known_wrong(pairs, task.array("knocked-features"), pairs.target_row)
+        for task in columns
+        for pairs in [load_candidates(task.array("knocked"))]
+    ]
+    return (decoys, joined_decoys(parts)), joined_decoys(knocked)
+
+
+def _known_wrong(pairs: Candidates, features: np.ndarray, decoy: np.ndarray) -> DecoyPairs:
+    """Return pairs whose targets are rows ``decoy (n,)`` of other text, or hide the partner."""
+    return DecoyPairs(
+        pairs.score, features, pairs.similarity, pairs.margin_ratio, pairs.source_row, decoy
+    )
 
 
 def _collected(found: Found, columns: list[Result], number: int, pairs: Candidates) -> np.ndarray:

@@ -19,6 +19,8 @@ from miner.mining.exchange import Places, rival_parts
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Scorer, Side, load_text
 from miner.precision.decoys import merged_lists
+from miner.precision.knock_out import LIKELY
+from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, two_nearest
 from miner.scoring.margin import CandidateBlocks, Candidates, Listed, Retrieval, best_pairs
 from miner.scoring.pair_features import PreparedText
@@ -163,6 +165,27 @@ class Round:
         listed = Listed(*places.by_source(span[1] - span[0]), task.array(f"{name}mean"))
         return CandidateBlocks(self.forward, listed, self.part.margin)
 
+    def without(self, partner: np.ndarray) -> CandidateBlocks:
+        """Return the candidates of the sources that have a ``partner (n,)``, without it; -1: none.
+
+        The other sources have no candidates.
+        """
+        own, listed = self.forward, self.blocks.backward
+        gone = (own.row == partner[:, None]) | (partner < 0)[:, None]
+        order = np.argsort(gone, axis=1, kind="stable")
+        columns = np.where(gone, 0, own.similarity), np.where(gone, -1, own.row)
+        forward = Neighbors(*(np.take_along_axis(column, order, axis=1) for column in columns))
+        source = np.repeat(np.arange(len(partner)), np.diff(listed.starts))
+        left = (partner[source] >= 0) & (listed.target != partner[source])
+        backward = Listed(
+            offsets_of(np.bincount(source[left], minlength=len(partner))),
+            listed.target[left],
+            listed.place[left],
+            listed.similarity[left],
+            listed.mean,
+        )
+        return CandidateBlocks(forward, backward, self.part.margin)
+
     @cached_property
     def target_text(self) -> PreparedText:
         return self.part.found.sides[1].prepared()
@@ -194,16 +217,28 @@ class Round:
 
         return logits_of
 
-    def context_of(self, logits: Result, contest: Result) -> Context:
-        """Return the function of context features, by what :func:`verify` and others left."""
+    def context_of(
+        self, logits: Result, contest: Result, hidden: CandidateBlocks | None = None
+    ) -> Context:
+        """Return the function of context features, by what :func:`verify` and others left.
+
+        ``hidden`` are candidates of :meth:`without`, to be compared among themselves.
+        """
         name = f"{self.number}-"
         own = PairLogits(*(logits.array(name + part) for part in ("offsets", "target", "logit")))
         best = BestLogits(0), BestLogits(0)
-        best[0].best = logits.array(name + "best")
         best[1].best = contest.array(name + "best")
+        if hidden is None:
+            best[0].best = logits.array(name + "best")
+        else:
+            best = BestLogits(len(self.forward)), best[1]
+            for span in hidden.spans(BLOCK):
+                block = hidden.block(*span)
+                best[0].add(block.source_row, own.of(block.source_row, block.target_row))
         task, prefix = self.backward
         k = max(self.forward.row.shape[1], task.array(f"{prefix}row").shape[1])
-        nearest = two_nearest(self.forward), task.array(f"{prefix}nearest")
+        forward = self.forward if hidden is None else hidden.forward
+        nearest = two_nearest(forward), task.array(f"{prefix}nearest")
         return context_function(nearest, k, own, best)
 
 
@@ -372,6 +407,33 @@ def features(
 
         computed = features_of(one.verifier, source.text, text, own, shifted)
         job.save(**{f"{one.number}-features": computed})
+    if found.decoys is not None:
+        _knock_out(job, Round(source, 0), verified, matched)
+
+
+def _knock_out(job: Job, one: Round, verified: Verified, matched: Result) -> None:
+    """Write the pairs that likely sources would be in without their partner, and their features.
+
+    Each wins the best target that is in no better pair.
+    """
+    part, (first, end) = one.part, one.part.span
+    pairs = matched.array("0-pairs")
+    likely = pairs[(pairs["score"] >= LIKELY) & in_span(pairs["source_row"], part.span)]
+    partner = np.full(end - first, -1)
+    partner[likely["source_row"] - first] = likely["target_row"]
+    held = np.zeros(one.targets)
+    held[pairs["target_row"]] = pairs["score"]
+    hidden = one.without(partner)
+    context_of = one.context_of(verified.parts[part.number], verified.contest, hidden)
+    won = joined(
+        [
+            best_pairs(block.take(block.score > held[block.target_row]))[0]
+            for block in scored_blocks(hidden, one.verifier, context_of)
+        ]
+    )
+    computed = features_of(one.verifier, part.text, one.target_text, won, context_of)
+    save_candidates(job, "knocked", replace(won, source_row=won.source_row + first))
+    job.save(**{"knocked-features": computed})
 
 
 def in_span(rows: np.ndarray, span: tuple[int, int]) -> np.ndarray:

@@ -1,14 +1,16 @@
 """Fit of the verifier's function to a search: to all its pairs, then to the likely ones."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from miner.precision import decoy_weights, faults, refit
-from miner.precision.decoys import DecoyPairs, Decoys
+from miner.precision.decoys import DecoyPairs, joined
 from miner.precision.labels import FEW, Evidence, Labelled, Refined, refine
 from miner.precision.near_decoys import NearDecoys, near_decoys
 from miner.precision.search_result import Search
+from miner.scoring.pair_features import PreparedText
 from miner.scoring.quality import Quality
 
 # Pairs expected to be right below which the report says that the refit is mostly the model's.
@@ -33,20 +35,20 @@ class CorpusFit:
 
 def fit_to_corpus(
     found: Search,
-    decoys: Decoys,
-    matched: DecoyPairs,
+    wrong: Sequence[tuple[DecoyPairs, PreparedText]],
     start: refit.Scored,
     weight: np.ndarray,
     labels: Labelled | None = None,
 ) -> CorpusFit:
-    """Fit the function of ``start`` again to the pairs of a search, its decoys and ``labels``.
+    """Fit the function of ``start`` again to the pairs of a search, wrong ones and ``labels``.
 
-    ``weight (n,)``: weights of the matched decoys.
+    ``wrong`` are decoys and knock-outs, with the text of their targets; ``weight (n,)`` weighs all.
     """
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None
     assert found.verifier is not None
     quality = Quality(found.verifier)
+    matched = joined([one for one, _ in wrong])
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)
@@ -63,13 +65,15 @@ def fit_to_corpus(
     )
     if fitted is None and labels is None:
         return CorpusFit(last, *_score(last, own, found, quality), notes)
-    theirs = faults.read(
-        quality,
-        (text, decoys.text),
-        (matched.source_row, matched.decoy),
-        matched.cosine,
-        last.mixture.probability(last.decoy_logit),
-    )
+    parts, first = [], 0
+    probability = last.mixture.probability(last.decoy_logit)
+    for one, its in wrong:
+        part = slice(first, first + len(one))
+        rows = one.source_row, one.decoy
+        read = faults.read(quality, (text, its), rows, one.cosine, probability[part])
+        parts.append((read.rows + first, read.features, read.quality))
+        first += len(one)
+    theirs = faults.Reading(*map(np.concatenate, zip(*parts, strict=True)))
     rows = own.rows, theirs.rows
     columns = (
         np.hstack([features[0][own.rows], own.features]),

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 
 from miner.errors import ResourceError
-from miner.precision import decoy_weights, refit
+from miner.precision import decoy_weights, knock_out, refit
 from miner.precision import labels as labelling
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
@@ -72,7 +72,8 @@ class Estimate:
     matched one as translations do. ``doubts`` are reasons to distrust the estimate, ``notes`` say
     how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
     ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which are not among the wrong ones.
-    ``labels`` of pairs were used.
+    ``labels`` of pairs were used. ``total`` is the number of right pairs, found or not; None where
+    only pairs found count.
     """
 
     score: np.ndarray
@@ -86,6 +87,7 @@ class Estimate:
     resample: Resample | None = None
     near: NearDecoys | None = None
     labels: int = 0
+    total: float | None = None
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -105,12 +107,17 @@ class Estimate:
         """Return the estimated precision of the pairs with this score or more."""
         return self.precision(self.count(threshold))
 
+    @property
+    def right(self) -> float:
+        """Number of right pairs, in which those that were not found count if :attr:`total` does."""
+        found = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
+        return max(found, self.total or 0.0)
+
     def recall(self, kept: int) -> float:
-        """Return the estimated recall of the best ``kept`` pairs, relative to the pairs found."""
-        total = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
-        if not kept or total <= 0:
+        """Return the estimated recall of the best ``kept`` pairs, relative to :attr:`right`."""
+        if not kept or self.right <= 0:
             return 0.0
-        return min((kept - float(self.wrong[kept - 1])) / total, 1.0)
+        return min((kept - float(self.wrong[kept - 1])) / self.right, 1.0)
 
     def intervals(self, kept: Sequence[int]) -> list[tuple[tuple[float, float], ...] | None]:
         """Return intervals of precision and of recall for each number of best pairs.
@@ -183,7 +190,7 @@ def calibrate(
         raise ValueError("no decoys took part in this search; search with estimating=True")
     if isinstance(found.competed, str):
         raise ResourceError(found.competed)
-    assert found.target_text is not None
+    assert found.target_text is not None and found.knocked is not None
     pairs, (decoys, matched) = found.pairs, found.competed
     labelled = None if labels is None else labelling.Labelled.of(pairs, labels)
     refined = None
@@ -205,27 +212,40 @@ def calibrate(
         order, score, near = np.arange(len(pairs)), pairs.score, None
         notes: list[str] = [f"scores are the model's own: only {len(matched)} decoys were matched"]
         wrong, q_value = counted_wrong(score, matched.score, weight)
-        factor = 1.0
+        factor, total = 1.0, None
     else:
         fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
+        wrong_pairs = [(matched, decoys.text)]
+        knocked, each, left = knock_out.weighted(
+            found.knocked,
+            pairs,
+            fitted.mixture.probability(fitted.logit),
+            len(found.sides[0].rows),
+        )
+        if len(knocked):
+            wrong_pairs.append((knocked, found.target_text))
+            weight = np.concatenate([left * weight, each])
+            both = np.concatenate([matched.score, knocked.score])
+            fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight)
         factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
         score = fitted.mixture.probability(fitted.logit)
+        total = fitted.mixture.all_right(fitted.logit)
         assert found.verifier is not None
         encoder = found.verifier.encoder
         if refitting and NAME not in (encoder.model.verifier or {}):
             notes.append(f"{encoder.name} has no quality function: its own scoring is used")
         elif refitting:
             enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
-            fit = fit_to_corpus(found, decoys, matched, fitted, weight, enough)
+            fit = fit_to_corpus(found, wrong_pairs, fitted, weight, enough)
             fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
             refined = fit.refined
         order = np.lexsort((pairs.target_row, pairs.source_row, -score))
         wrong, q_value = expected_wrong(score[order])
-        resample = partial(fitted.histogram.resampled, fitted.mixture)
+        resample = partial(fitted.histogram.resampled, fitted.mixture, total)
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
         if refined is not None:
-            resample = refined.resample
+            resample, total = refined.resample, None
             note += f"; about {refined.calibrated.errors:.0%} of them err"
         elif len(labelled) < labelling.FEWEST:
             note += f", too few to use; {labelling.FEWEST} are enough"
@@ -255,6 +275,7 @@ def calibrate(
         resample,
         near,
         judged,
+        total,
     )
 
 

@@ -159,7 +159,7 @@ def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimat
     doubts = doubts_of(found, float(np.exp(fitted.mixture.scale)))
     if pool.given and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
-    resample = partial(fitted.histogram.resampled, fitted.mixture)
+    resample = partial(fitted.histogram.resampled, fitted.mixture, 0.0)
     notes = ("scores are probabilities on this corpus, estimated from margins",)
     return found, Estimate(
         score, wrong, q_value, len(used), len(matched), doubts, 0, notes, resample

@@ -12,6 +12,7 @@ all wrong, tell both. The second term is for right pairs. All four parameters ar
 penalised likelihood; the penalties only matter where there are few pairs.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,11 +36,14 @@ NOTHING = 8.0
 STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
 # Bootstrap resamples, and the share of them in an interval.
 RESAMPLES, INSIDE = 100, 0.9
-# Decoys come from other text. So wrong pairs, and right ones that score like them, are more or
-# fewer than decoys say by more than chance: standard deviations of the logarithm. On splits of
-# known gold the differences were 0.39 and 0.66, between two foreign languages 1.40 (fewer wrong
-# pairs, mostly) and 0.73 (benchmarks/LOG.md).
-UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.7
+# Decoys come from other text, and right pairs that score like them are known by the others only. So
+# both are more or fewer than estimated by more than chance: standard deviations of the logarithm.
+# On splits of known gold the differences of wrong pairs were 0.39, between two foreign languages
+# 1.40 (fewer, mostly); of missed pairs 0.27 (benchmarks/LOG.md).
+UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.5
+# Standard deviation of a model's log-odds of right pairs, and what is known of their mean before
+# anything is seen (benchmarks/LOG.md). Means are looked for between these.
+RIGHT_SPREAD, RIGHT_MEAN, MEAN_SPREAD, MEANS, BISECTIONS = 1.9, -2.5, 1.5, (-8.0, 4.0), 40
 SEED = 1
 LIMIT = 30.0
 
@@ -89,6 +93,31 @@ class Mixture:
         """Return the mixture by which at most ``most`` of the pairs ``logit (m,)`` are right."""
         down = -shift_to(self.log_odds(logit), most)
         return replace(self, lowered=self.lowered + down) if down > 0 else self
+
+    def all_right(self, logit: np.ndarray) -> float:
+        """Estimate the number of right pairs, also of those that no score tells from chance.
+
+        ``logit (m,)`` are a model's log-odds. For right pairs they are normal, with a known spread:
+        the pairs that are likelier right than wrong tell how many lie below, or were not found.
+        """
+        cut = self.low - self.spread * (self.intercept - self.lowered) / self.slope
+        above = logit[logit >= cut]
+        right = self.probability(above)
+        count, low, high = float(right.sum()), *MEANS
+        if not count:
+            return 0.0
+        observed = float(right @ above) / count
+        for _ in range(BISECTIONS):
+            mean = (low + high) / 2
+            away = (cut - mean) / RIGHT_SPREAD
+            density = math.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+            expected = mean + RIGHT_SPREAD * density / max(_normal_above(away), 1e-300)
+            rising = count * (observed - expected) / RIGHT_SPREAD**2
+            if rising > (mean - RIGHT_MEAN) / MEAN_SPREAD**2:
+                low = mean
+            else:
+                high = mean
+        return count / max(_normal_above((cut - low) / RIGHT_SPREAD), 1e-3)
 
     def moved(self, shift: float, ratio: float) -> np.ndarray:
         """Return the four parameters, the slope's logarithm last, for another ``low`` and spread.
@@ -180,9 +209,12 @@ class Histogram:
         scale, tilt, intercept, slope = min(ends)[1]
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
-    def resampled(self, mixture: Mixture, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def resampled(
+        self, mixture: Mixture, total: float, kept: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
 
+        ``total`` is the number of right pairs, if the mixture does not find more.
         Sources and decoys are drawn again, as is the range that is modelled. Given the
         probabilities, the numbers of wrong and of missed pairs are random, about an expectation
         that is itself uncertain.
@@ -202,10 +234,14 @@ class Histogram:
             factors = np.exp(generator.normal(0, (UNLIKE_WRONG, UNLIKE_MISSED)))
             wrong = generator.poisson(factors[0] * np.maximum(kept - above, 0))
             wrong = np.minimum(wrong, kept)
-            below = generator.poisson(factors[1] * np.maximum(sums[-1] - above, 0))
+            below = generator.poisson(factors[1] * np.maximum(max(sums[-1], total) - above, 0))
             precision[number] = 1 - wrong / np.maximum(kept, 1)
             recall[number] = (kept - wrong) / np.maximum(kept - wrong + below, 1e-9)
         return precision, recall
+
+
+def _normal_above(x: float) -> float:
+    return math.erfc(x / math.sqrt(2)) / 2
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:

@@ -20,8 +20,10 @@ class Search:
     ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
     ``backward`` the neighbour lists. ``verifier``, ``source_text`` and ``target_text`` are None
     where margins rank. ``competed`` are the decoys that took part and their pairs, or the reason
-    why there are none; None where none were wanted. ``recall`` is measured on a sample; None where
-    all pairs were compared. ``languages``: of both sides, as the verifier was told.
+    why there are none; None where none were wanted. ``knocked`` are the pairs that likely sources
+    would be in without their partner, in which ``decoy`` is a target. ``recall`` is measured on a
+    sample; None where all pairs were compared. ``languages``: of both sides, as the verifier was
+    told.
     """
 
     pairs: Pairs
@@ -33,5 +35,6 @@ class Search:
     source_text: PreparedText | None = None
     target_text: PreparedText | None = None
     competed: tuple[Decoys, DecoyPairs] | str | None = None
+    knocked: DecoyPairs | None = None
     recall: Recall | None = None
     languages: tuple[Identified, Identified] = (Identified(()), Identified(()))

@@ -107,9 +107,12 @@ def _summary(
             (bounds,) = estimate.intervals([kept])
             precision, recall = ("", "") if bounds is None else map(_interval, bounds)
             rows.append(("estimated precision", f"{estimate.precision(kept):.3f}{precision}"))
-            rows.append(
-                ("estimated recall", f"{estimate.recall(kept):.3f}{recall} of what was found")
+            of = (
+                "the pairs found"
+                if estimate.total is None
+                else f"{estimate.right:,.0f} right pairs"
             )
+            rows.append(("estimated recall", f"{estimate.recall(kept):.3f}{recall} of {of}"))
         rows.append(
             (
                 "how it is known",

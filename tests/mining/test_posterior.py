@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.precision.mixture import Histogram, interval
+from miner.precision.mixture import RIGHT_SPREAD, Histogram, Mixture, interval
 
 
 def world(
@@ -88,7 +88,7 @@ def test_intervals_hold_the_truth() -> None:
         mixture = histogram.fit()
         order = np.argsort(-logit)
         kept = np.array([300.0, 400.0])
-        precision, recall = histogram.resampled(mixture, kept)
+        precision, recall = histogram.resampled(mixture, 0.0, kept)
         for place, count in enumerate(kept.astype(int)):
             right = true[order][:count].sum()
             low, high = interval(precision[:, place])
@@ -121,4 +121,16 @@ def test_a_mixture_keeps_to_a_total() -> None:
     assert half.within(logit, found / 4).probability(logit).sum() == pytest.approx(found / 4)
     # Resamples are lowered by as much.
     kept = np.array([500.0])
-    assert histogram.resampled(half, kept)[0].mean() < histogram.resampled(mixture, kept)[0].mean()
+    assert (
+        histogram.resampled(half, kept)[0].mean()
+        < histogram.resampled(mixture, 0.0, kept)[0].mean()
+    )
+
+
+@pytest.mark.parametrize("cut", [-6.0, -2.0, -0.5])
+def test_right_pairs_below_the_cut_count(cut: float) -> None:
+    """The number of normal log-odds is told by the ones above a cut."""
+    logit = np.random.default_rng(1).normal(-1.0, RIGHT_SPREAD, 4000)
+    sharp = Mixture(low=cut, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=50.0)
+    assert sharp.all_right(logit) == pytest.approx(4000, rel=0.06)
+    assert sharp.all_right(np.full(3, cut - 5)) == pytest.approx(0, abs=1e-6)

@@ -75,6 +75,8 @@ def test_recall_is_the_share_of_the_expected_right_pairs() -> None:
     found = Estimate(score, *expected_wrong(score), 500, 30)
     assert found.recall(1) == 0.5 and found.recall(2) == 0.9
     assert found.recall(4) == 1 and found.recall(0) == 0
+    assert replace(found, total=4.0).recall(2) == 0.45
+    assert replace(found, total=1.0).recall(2) == 0.9
 
 
 def test_intervals_contain_the_estimate() -> None:
