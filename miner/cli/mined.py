@@ -269,11 +269,11 @@ def table(mined: Mined) -> str:
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
         + ")"
         + (f" and {count_of(estimate.labels, 'label')}" if estimate.labels else "")
-        + "; recall is relative to "
+        + "; recall is "
         + (
-            "the pairs found."
+            "relative to the pairs found."
             if estimate.total is None
-            else f"about {estimate.right:,.0f} right pairs, found or not."
+            else f"of about {estimate.right:,.0f} right pairs."
         )
     )
     if estimate.labels and estimate.near is None:
