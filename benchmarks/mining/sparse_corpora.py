@@ -83,15 +83,15 @@ def measure(encoder: Encoder, data: Path, pair: str) -> Iterator[dict[str, Any]]
                     right = [(one, other) in gold for _, one, other in scored.pairs.ids()]
                     about = {"lines": lines, "true pairs": true, "seed": seed, "refit": refit}
                     for asked in ASKED:
-                        yield about | {"asked": asked} | compared(guess, right, asked)
+                        yield about | {"asked": asked} | compared(guess, right, asked, true)
 
 
-def compared(guess: Estimate, right: list[bool], asked: float) -> dict[str, Any]:
-    """Compare an estimate with the truth: ``right`` are the pairs, best first."""
+def compared(guess: Estimate, right: list[bool], asked: float, pairs: int) -> dict[str, Any]:
+    """Compare an estimate with the truth: ``right`` are found, best first, of ``pairs`` true."""
     threshold = guess.threshold(asked)
     kept = 0 if threshold is None else guess.count(threshold)
     correct = sum(right[:kept])
-    true = correct / max(kept, 1), correct / max(sum(right), 1)
+    true = correct / max(kept, 1), correct / max(pairs, 1)
     (bounds,) = guess.intervals([kept])
     inside = [low <= value <= high for value, (low, high) in zip(true, bounds or (), strict=False)]
     return {
