@@ -153,7 +153,7 @@ def in_folders(given: Sequence[str]) -> bool:
     )
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
     patterns |= any(os.path.isdir(path) and len(matching(path)) > 1 for path in given)
-    return (chosen or patterns) and "-" not in named
+    return (chosen or patterns) and "-" not in given
 
 
 def beside(output: str) -> str | None:

@@ -225,7 +225,7 @@ def test_usage(miner, tmp_path: Path, monkeypatch, arguments, words) -> None:
     ("arguments", "words"),
     [
         (("missing.tsv",), "missing.tsv: cannot be read: No such file"),
-        ((".",), ".: cannot be read: Is a directory"),
+        (("folder",), "folder: cannot be read: Is a directory"),
         (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),
         (("a.tsv", "--model", "none"), "none"),
         (("a.tsv", "--score", "language"), "needs to know the languages"),
@@ -239,10 +239,11 @@ def test_faults(miner, tmp_path: Path, monkeypatch, knowing_model, arguments, wo
     put(Path("a.tsv"), b"a\tb\n")
     put(Path("long.tsv"), b"a\tb\n" * 2)
     put(Path("a.parquet"), b"PAR1")
+    Path("folder").mkdir()
     model = () if "--model" in arguments else ("--model", knowing_model)
     code, out, err = miner("score", *arguments, *model, "--threads", 1)
     assert (code, out) == (1, "") and words in err and err.count("\n") == 1
-    assert sorted(os.listdir()) == ["a.parquet", "a.tsv", "long.tsv"]
+    assert sorted(os.listdir()) == ["a.parquet", "a.tsv", "folder", "long.tsv"]
 
 
 def test_a_fault_further_down_leaves_nothing(miner, tmp_path: Path, knowing_model) -> None:
