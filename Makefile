@@ -19,7 +19,7 @@ demo: $(VENV)/installed
 	@echo; echo "Pairs: demo-out/pairs.tsv. Indexes: demo-out/source, demo-out/target."
 	@echo "Your own text: $(BIN)/miner mine FILE.de FILE.en -o pairs.tsv"
 
-# All but the slow tests; ci runs them all.
+# All but the slow tests, as .ci/run; ci runs them all, before a landing.
 test: $(VENV)/developing lint
 	$(BIN)/python -m pytest -n logical --dist loadfile --no-loadscope-reorder -m "not slow"
 
