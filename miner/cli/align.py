@@ -13,7 +13,7 @@ import click
 from miner.alignment.settings import BeadSettings
 from miner.cli import guard, options, sharding
 from miner.cli.options import say
-from miner.cli.settings_options import Command, Settings
+from miner.cli.settings_options import Command, Settings, arg, opt
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
@@ -29,63 +29,44 @@ _keep = Settings(Keep, "keep")
 
 
 @click.command(cls=Command)
-@click.argument("source")
-@click.argument("target")
-@click.argument("file", required=False, metavar="[FILE]")
-@options.output(
-    "Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
-    "have a side each. .ladder has lines [0, 1]:[2] of line numbers, of all lines. .gz .bz2 .xz "
-    ".zst compress.",
-    "FILE [FILE]",
-)
-@click.option(
-    "--lines",
-    is_flag=True,
-    help="Add documents and line numbers, from 0: cells of TSV, a file beside two files. Other "
-    "formats have them.",
-)
-@click.option(
-    "--report",
-    "page",
-    metavar="FILE",
-    help="Write an HTML page: both documents side by side, with lines between them in the colour "
-    "of their probability.",
-)
-@_keep(
-    "threshold",
-    "target_precision",
-    threshold={"help": "Keep beads of at least this probability."},
-    target_precision={"help": "Keep as many beads as have this estimated precision."},
-)
-@click.option(
-    "--pairs",
-    metavar="FILE",
-    help="TSV of document pairs, with or without a score before them: files in SOURCE and TARGET, "
-    "as 'miner align-documents' writes them.",
-)
-@options.model
-@options.loading()
-@options.languages()
-@Settings(BeadSettings, "beads")()
-@sharding.work()
-@sharding.options
-@_search("memory", "device", "threads")
 def align(
-    source: str,
-    target: str,
-    file: str | None,
-    output: str,
-    lines: bool,
-    page: str | None,
-    keep: Keep,
-    pairs: str | None,
-    model: str,
-    loading: Loading,
-    languages: tuple[str | None, str | None],
-    beads: BeadSettings,
-    work: str | None,
-    workers: Workers,
-    settings: SearchSettings,
+    source: str = arg(),
+    target: str = arg(),
+    file: str | None = arg(required=False, metavar="[FILE]"),
+    output: str = options.output(
+        "Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
+        "have a side each. .ladder has lines [0, 1]:[2] of line numbers, of all lines. .gz .bz2 "
+        ".xz .zst compress.",
+        "FILE [FILE]",
+    ),
+    lines: bool = opt(
+        "Add documents and line numbers, from 0: cells of TSV, a file beside two files. Other "
+        "formats have them."
+    ),
+    page: str | None = opt(
+        "Write an HTML page: both documents side by side, with lines between them in the colour "
+        "of their probability.",
+        "--report",
+        metavar="FILE",
+    ),
+    keep: Keep = _keep(
+        "threshold",
+        "target_precision",
+        threshold={"help": "Keep beads of at least this probability."},
+        target_precision={"help": "Keep as many beads as have this estimated precision."},
+    ),
+    pairs: str | None = opt(
+        "TSV of document pairs, with or without a score before them: files in SOURCE and TARGET, "
+        "as 'miner align-documents' writes them.",
+        metavar="FILE",
+    ),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    languages: tuple[str | None, str | None] = options.languages(),
+    beads: BeadSettings = Settings(BeadSettings, "beads")(),
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    settings: SearchSettings = _search("memory", "device", "threads"),
 ) -> None:
     """Align the sentences of the documents SOURCE and TARGET, in their order.
 

@@ -11,7 +11,7 @@ from miner.alignment.settings import BeadSettings
 from miner.cli import guard, options, sharding
 from miner.cli.align import written
 from miner.cli.options import say
-from miner.cli.settings_options import Command, Settings
+from miner.cli.settings_options import Command, Settings, arg, opt
 from miner.documents.layout import DocumentFormat
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
@@ -29,49 +29,36 @@ _keep = Settings(Keep, "keep")
 
 
 @click.command(cls=Command)
-@click.argument("source")
-@click.argument("target")
-@options.output(
-    "File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst compress."
-)
-@click.option(
-    "--then-sentences",
-    "sentences",
-    metavar="FILE",
-    help="Align the sentences of the pairs kept, and write them to FILE as 'miner align --lines'.",
-)
-@Settings(BeadSettings, "beads")()
-@options.model
-@options.loading()
-@options.languages()
-@Settings(DocumentFormat, "layout")()
-@_keep(
-    "threshold",
-    "target_precision",
-    "top_n",
-    "estimate",
-    estimate={
-        "help": "Estimate precision, which compares each document once more without its partner. "
-        "Scores are then probabilities on this collection."
-    },
-)
-@sharding.work()
-@sharding.options
-@_search("memory", "device", "threads")
 def align_documents(
-    source: str,
-    target: str,
-    output: str,
-    sentences: str | None,
-    beads: BeadSettings,
-    model: str,
-    loading: Loading,
-    languages: tuple[str | None, str | None],
-    layout: DocumentFormat,
-    keep: Keep,
-    work: str | None,
-    workers: Workers,
-    settings: SearchSettings,
+    source: str = arg(),
+    target: str = arg(),
+    output: str = options.output(
+        "File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst "
+        "compress."
+    ),
+    sentences: str | None = opt(
+        "Align the sentences of the pairs kept, and write them to FILE as 'miner align --lines'.",
+        "--then-sentences",
+        metavar="FILE",
+    ),
+    beads: BeadSettings = Settings(BeadSettings, "beads")(),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    languages: tuple[str | None, str | None] = options.languages(),
+    layout: DocumentFormat = Settings(DocumentFormat, "layout")(),
+    keep: Keep = _keep(
+        "threshold",
+        "target_precision",
+        "top_n",
+        "estimate",
+        estimate={
+            "help": "Estimate precision, which compares each document once more without its "
+            "partner. Scores are then probabilities on this collection."
+        },
+    ),
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    settings: SearchSettings = _search("memory", "device", "threads"),
 ) -> None:
     """Find which documents of the collections SOURCE and TARGET translate each other.
 

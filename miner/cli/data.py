@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Group
+from miner.cli.settings_options import Group, arg, opt
 from miner.text_table import count_of
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ def data() -> None:
 
 
 @data.command("list")
-@click.argument("name", required=False)
-def list_(name: str | None) -> None:
+def list_(
+    name: str | None = arg(required=False),
+) -> None:
     """Print a table of the known data sets, or all details of the set NAME.
 
     Nothing is downloaded. A size or checksum is 'unknown' where no source states it.
@@ -44,23 +45,21 @@ def list_(name: str | None) -> None:
 
 
 @data.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="DIR", help="Directory for the data.")
-@click.option(
-    "--pair",
-    "pairs",
-    multiple=True,
-    metavar="PAIR",
-    help="Only this pair of each set that has several, e.g. de-en (for opusparcus a language); "
-    "repeatable [all; large sets require a choice].",
-)
-@click.option(
-    "--from",
-    "mirror",
-    metavar="ADDRESS",
-    help="A mirror with the same paths: it replaces scheme and host of every address.",
-)
-def get(names: tuple[str, ...], output: str, pairs: tuple[str, ...], mirror: str | None) -> None:
+def get(
+    names: tuple[str, ...] = arg(metavar="NAME...", nargs=-1, required=True),
+    output: str = opt("Directory for the data.", "-o --output", required=True, metavar="DIR"),
+    pairs: tuple[str, ...] = opt(
+        "Only this pair of each set that has several, e.g. de-en (for opusparcus a language); "
+        "repeatable [all; large sets require a choice].",
+        "--pair",
+        metavar="PAIR",
+    ),
+    mirror: str | None = opt(
+        "A mirror with the same paths: it replaces scheme and host of every address.",
+        "--from",
+        metavar="ADDRESS",
+    ),
+) -> None:
     """Download the data sets NAME... and convert them into the layout that is evaluated.
 
     Repeat the command to resume an interrupted download; files that are there are not downloaded

@@ -8,7 +8,7 @@ import click
 from miner.cli import guard, options, training_text
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, configured
+from miner.cli.settings_options import Command, Settings, configured, opt
 from miner.cli.sharding import expanded
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
@@ -25,51 +25,34 @@ SETTINGS = (
 
 
 @click.command(cls=Command)
-@click.option(
-    "--teacher",
-    required=True,
-    metavar="NAME",
-    help="hf:DIR_OR_NAME of sentence-transformers, model2vec:DIR_OR_NAME, or a model directory.",
-)
-@click.option(
-    "--text",
-    "mono",
-    multiple=True,
-    metavar="FILE",
-    help="Sentences of any language, plain, JSONL or Parquet, or a pattern in quotes; repeatable.",
-)
 @training_text.parallel_text(sides=False)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
-@click.option(
-    "--cache",
-    metavar="DIR",
-    help="Keep the teacher's vectors in DIR, for further students of the same text [beside the "
-    "model, and removed at the end].",
-)
-@options.comparer(", with --bitext")
-@options.loading()
-@options.device
-@options.threads
-@options.overwrite()
-@click.option(
-    "--restart", is_flag=True, help="Discard an interrupted run of this DIR, vectors included."
-)
-@Settings(TrainConfig, "given", dict)(*SETTINGS)
 def distill(
-    teacher: str,
-    mono: tuple[str, ...],
     text: ParallelText,
     layout: BitextFormat,
     without: Without,
-    output: str,
-    cache: str | None,
-    comparer: bool,
-    loading: Loading,
-    device: str,
-    threads: int | None,
-    overwrite: bool,
-    restart: bool,
-    given: dict[str, Any],
+    teacher: str = opt(
+        "hf:DIR_OR_NAME of sentence-transformers, model2vec:DIR_OR_NAME, or a model directory.",
+        required=True,
+        metavar="NAME",
+    ),
+    mono: tuple[str, ...] = opt(
+        "Sentences of any language, plain, JSONL or Parquet, or a pattern in quotes; repeatable.",
+        "--text",
+        metavar="FILE",
+    ),
+    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    cache: str | None = opt(
+        "Keep the teacher's vectors in DIR, for further students of the same text [beside the "
+        "model, and removed at the end].",
+        metavar="DIR",
+    ),
+    comparer: bool = options.comparer(", with --bitext"),
+    loading: Loading = options.loading(),
+    device: str = options.device,
+    threads: int | None = options.threads,
+    overwrite: bool = options.overwrite(),
+    restart: bool = opt("Discard an interrupted run of this DIR, vectors included."),
+    given: dict[str, Any] = Settings(TrainConfig, "given", dict)(*SETTINGS),
 ) -> None:
     """Train a fast model that gives sentences the vectors of a slow encoder.
 

@@ -10,7 +10,7 @@ import click
 
 from miner.cli import guard, options, sharding
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
 from miner.tasks.workers import Workers
 from miner.text_table import count_of
@@ -20,39 +20,27 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("corpus", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help=".npy, or .h5 (HDF5, dataset 'embeddings').",
-)
-@options.model
-@options.loading()
-@options.side
-@click.option(
-    "--dtype",
-    type=click.Choice(["float16", "float32"]),
-    default="float16",
-    help="Type of the vectors; an index keeps float16.",
-)
-@sharding.work()
-@sharding.options
-@options.device
-@options.threads
 @options.reading
 def encode(
-    corpus: tuple[str, ...],
-    output: str,
-    model: str,
-    loading: Loading,
-    side: str | None,
-    dtype: str,
-    device: str,
-    threads: int | None,
-    work: str | None,
-    workers: Workers,
+    corpus: tuple[str, ...] = arg(nargs=-1, required=True),
+    output: str = opt(
+        ".npy, or .h5 (HDF5, dataset 'embeddings').",
+        "-o --output",
+        required=True,
+        metavar="FILE",
+    ),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    side: str | None = options.side,
+    dtype: str = opt(
+        "Type of the vectors; an index keeps float16.",
+        type=click.Choice(["float16", "float32"]),
+        default="float16",
+    ),
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    device: str = options.device,
+    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Encode CORPUS into a file of unit vectors, one for every line.

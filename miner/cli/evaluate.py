@@ -16,7 +16,7 @@ from miner.cli.evaluate_senteval import senteval
 from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER, Parsed
 from miner.cli.options import say, write_json
-from miner.cli.settings_options import Group
+from miner.cli.settings_options import Group, arg, opt
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
 from miner.text_table import count_of
@@ -25,7 +25,7 @@ TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes the sentences of the others.
 TEXT_TASKS = TASKS[:-1]
 
-data_option = click.option(
+data_option: Any = click.option(
     "--data",
     type=click.Path(path_type=Path),
     required=True,
@@ -58,15 +58,14 @@ def evaluate() -> None:
 
 
 @evaluate.command()
-@click.argument("pairs")
-@click.argument("gold")
-@click.option(
-    "--threshold",
-    type=NUMBER,
-    help="Evaluate at this threshold too, e.g. one tuned elsewhere.",
-)
-@options.json_file()
-def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None) -> None:
+def mined(
+    pairs: str = arg(),
+    gold: str = arg(),
+    threshold: float | None = opt(
+        "Evaluate at this threshold too, e.g. one tuned elsewhere.", type=NUMBER
+    ),
+    json_file: str | None = options.json_file(),
+) -> None:
     """Precision, recall and F1 of PAIRS (score, source id, target id) against GOLD.
 
     GOLD is 'source id, tab, target id'. Write PAIRS by 'miner search --ids', without a threshold,
@@ -105,10 +104,11 @@ def mined(pairs: str, gold: str, threshold: float | None, json_file: str | None)
 
 
 @evaluate.command()
-@click.argument("alignment")
-@click.argument("gold")
-@options.json_file()
-def align(alignment: str, gold: str, json_file: str | None) -> None:
+def align(
+    alignment: str = arg(),
+    gold: str = arg(),
+    json_file: str | None = options.json_file(),
+) -> None:
     """Strict and lax F1 of the ladder ALIGNMENT against the ladder GOLD, as vecalign scores them.
 
     Both have lines [0, 1]:[2] of sentence numbers from 0; [] stands beside sentences left out.
@@ -230,22 +230,20 @@ def every(**settings: Any) -> None:
 
 
 @evaluate.command()
-@data_option
-@click.option(
-    "--task",
-    "names",
-    multiple=True,
-    type=click.Choice(TEXT_TASKS),
-    help="Of this evaluation alone; repeatable [all that DIR has].",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="DIR",
-    help="A directory for sentences.txt; it is made if it is not there.",
-)
-def sentences(data: Path, names: tuple[str, ...], output: str) -> None:
+def sentences(
+    data: Path = data_option,
+    names: tuple[str, ...] = opt(
+        "Of this evaluation alone; repeatable [all that DIR has].",
+        "--task",
+        type=click.Choice(TEXT_TASKS),
+    ),
+    output: str = opt(
+        "A directory for sentences.txt; it is made if it is not there.",
+        "-o --output",
+        required=True,
+        metavar="DIR",
+    ),
+) -> None:
     """Write the sentences of the evaluations, each once, for other tools to encode.
 
     Encode the lines of DIR/sentences.txt in their order, and put the vectors beside them as
@@ -283,42 +281,32 @@ def language_place(text: str) -> tuple[str, str]:
 
 
 @evaluate.command()
-@click.argument("scores")
-@click.option(
-    "--distances",
-    metavar="FILE",
-    help="A table 'language, tab, name, tab, name ...' with numbers for each language.",
-)
-@click.option(
-    "--model",
-    "models",
-    type=Parsed("named", language_place),
-    metavar="LANG=DIR",
-    multiple=True,
-    help="The model of a language, whose vocabulary splits --text; repeatable.",
-)
-@click.option(
-    "--text",
-    "texts",
-    type=Parsed("named", language_place),
-    metavar="LANG=FILE",
-    multiple=True,
-    help="A bitext in TSV of that language and the other one (English, say); repeatable.",
-)
-@click.option(
-    "--split",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
-)
-@options.json_file()
 def languages(
-    scores: str,
-    distances: str | None,
-    models: Sequence[tuple[str, str]],
-    texts: Sequence[tuple[str, str]],
-    split: float | None,
-    json_file: str | None,
+    scores: str = arg(),
+    distances: str | None = opt(
+        "A table 'language, tab, name, tab, name ...' with numbers for each language.",
+        metavar="FILE",
+    ),
+    models: Sequence[tuple[str, str]] = opt(
+        "The model of a language, whose vocabulary splits --text; repeatable.",
+        "--model",
+        type=Parsed("named", language_place),
+        metavar="LANG=DIR",
+        multiple=True,
+    ),
+    texts: Sequence[tuple[str, str]] = opt(
+        "A bitext in TSV of that language and the other one (English, say); repeatable.",
+        "--text",
+        type=Parsed("named", language_place),
+        metavar="LANG=FILE",
+        multiple=True,
+    ),
+    split: float | None = opt(
+        "Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
+        type=click.FloatRange(0, 1),
+        metavar="SHARE",
+    ),
+    json_file: str | None = options.json_file(),
 ) -> None:
     """Correlate scores of languages with language distances and vocabulary overlap.
 

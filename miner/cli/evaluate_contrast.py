@@ -6,43 +6,29 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.evaluated import models, run_task
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, opt
 from miner.text.formats import BitextFormat
 
 
 @click.command(cls=Command)
-@click.option(
-    "--bitext", metavar="FILE", help="Translations to make cases from: a tsv, the target English."
-)
-@options.bitext_format(
-    *("source_column", "target_column"),
-    source_column={"help": "Column of the source in --bitext [1]."},
-    target_column={"help": "Column of the English target [2]."},
-)
-@click.option(
-    "--cases",
-    metavar="FILE",
-    help="Cases made already, in the format of DEMETR: kind, language, source, translation, "
-    "corruption.",
-)
-@click.option(
-    "--language", "languages", multiple=True, help="Only --cases of this language; repeatable."
-)
-@click.option(
-    "--count",
-    type=click.IntRange(1),
-    default=1000,
-    help="Most cases of a kind that are made.",
-)
-@click.option("--write", metavar="FILE", help="Write the cases, to be read or given as --cases.")
 @models
 def contrast(
-    bitext: str | None,
-    layout: BitextFormat,
-    cases: str | None,
-    languages: tuple[str, ...],
-    count: int,
-    write: str | None,
+    bitext: str | None = opt(
+        "Translations to make cases from: a tsv, the target English.", metavar="FILE"
+    ),
+    layout: BitextFormat = options.bitext_format(
+        *("source_column", "target_column"),
+        source_column={"help": "Column of the source in --bitext [1]."},
+        target_column={"help": "Column of the English target [2]."},
+    ),
+    cases: str | None = opt(
+        "Cases made already, in the format of DEMETR: kind, language, source, translation, "
+        "corruption.",
+        metavar="FILE",
+    ),
+    languages: tuple[str, ...] = opt("Only --cases of this language; repeatable.", "--language"),
+    count: int = opt("Most cases of a kind that are made.", type=click.IntRange(1), default=1000),
+    write: str | None = opt("Write the cases, to be read or given as --cases.", metavar="FILE"),
     **models: Any,
 ) -> None:
     """Share of contrast cases in which a score prefers a translation to its corruption.

@@ -7,22 +7,23 @@ import click
 
 from miner.cli import guard
 from miner.cli.evaluated import models, run_task
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
 @click.command(cls=Command)
-@click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--only", multiple=True, type=click.Choice(SETS), help="Only this set; repeatable.")
-@click.option(
-    "--folds",
-    type=click.IntRange(2, 10),
-    default=10,
-    help="Folds of cross-validation; fewer than SentEval's ten save time.",
-)
 @models
-def senteval(directory: Path, only: tuple[str, ...], folds: int, **models: Any) -> None:
+def senteval(
+    directory: Path = arg(metavar="DIR", type=click.Path(path_type=Path)),
+    only: tuple[str, ...] = opt("Only this set; repeatable.", type=click.Choice(SETS)),
+    folds: int = opt(
+        "Folds of cross-validation; fewer than SentEval's ten save time.",
+        type=click.IntRange(2, 10),
+        default=10,
+    ),
+    **models: Any,
+) -> None:
     """Logistic regression on frozen vectors, with the folds and grids of SentEval.
 
     DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in

@@ -8,7 +8,7 @@ import click
 
 from miner.cli import options
 from miner.cli.option_types import SENTENCE
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 
 if TYPE_CHECKING:
     from miner.scoring.explain import Explanation, Token
@@ -21,19 +21,12 @@ MINING = "probability by which mining ranks, before it compares rivals"
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.argument("source", type=SENTENCE)
-@click.argument("target", type=SENTENCE)
-@click.option(
-    "--mining", is_flag=True, help="Explain the probability by which mining ranks the pair, too."
-)
-@options.languages()
 def explain(
-    model: str,
-    source: str,
-    target: str,
-    mining: bool,
-    languages: tuple[str | None, str | None],
+    model: str = arg(),
+    source: str = arg(type=SENTENCE),
+    target: str = arg(type=SENTENCE),
+    mining: bool = opt("Explain the probability by which mining ranks the pair, too."),
+    languages: tuple[str | None, str | None] = options.languages(),
 ) -> None:
     """Show which tokens of two sentences match, and the terms of the quality of the pair.
 

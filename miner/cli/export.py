@@ -6,47 +6,33 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 
 # As in miner.encoder.export, which loads numpy.
 FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.option(
-    "--to",
-    type=click.Choice(FORMATS),
-    required=True,
-    help="Library or format. safetensors is the plain table with its tokenizers.",
-)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The directory to make.")
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float16"]),
-    default="float32",
-    help="Type of the table.",
-)
-@click.option(
-    "--licence",
-    metavar="NAME",
-    help="Licence of the training text, for the card's head, such as cc-by-4.0.",
-)
-@click.option(
-    "--check",
-    metavar="FILE",
-    help="Count the sentences of a text that the exported tokenizer cuts otherwise, for example "
-    "for rare Unicode; needs the library tokenizers.",
-)
-@options.overwrite("an export")
 def export(
-    model: str,
-    to: str,
-    output: str,
-    dtype: str,
-    licence: str | None,
-    check: str | None,
-    overwrite: bool,
+    model: str = arg(),
+    to: str = opt(
+        "Library or format. safetensors is the plain table with its tokenizers.",
+        type=click.Choice(FORMATS),
+        required=True,
+    ),
+    output: str = opt("The directory to make.", "-o --output", required=True, metavar="DIR"),
+    dtype: str = opt(
+        "Type of the table.", type=click.Choice(["float32", "float16"]), default="float32"
+    ),
+    licence: str | None = opt(
+        "Licence of the training text, for the card's head, such as cc-by-4.0.", metavar="NAME"
+    ),
+    check: str | None = opt(
+        "Count the sentences of a text that the exported tokenizer cuts otherwise, for example "
+        "for rare Unicode; needs the library tokenizers.",
+        metavar="FILE",
+    ),
+    overwrite: bool = options.overwrite("an export"),
 ) -> None:
     """Write the encoder of MODEL in the format of another library.
 

@@ -11,7 +11,7 @@ from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings
+from miner.cli.settings_options import Command, Settings, arg, opt
 from miner.config_fields import option
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
@@ -52,70 +52,38 @@ class Outputs:
         return self.page is not None and self.page.endswith(".json")
 
 
-outputs = Settings(Outputs, "outputs")
-choosing = options.several(Settings(Choice, "choice")(), options.without())
-
-
 @click.command(cls=Command)
-@click.argument("files", nargs=-1, metavar="[BITEXT]")
 @options.sides
-@outputs("kept", "rejected", "page")
-@click.option("--config", metavar="FILE", help="Filters, settings and bounds, in TOML.")
-@click.option("--list", "listing", is_flag=True, help="Describe all filters and their settings.")
-@click.option(
-    "--threshold",
-    type=NUMBER,
-    help="Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
-)
-@choosing
-@click.option(
-    "--labels",
-    metavar="FILE",
-    help="Answers of 'miner review', or a sheet of them, to fit the quality to.",
-)
-@click.option(
-    "--dry-run",
-    type=COUNT,
-    metavar="N",
-    help="Try all filters on an evenly spread sample of N rows; write no rows.",
-)
-@outputs("scores")
-@click.option(
-    "--all-scores", is_flag=True, help="Score rejected rows by the expensive filters, too."
-)
-@click.option(
-    "--repair",
-    is_flag=True,
-    help="Repair broken encoding (Ã¤ for ä) before filtering, and in the output.",
-)
-@options.carry
-@options.model
-@filtering.languages
-@filtering.reading
-@sharding.work("so that other bounds use scores again, ")
-@sharding.options
-@options.threads
 def filter(
-    files: tuple[str, ...],
     source: str | None,
     target: str | None,
-    outputs: Outputs,
-    config: str | None,
-    listing: bool,
-    threshold: float | None,
-    choice: Choice,
-    without: Without,
-    labels: str | None,
-    dry_run: int | None,
-    all_scores: bool,
-    repair: bool,
-    carry: tuple[str, ...],
-    model: str,
-    languages: tuple[str | None, str | None],
-    layout: BitextFormat,
-    work: str | None,
-    workers: Workers,
-    threads: int | None,
+    files: tuple[str, ...] = arg(nargs=-1, metavar="[BITEXT]"),
+    outputs: Outputs = Settings(Outputs, "outputs")(),
+    config: str | None = opt("Filters, settings and bounds, in TOML.", metavar="FILE"),
+    listing: bool = opt("Describe all filters and their settings.", "--list"),
+    threshold: float | None = opt(
+        "Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
+        type=NUMBER,
+    ),
+    choice: Choice = Settings(Choice, "choice")(),
+    without: Without = options.without(),
+    labels: str | None = opt(
+        "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
+    ),
+    dry_run: int | None = opt(
+        "Try all filters on an evenly spread sample of N rows; write no rows.",
+        type=COUNT,
+        metavar="N",
+    ),
+    all_scores: bool = opt("Score rejected rows by the expensive filters, too."),
+    repair: bool = opt("Repair broken encoding (Ã¤ for ä) before filtering, and in the output."),
+    carry: tuple[str, ...] = options.carry,
+    model: str = options.model,
+    languages: tuple[str | None, str | None] = filtering.languages,
+    layout: BitextFormat = filtering.reading,
+    work: str | None = sharding.work("so that other bounds use scores again, "),
+    workers: Workers = sharding.options,
+    threads: int | None = options.threads,
 ) -> None:
     """Clean a bitext: BITEXT, a tsv, jsonl, parquet or tmx file (- for standard input), or two
     aligned files.

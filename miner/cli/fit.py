@@ -9,7 +9,7 @@ import click
 from miner.cli import guard, options, training_text
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, opt
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
 from miner.libraries import require
@@ -21,42 +21,32 @@ PRECISION = 0.98
 
 
 @click.command(cls=Command)
-@click.option(
-    "--model",
-    required=True,
-    metavar="NAME",
-    help="hf:DIR_OR_NAME of sentence-transformers, or model2vec:DIR_OR_NAME.",
-)
 @training_text.parallel_text(sides=False)
-@click.option(
-    "--mined",
-    nargs=2,
-    metavar="SOURCE TARGET",
-    help="Two texts, in place of --bitext: the pairs that the encoder itself finds in them with an "
-    f"estimated precision of {PRECISION} are learned from.",
-)
-@options.languages()
-@click.option("--pieces", default=32_000, help="Size of the vocabulary.")
-@options.comparer(", for which the encoder encodes many more sentences", default=False)
-@options.loading()
-@options.device
-@options.threads
-@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
-@options.overwrite()
 def fit(
-    model: str,
     text: ParallelText,
     layout: BitextFormat,
     without: Without,
-    mined: tuple[str, str] | None,
-    languages: tuple[str | None, str | None],
-    pieces: int,
-    comparer: bool,
-    loading: Loading,
-    device: str,
-    threads: int | None,
-    output: str,
-    overwrite: bool,
+    model: str = opt(
+        "hf:DIR_OR_NAME of sentence-transformers, or model2vec:DIR_OR_NAME.",
+        required=True,
+        metavar="NAME",
+    ),
+    mined: tuple[str, str] | None = opt(
+        "Two texts, in place of --bitext: the pairs that the encoder itself finds in them with an "
+        f"estimated precision of {PRECISION} are learned from.",
+        nargs=2,
+        metavar="SOURCE TARGET",
+    ),
+    languages: tuple[str | None, str | None] = options.languages(),
+    pieces: int = opt("Size of the vocabulary.", default=32_000),
+    comparer: bool = options.comparer(
+        ", for which the encoder encodes many more sentences", default=False
+    ),
+    loading: Loading = options.loading(),
+    device: str = options.device,
+    threads: int | None = options.threads,
+    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    overwrite: bool = options.overwrite(),
 ) -> None:
     """Learn to verify the pairs of an encoder of another library.
 

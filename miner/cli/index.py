@@ -11,7 +11,7 @@ import click
 
 from miner.cli import guard, options, sharding
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
 from miner.tasks.workers import Workers
 from miner.text.remote import is_remote
@@ -22,40 +22,25 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("corpus", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The index directory.")
-@options.model
-@options.loading()
-@options.side
-@options.factory
-@click.option("--add", is_flag=True, help="Append CORPUS to the existing index in DIR.")
-@options.overwrite("an index")
-@click.option(
-    "--embeddings",
-    metavar="FILE",
-    help="Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
-)
-@click.option("--dim", type=click.IntRange(1), help="Dimension of raw --embeddings.")
-@sharding.work()
-@sharding.options
-@options.device
-@options.threads
 @options.reading
 def index(
-    corpus: tuple[str, ...],
-    output: str,
-    model: str,
-    loading: Loading,
-    side: str | None,
-    factory: str,
-    add: bool,
-    overwrite: bool,
-    embeddings: str | None,
-    dim: int | None,
-    device: str,
-    threads: int | None,
-    work: str | None,
-    workers: Workers,
+    corpus: tuple[str, ...] = arg(nargs=-1, required=True),
+    output: str = opt("The index directory.", "-o --output", required=True, metavar="DIR"),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    side: str | None = options.side,
+    factory: str = options.factory,
+    add: bool = opt("Append CORPUS to the existing index in DIR."),
+    overwrite: bool = options.overwrite("an index"),
+    embeddings: str | None = opt(
+        "Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
+        metavar="FILE",
+    ),
+    dim: int | None = opt("Dimension of raw --embeddings.", type=click.IntRange(1)),
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    device: str = options.device,
+    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Encode the sentences of CORPUS into an index directory.

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options
-from miner.cli.mined import Output, mining_arguments, read_keep
+from miner.cli import guard, mined, options, sharding
+from miner.cli.mined import Output, read_keep
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg
 from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
@@ -20,23 +20,22 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@mining_arguments
-@click.argument("file", required=False, metavar="[FILE]")
+@options.reading
 def mine(
-    source: str,
-    target: str,
-    model: str,
-    loading: Loading,
-    languages: tuple[str | None, str | None],
-    settings: SearchSettings,
-    keep: dict[str, Any],
-    without: Without,
-    output: Output,
-    carry: tuple[str, ...],
-    work: str | None,
-    factory: str,
-    workers: Workers,
-    file: str | None,
+    source: str = arg(),
+    target: str = arg(),
+    file: str | None = arg(required=False, metavar="[FILE]"),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    languages: tuple[str | None, str | None] = options.languages(),
+    keep: dict[str, Any] = mined.keeping,
+    without: Without = options.without(),
+    carry: tuple[str, ...] = options.carry,
+    work: str | None = sharding.work("the two indexes in DIR/source and DIR/target, "),
+    workers: Workers = sharding.options,
+    factory: str = options.factory,
+    settings: SearchSettings = mined.search,
+    output: Output = mined.output,
     **reading: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.

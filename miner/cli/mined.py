@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, options, sharding
+from miner.cli import guard
 from miner.cli.options import say
 from miner.cli.settings_options import Settings
 from miner.config_fields import option, setting
@@ -215,35 +215,10 @@ class Output:
             say(f"warning: {mined.warnings[-1]}")
 
 
-search = Settings(SearchSettings, "settings", _search_settings)
-_keep = Settings(Keep, "keep", dict)
-_output = Settings(Output, "output")
-_estimating = ("decoys", "decoy_vectors", "labels", "estimate", "refit")
-keeping = options.several(
-    _keep(without=_estimating),
-    _output("ids", "bucc"),
-    _keep(*_estimating),
-    options.without(),
-    _output("rejected", "page"),
-)
-searching = search(without=("threads",))
-output = _output("output")
-mining_arguments = options.several(
-    click.argument("source"),
-    click.argument("target"),
-    options.model,
-    options.loading(),
-    options.languages(),
-    keeping,
-    options.carry,
-    sharding.work("the two indexes in DIR/source and DIR/target, "),
-    sharding.options,
-    options.factory,
-    searching,
-    search("threads"),
-    options.reading,
-    output,
-)
+# Options that mining commands share.
+search = Settings(SearchSettings, "settings", _search_settings)()
+keeping = Settings(Keep, "keep", dict)()
+output = Settings(Output, "output")()
 
 
 def table(mined: Mined) -> str:

@@ -4,7 +4,7 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Group
+from miner.cli.settings_options import Group, arg, opt
 
 
 @click.group(cls=Group)
@@ -19,8 +19,9 @@ def model() -> None:
 
 
 @model.command("list")
-@click.argument("places", metavar="[DIR]...", nargs=-1)
-def list_(places: tuple[str, ...]) -> None:
+def list_(
+    places: tuple[str, ...] = arg(metavar="[DIR]...", nargs=-1),
+) -> None:
     """Print a table of the model that ships and of the models in each DIR.
 
     DIR is a model directory, or a directory of model directories.
@@ -35,8 +36,9 @@ def list_(places: tuple[str, ...]) -> None:
 
 
 @model.command()
-@click.argument("name", metavar="[MODEL]", default="default")
-def info(name: str) -> None:
+def info(
+    name: str = arg(metavar="[MODEL]", default="default"),
+) -> None:
     """Print encoder, size, fingerprint, training text and metrics of MODEL, and its card.
 
     MODEL is a model directory [default: the model that ships]. The card is its README.md, with
@@ -52,15 +54,14 @@ def info(name: str) -> None:
 
 
 @model.command()
-@click.argument("address")
-@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory to make.")
-@click.option(
-    "--sha256",
-    metavar="HEX",
-    help="SHA-256 of the archive, as its release states it; any other is refused.",
-)
-@options.overwrite()
-def get(address: str, output: str, sha256: str | None, overwrite: bool) -> None:
+def get(
+    address: str = arg(),
+    output: str = opt("The model directory to make.", "-o --output", required=True, metavar="DIR"),
+    sha256: str | None = opt(
+        "SHA-256 of the archive, as its release states it; any other is refused.", metavar="HEX"
+    ),
+    overwrite: bool = options.overwrite(),
+) -> None:
     """Download the model archive at ADDRESS and unpack it as DIR.
 
     ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Repeat the command to resume an

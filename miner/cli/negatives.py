@@ -10,7 +10,7 @@ import click
 
 from miner.cli import filtering, options
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, opt
 from miner.errors import CorpusError
 from miner.text.formats import BitextFormat
 from miner.text_table import aligned
@@ -28,38 +28,27 @@ SIZES = (1, 20, 40, 120)
 @click.command(cls=Command)
 @click.argument("model")
 @options.bitext
-@click.option(
-    "--mega-batch",
-    "--megabatch",
-    "sizes",
-    type=click.IntRange(1),
-    multiple=True,
-    default=SIZES,
-    help="Batches pooled to choose negatives from; repeatable.",
-)
-@click.option("--batch", type=click.IntRange(1), default=128, help="Pairs of one batch.")
-@click.option(
-    "--negatives-from",
-    type=click.Choice(["opposite", "either"]),
-    default="opposite",
-    help="From the opposite column, or from both (one language in both).",
-)
-@click.option("--examples", type=click.IntRange(0), default=5, help="Pairs to show.")
-@click.option("--seed", type=click.IntRange(0), default=1, help="Decides which pairs.")
-@options.bitext_format()
-@options.threads
 def negatives(
     model: str,
     bitext: str | None,
     source: str | None,
     target: str | None,
-    sizes: tuple[int, ...],
-    batch: int,
-    negatives_from: str,
-    examples: int,
-    seed: int,
-    layout: BitextFormat,
-    threads: int | None,
+    sizes: tuple[int, ...] = opt(
+        "Batches pooled to choose negatives from; repeatable.",
+        "--mega-batch --megabatch",
+        type=click.IntRange(1),
+        default=SIZES,
+    ),
+    batch: int = opt("Pairs of one batch.", type=click.IntRange(1), default=128),
+    negatives_from: str = opt(
+        "From the opposite column, or from both (one language in both).",
+        type=click.Choice(["opposite", "either"]),
+        default="opposite",
+    ),
+    examples: int = opt("Pairs to show.", type=click.IntRange(0), default=5),
+    seed: int = opt("Decides which pairs.", type=click.IntRange(0), default=1),
+    layout: BitextFormat = options.bitext_format(),
+    threads: int | None = options.threads,
 ) -> None:
     """Show the hardest negatives that a training would choose, by size of the mega-batch.
 

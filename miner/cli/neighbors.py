@@ -12,7 +12,7 @@ from miner.cli import options
 from miner.cli.option_types import SENTENCE
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
 from miner.errors import CorpusError
 from miner.names import SIDES
@@ -26,42 +26,29 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.argument("model")
-@click.argument("corpus")
-@click.argument("sentences", nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE)
-@click.option(
-    "-k",
-    "--neighbors",
-    "k",
-    type=click.IntRange(1),
-    default=10,
-    help="Number of neighbours to show for each SENTENCE.",
-)
-@click.option(
-    "--side",
-    type=click.Choice(SIDES),
-    help="Column of its training text that CORPUS is, for a model with separate vocabularies "
-    "[the index's column].",
-)
-@click.option(
-    "--query-side",
-    type=click.Choice(SIDES),
-    help="Likewise the column of the given sentences [the column of CORPUS].",
-)
-@options.loading()
-@options.device
-@options.threads
 @options.reading
 def neighbors(
-    model: str,
-    corpus: str,
-    sentences: tuple[str, ...],
-    k: int,
-    side: str | None,
-    query_side: str | None,
-    loading: Loading,
-    device: str,
-    threads: int | None,
+    model: str = arg(),
+    corpus: str = arg(),
+    sentences: tuple[str, ...] = arg(nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE),
+    k: int = opt(
+        "Number of neighbours to show for each SENTENCE.",
+        "-k --neighbors",
+        type=click.IntRange(1),
+        default=10,
+    ),
+    side: str | None = opt(
+        "Column of its training text that CORPUS is, for a model with separate vocabularies "
+        "[the index's column].",
+        type=click.Choice(SIDES),
+    ),
+    query_side: str | None = opt(
+        "Likewise the column of the given sentences [the column of CORPUS].",
+        type=click.Choice(SIDES),
+    ),
+    loading: Loading = options.loading(),
+    device: str = options.device,
+    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Show the sentences of CORPUS that are nearest to each SENTENCE, by cosine.

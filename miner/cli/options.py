@@ -76,14 +76,14 @@ text_format = Settings(BitextFormat, "")
 header = text_format("header")
 threads = Settings(SearchSettings, "")("threads")
 
-model = click.option(
+model: Any = click.option(
     "--model",
     default="default",
     metavar="DIR",
     help="Model directory; 'default' is the one that ships (sixteen languages and English). "
     "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
 )
-side = click.option(
+side: Any = click.option(
     "--side",
     type=click.Choice(SIDES),
     help="Column of the training text that this text is like, for a model with separate "
@@ -114,7 +114,7 @@ reading = several(
     click.option("--id-column", metavar="N|NAME", help="Column of an id of each sentence."),
     header,
 )
-carry = click.option(
+carry: Any = click.option(
     "--carry",
     metavar="COLUMNS",
     default="",
@@ -122,7 +122,7 @@ carry = click.option(
     help="Further columns to write, such as id,url, or all: names, or column3 of a TSV without a "
     "header; of mined pairs url1 and url2.",
 )
-factory = click.option(
+factory: Any = click.option(
     "--index",
     "factory",
     default="flat",

@@ -11,7 +11,7 @@ from miner.cli.paraphrase_generate import generate, train
 from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Group
+from miner.cli.settings_options import Group, arg, opt
 from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 
@@ -33,59 +33,41 @@ def paraphrase() -> None:
 
 
 @paraphrase.command()
-@click.argument("bitext")
-@paraphrase_options.columns("foreign sentences", "references")
-@click.option(
-    "--translator",
-    default="phrases",
-    metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
-    help="The built-in translator; a model of CTranslate2 with its SentencePiece files; an "
-    "encoder-decoder of transformers; a server with the interface of LibreTranslate; or "
-    "translations in the bitext (column:N,M for more).",
-)
-@click.option(
-    "--learn",
-    metavar="FILE",
-    help="Bitext that phrases are learned from [each half of BITEXT for the other half].",
-)
-@click.option("--cost-col", metavar="N|NAME", help="Column with the cost of column:N.")
-@click.option("--api-key", envvar="LIBRETRANSLATE_API_KEY", help="Key for the server at URL.")
-@paraphrase_options.best("Translations of each sentence, each a row.")
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Filters, in TOML as for 'miner filter'; the reference is the source, and column 3 the "
-    "cost [at most 30 words, no copies, no duplicates].",
-)
-@click.option("--rejected", metavar="FILE", help="Rejected rows, each with the filter and score.")
-@paraphrase_options.json_file
-@paraphrase_options.restart("translations")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Kept rows, a TSV.")
-@options.languages(
-    source={
-        "help": "Language of the foreign side, for a server or a multilingual model, as that "
-        "writes it: de, deu_Latn (NLLB)."
-    },
-    target={"help": "Language to translate into."},
-)
-@options.device
-@options.threads
 def build(
-    bitext: str,
-    layout: BitextFormat,
-    translator: str,
-    learn: str | None,
-    cost_col: str | None,
-    api_key: str | None,
-    best: int,
-    config: str | None,
-    rejected: str | None,
-    json_file: str | None,
-    restart: bool,
-    output: str,
-    languages: tuple[str | None, str | None],
-    device: str,
-    threads: int | None,
+    bitext: str = arg(),
+    layout: BitextFormat = paraphrase_options.columns("foreign sentences", "references"),
+    translator: str = opt(
+        "The built-in translator; a model of CTranslate2 with its SentencePiece files; an "
+        "encoder-decoder of transformers; a server with the interface of LibreTranslate; or "
+        "translations in the bitext (column:N,M for more).",
+        default="phrases",
+        metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
+    ),
+    learn: str | None = opt(
+        "Bitext that phrases are learned from [each half of BITEXT for the other half].",
+        metavar="FILE",
+    ),
+    cost_col: str | None = opt("Column with the cost of column:N.", metavar="N|NAME"),
+    api_key: str | None = opt("Key for the server at URL.", envvar="LIBRETRANSLATE_API_KEY"),
+    best: int = paraphrase_options.best("Translations of each sentence, each a row."),
+    config: str | None = opt(
+        "Filters, in TOML as for 'miner filter'; the reference is the source, and column 3 the "
+        "cost [at most 30 words, no copies, no duplicates].",
+        metavar="FILE",
+    ),
+    rejected: str | None = opt("Rejected rows, each with the filter and score.", metavar="FILE"),
+    json_file: str | None = paraphrase_options.json_file,
+    restart: bool = paraphrase_options.restart("translations"),
+    output: str = opt("Kept rows, a TSV.", "-o --output", required=True, metavar="FILE"),
+    languages: tuple[str | None, str | None] = options.languages(
+        source={
+            "help": "Language of the foreign side, for a server or a multilingual model, as that "
+            "writes it: de, deu_Latn (NLLB)."
+        },
+        target={"help": "Language to translate into."},
+    ),
+    device: str = options.device,
+    threads: int | None = options.threads,
 ) -> None:
     """Pair the references of BITEXT with translations of its foreign side (P17, P18).
 
@@ -178,29 +160,17 @@ def _filtered(
 
 
 @paraphrase.command()
-@click.argument("bitexts", nargs=-1, required=True, metavar="BITEXT...")
-@paraphrase_options.columns("foreign sentences", "sentences to pair")
-@click.option(
-    "--least",
-    type=click.IntRange(1),
-    default=1,
-    help="Fewest common translations of a pair.",
-)
-@click.option(
-    "--encoder",
-    metavar="DIR",
-    help="Write, in column 7, the probability that a pair is right by the cosines of this encoder, "
-    "estimated with shuffled pairs as decoys.",
-)
-@options.output("Ranked pairs, a TSV.")
-@options.threads
 def pivot(
-    bitexts: tuple[str, ...],
-    layout: BitextFormat,
-    least: int,
-    encoder: str | None,
-    output: str,
-    threads: int | None,
+    bitexts: tuple[str, ...] = arg(nargs=-1, required=True, metavar="BITEXT..."),
+    layout: BitextFormat = paraphrase_options.columns("foreign sentences", "sentences to pair"),
+    least: int = opt("Fewest common translations of a pair.", type=click.IntRange(1), default=1),
+    encoder: str | None = opt(
+        "Write, in column 7, the probability that a pair is right by the cosines of this encoder, "
+        "estimated with shuffled pairs as decoys.",
+        metavar="DIR",
+    ),
+    output: str = options.output("Ranked pairs, a TSV."),
+    threads: int | None = options.threads,
 ) -> None:
     """Pair sentences that share translations in any BITEXT, as PPDB and Opusparcus do.
 

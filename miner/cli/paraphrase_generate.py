@@ -8,33 +8,23 @@ import click
 from miner.cli import guard, options, paraphrase_options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, configured
+from miner.cli.settings_options import Command, Settings, arg, configured, opt
 from miner.papers.generation import Decoding, RankWeights
 from miner_train.papers.generator_config import GeneratorConfig
 
 
 @click.command(cls=Command)
-@click.argument("pairs_files", nargs=-1, required=True, metavar="PAIRS...")
-@click.option("--read-col", metavar="N|NAME", help="Column of the sentences to read [2].")
-@click.option("--write-col", metavar="N|NAME", help="Column of the sentences to write [1].")
-@options.header
-@click.option("-o", "--output", required=True, metavar="DIR", help="The generator's directory.")
-@options.overwrite("a generator")
-@click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
-@options.device
-@options.threads
-@Settings(GeneratorConfig, "given", dict)()
 def train(
-    pairs_files: tuple[str, ...],
-    read_col: str | None,
-    write_col: str | None,
-    header: bool,
-    output: str,
-    overwrite: bool,
-    restart: bool,
-    device: str,
-    threads: int | None,
-    given: dict[str, Any],
+    pairs_files: tuple[str, ...] = arg(nargs=-1, required=True, metavar="PAIRS..."),
+    read_col: str | None = opt("Column of the sentences to read [2].", metavar="N|NAME"),
+    write_col: str | None = opt("Column of the sentences to write [1].", metavar="N|NAME"),
+    header: bool = options.header,
+    output: str = opt("The generator's directory.", "-o --output", required=True, metavar="DIR"),
+    overwrite: bool = options.overwrite("a generator"),
+    restart: bool = opt("Discard an interrupted training of this DIR."),
+    device: str = options.device,
+    threads: int | None = options.threads,
+    given: dict[str, Any] = Settings(GeneratorConfig, "given", dict)(),
 ) -> None:
     """Learn to write paraphrases from PAIRS, for example of 'miner paraphrase build' (P18).
 
@@ -81,51 +71,34 @@ def train(
 
 
 @click.command(cls=Command)
-@click.argument("file")
-@click.option("--model", required=True, metavar="DIR", help="A generator's directory.")
 @options.text_format("format", format={"help": "Format of FILE [by suffix]."})
-@click.option("--column", metavar="N|NAME", help="Column of the sentences.")
 @options.header
-@click.option(
-    "--candidates",
-    type=click.IntRange(1, 100),
-    default=8,
-    help="Sentences that the generator writes for each, from which the best are chosen.",
-)
-@paraphrase_options.best("Paraphrases of each sentence, each a row.")
-@Settings(Decoding, "decoding")()
-@click.option(
-    "--encoder",
-    default="default",
-    metavar="DIR",
-    help="Encoder whose cosine ranks candidates; as --model of 'miner mine'.",
-)
-@click.option(
-    "--references",
-    metavar="FILE",
-    help="Sentences for a trigram model that ranks candidates [the generator's cost].",
-)
-@Settings(RankWeights, "weights")()
-@paraphrase_options.json_file
-@paraphrase_options.restart("candidates")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Paraphrases, a TSV.")
-@options.device
-@options.threads
 def generate(
-    file: str,
-    model: str,
-    column: str | None,
-    candidates: int,
-    best: int,
-    decoding: Decoding,
-    encoder: str,
-    references: str | None,
-    weights: RankWeights,
-    json_file: str | None,
-    restart: bool,
-    output: str,
-    device: str,
-    threads: int | None,
+    file: str = arg(),
+    model: str = opt("A generator's directory.", required=True, metavar="DIR"),
+    column: str | None = opt("Column of the sentences.", metavar="N|NAME"),
+    candidates: int = opt(
+        "Sentences that the generator writes for each, from which the best are chosen.",
+        type=click.IntRange(1, 100),
+        default=8,
+    ),
+    best: int = paraphrase_options.best("Paraphrases of each sentence, each a row."),
+    decoding: Decoding = Settings(Decoding, "decoding")(),
+    encoder: str = opt(
+        "Encoder whose cosine ranks candidates; as --model of 'miner mine'.",
+        default="default",
+        metavar="DIR",
+    ),
+    references: str | None = opt(
+        "Sentences for a trigram model that ranks candidates [the generator's cost].",
+        metavar="FILE",
+    ),
+    weights: RankWeights = Settings(RankWeights, "weights")(),
+    json_file: str | None = paraphrase_options.json_file,
+    restart: bool = paraphrase_options.restart("candidates"),
+    output: str = opt("Paraphrases, a TSV.", "-o --output", required=True, metavar="FILE"),
+    device: str = options.device,
+    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Write paraphrases of the sentences of FILE.

@@ -7,34 +7,26 @@ import click
 
 from miner.cli import guard, options, paraphrase_options
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.text.formats import BitextFormat
 
 
 @click.command(cls=Command)
-@click.argument("source", metavar="PARAPHRASES|MODEL")
-@paraphrase_options.columns("first sentences", "second sentences")
-@paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10)
-@click.option(
-    "--least",
-    type=click.IntRange(1),
-    default=10,
-    help="Of PARAPHRASES: how often two words stand on opposite sides, at least.",
-)
-@click.option(
-    "--first",
-    type=click.IntRange(2),
-    default=10_000,
-    help="Of a MODEL: how many of its most frequent pieces or words to compare.",
-)
-@options.output("The lexicon, a TSV.")
 def lexicon(
-    source: str,
-    layout: BitextFormat,
-    best: int,
-    least: int,
-    first: int,
-    output: str,
+    source: str = arg(metavar="PARAPHRASES|MODEL"),
+    layout: BitextFormat = paraphrase_options.columns("first sentences", "second sentences"),
+    best: int = paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10),
+    least: int = opt(
+        "Of PARAPHRASES: how often two words stand on opposite sides, at least.",
+        type=click.IntRange(1),
+        default=10,
+    ),
+    first: int = opt(
+        "Of a MODEL: how many of its most frequent pieces or words to compare.",
+        type=click.IntRange(2),
+        default=10_000,
+    ),
+    output: str = options.output("The lexicon, a TSV."),
 ) -> None:
     """Write words and their paraphrases, from sentence pairs or from the embeddings of a model.
 

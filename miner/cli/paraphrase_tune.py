@@ -7,7 +7,7 @@ import click
 from miner.cli import guard, options
 from miner.cli.options import write_json
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, configured
+from miner.cli.settings_options import Command, Settings, arg, configured, opt
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
@@ -17,44 +17,28 @@ BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity"
 
 
 @click.command(cls=Command)
-@click.argument("pairs_file", metavar="PARAPHRASES")
-@click.option("--by", type=click.Choice(BY), required=True, help="Score whose bounds are tried.")
-@click.option(
-    "--grades",
-    required=True,
-    multiple=True,
-    metavar="FILE",
-    help="Human grades: grade, sentence, sentence. Of several files the mean correlation counts.",
-)
-@click.option(
-    "--pairs",
-    "count",
-    type=click.IntRange(2),
-    default=24_000,
-    help="Pairs to train each model on.",
-)
-@click.option("--references", metavar="FILE", help="Sentences for --by perplexity.")
-@click.option(
-    "--classifier", metavar="DIR", help="Of 'miner train-classifier', for --by classifier."
-)
-@click.option(
-    "--recipe",
-    type=click.Choice(list(RECIPES)),
-    default="p17",
-    help="Settings to start from, which other options override.",
-)
-@options.json_file("the rows")
-@Settings(TrainConfig, "given", dict)()
 def tune(
-    pairs_file: str,
-    by: str,
-    grades: tuple[str, ...],
-    count: int,
-    references: str | None,
-    classifier: str | None,
-    recipe: str,
-    json_file: str | None,
-    given: dict[str, Any],
+    pairs_file: str = arg(metavar="PARAPHRASES"),
+    by: str = opt("Score whose bounds are tried.", type=click.Choice(BY), required=True),
+    grades: tuple[str, ...] = opt(
+        "Human grades: grade, sentence, sentence. Of several files the mean correlation counts.",
+        required=True,
+        metavar="FILE",
+    ),
+    count: int = opt(
+        "Pairs to train each model on.", "--pairs", type=click.IntRange(2), default=24_000
+    ),
+    references: str | None = opt("Sentences for --by perplexity.", metavar="FILE"),
+    classifier: str | None = opt(
+        "Of 'miner train-classifier', for --by classifier.", metavar="DIR"
+    ),
+    recipe: str = opt(
+        "Settings to start from, which other options override.",
+        type=click.Choice(list(RECIPES)),
+        default="p17",
+    ),
+    json_file: str | None = options.json_file("the rows"),
+    given: dict[str, Any] = Settings(TrainConfig, "given", dict)(),
 ) -> None:
     """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
 

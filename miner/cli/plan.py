@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from miner.cli.mined import Output, mining_arguments, read_keep
+from miner.cli import mined, options, sharding
+from miner.cli.mined import Output, read_keep
 from miner.cli.option_types import POSITIVE_COUNT
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
@@ -16,28 +17,26 @@ from miner.tasks.workers import Workers
 
 
 @click.command(cls=Command)
-@mining_arguments
-@click.option(
-    "--as-if",
-    type=POSITIVE_COUNT,
-    metavar="N",
-    help="Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
-)
+@options.reading
 def plan(
-    source: str,
-    target: str,
-    model: str,
-    loading: Loading,
-    languages: tuple[str | None, str | None],
-    settings: SearchSettings,
-    keep: dict[str, Any],
-    without: Without,
-    carry: tuple[str, ...],
-    output: Output,
-    work: str | None,
-    factory: str,
-    workers: Workers,
-    as_if: int | None,
+    source: str = arg(),
+    target: str = arg(),
+    model: str = options.model,
+    loading: Loading = options.loading(),
+    languages: tuple[str | None, str | None] = options.languages(),
+    keep: dict[str, Any] = mined.keeping,
+    without: Without = options.without(),
+    carry: tuple[str, ...] = options.carry,
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    factory: str = options.factory,
+    settings: SearchSettings = mined.search,
+    output: Output = mined.output,
+    as_if: int | None = opt(
+        "Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
+        type=POSITIVE_COUNT,
+        metavar="N",
+    ),
     **reading: Any,
 ) -> None:
     """Estimate tasks, time, memory and disk of mining SOURCE and TARGET.

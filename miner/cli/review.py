@@ -13,7 +13,7 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.text.formats import BITEXTS, BitextFormat
 from miner.text_table import count_of
 
@@ -33,50 +33,27 @@ USUAL = 0.95
 
 
 @click.command(cls=Command)
-@click.argument("pairs", required=False)
 @options.sides
-@click.option("--rejects", metavar="FILE", help="Rows that 'miner filter' rejected, to judge too.")
-@click.option(
-    "--answers",
-    metavar="FILE",
-    help="Where answers are kept [PAIRS.review.jsonl]; they are appended.",
-)
-@click.option("--judge", metavar="NAME", help="Who answers [the user's name].")
-@click.option(
-    "--count", default=100, type=click.IntRange(0), metavar="N", help="Questions at most."
-)
-@click.option(
-    "--again",
-    is_flag=True,
-    help="Ask about pairs that have an answer: doubtful ones first, then other judges'.",
-)
-@click.option("--web", is_flag=True, help="Ask on a page in the browser of this machine.")
-@click.option("--tsv", metavar="FILE", help="Write the questions as a sheet, to be filled in.")
-@click.option("--labels", metavar="FILE", help="Read the answers of a sheet that was filled in.")
-@options.model
-@options.languages()
-@click.option(
-    "--score-col",
-    metavar="N|NAME",
-    help="Column of the score [found by the first row].",
-)
-@options.bitext_format(format={"choices": dict.fromkeys(BITEXTS, "")})
 def review(
-    pairs: str | None,
     source: str | None,
     target: str | None,
-    rejects: str | None,
-    answers: str | None,
-    judge: str | None,
-    count: int,
-    again: bool,
-    web: bool,
-    tsv: str | None,
-    labels: str | None,
-    model: str,
-    languages: tuple[str | None, str | None],
-    score_col: str | None,
-    layout: BitextFormat,
+    pairs: str | None = arg(required=False),
+    rejects: str | None = opt("Rows that 'miner filter' rejected, to judge too.", metavar="FILE"),
+    answers: str | None = opt(
+        "Where answers are kept [PAIRS.review.jsonl]; they are appended.", metavar="FILE"
+    ),
+    judge: str | None = opt("Who answers [the user's name].", metavar="NAME"),
+    count: int = opt("Questions at most.", default=100, type=click.IntRange(0), metavar="N"),
+    again: bool = opt(
+        "Ask about pairs that have an answer: doubtful ones first, then other judges'."
+    ),
+    web: bool = opt("Ask on a page in the browser of this machine."),
+    tsv: str | None = opt("Write the questions as a sheet, to be filled in.", metavar="FILE"),
+    labels: str | None = opt("Read the answers of a sheet that was filled in.", metavar="FILE"),
+    model: str = options.model,
+    languages: tuple[str | None, str | None] = options.languages(),
+    score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
+    layout: BitextFormat = options.bitext_format(format={"choices": dict.fromkeys(BITEXTS, "")}),
 ) -> None:
     """Judge a sample of PAIRS, and learn the precision at every threshold.
 

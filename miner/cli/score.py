@@ -7,7 +7,7 @@ import click
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, opt
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
@@ -16,48 +16,33 @@ from miner.text_table import count_of
 
 @click.command(cls=Command)
 @options.bitext
-@click.option(
-    "--score",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
-    "setting; several are several columns [quality].",
-)
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Score by the filters of a TOML file of 'miner filter', which may need settings.",
-)
-@options.without()
-@options.carry
-@options.model
-@filtering.languages
-@filtering.reading
-@sharding.work()
-@sharding.options
-@click.option("--score-only", is_flag=True, help="Write scores without the rows.")
-@options.threads
-@options.output(
-    "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
-    "and with --backend, a directory: a file of its name for each one of BITEXT.",
-)
 def score(
     bitext: str | None,
     source: str | None,
     target: str | None,
-    names: tuple[str, ...],
-    config: str | None,
-    without: Without,
-    carry: tuple[str, ...],
-    model: str,
-    languages: tuple[str | None, str | None],
-    layout: BitextFormat,
-    work: str | None,
-    workers: Workers,
-    score_only: bool,
-    threads: int | None,
-    output: str,
+    names: tuple[str, ...] = opt(
+        "quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
+        "setting; several are several columns [quality].",
+        "--score",
+        metavar="NAME",
+    ),
+    config: str | None = opt(
+        "Score by the filters of a TOML file of 'miner filter', which may need settings.",
+        metavar="FILE",
+    ),
+    without: Without = options.without(),
+    carry: tuple[str, ...] = options.carry,
+    model: str = options.model,
+    languages: tuple[str | None, str | None] = filtering.languages,
+    layout: BitextFormat = filtering.reading,
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    score_only: bool = opt("Write scores without the rows."),
+    threads: int | None = options.threads,
+    output: str = options.output(
+        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
+        "and with --backend, a directory: a file of its name for each one of BITEXT.",
+    ),
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
 

@@ -8,7 +8,7 @@ import click
 from miner.cli import guard, mined, options, sharding
 from miner.cli.mined import Output, read_keep
 from miner.cli.options import say
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.scoring.without import Without
@@ -16,35 +16,21 @@ from miner.tasks.workers import Workers
 
 
 @click.command(cls=Command)
-@click.argument("source")
-@click.argument("target")
-@click.argument("file", required=False, metavar="[FILE]")
-@mined.keeping
-@click.option(
-    "--model",
-    metavar="DIR",
-    help="Where the model is now that built the indexes [where it was].",
-)
-@options.loading()
-@options.languages()
-@mined.searching
-@sharding.work()
-@sharding.options
-@mined.search("threads")
-@mined.output
 def search(
-    source: str,
-    target: str,
-    model: str | None,
-    loading: Loading,
-    languages: tuple[str | None, str | None],
-    settings: SearchSettings,
-    keep: dict[str, Any],
-    without: Without,
-    output: Output,
-    work: str | None,
-    workers: Workers,
-    file: str | None,
+    source: str = arg(),
+    target: str = arg(),
+    file: str | None = arg(required=False, metavar="[FILE]"),
+    model: str | None = opt(
+        "Where the model is now that built the indexes [where it was].", metavar="DIR"
+    ),
+    loading: Loading = options.loading(),
+    languages: tuple[str | None, str | None] = options.languages(),
+    keep: dict[str, Any] = mined.keeping,
+    without: Without = options.without(),
+    settings: SearchSettings = mined.search,
+    work: str | None = sharding.work(),
+    workers: Workers = sharding.options,
+    output: Output = mined.output,
 ) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 

@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import click
 
@@ -24,7 +24,8 @@ from miner.config_fields import (
 )
 from miner.errors import UnreadableError
 
-Decorator = Callable[[Any], Any]
+# Adds options to a function: as a decorator, or as the default of the parameter that receives them.
+Decorator: TypeAlias = Any
 # Options under the headings of a help text, both in this order; others stand under the first.
 HEADINGS = {
     "Options": "",
@@ -124,6 +125,46 @@ def _type(own: Setting, kind: str) -> click.ParamType:
     return PLAIN[found.group()]
 
 
+class Own(NamedTuple):
+    """An option or argument of one command, declared as the default of a parameter."""
+
+    names: str
+    more: dict[str, Any]
+    make: Callable[..., Any] = click.option
+
+    def of(self, parameter: inspect.Parameter) -> Decorator:
+        """Return its decorator. The parameter tells the name, and if it is a flag or repeatable."""
+        if self.make is click.argument:
+            return self.make(parameter.name, **self.more)
+        kind = inspect.formatannotation(parameter.annotation).strip("'")
+        several = kind.startswith("tuple") and "nargs" not in self.more
+        names = (self.names or option_name(parameter.name)).split()
+        more = {"is_flag": kind == "bool", "multiple": several} | self.more
+        return self.make(*names, parameter.name, **more)
+
+
+def opt(help: str, names: str = "", **more: Any) -> Any:
+    """Declare an option of one command; by default its name is the parameter's."""
+    return Own(names, {"help": help, **more})
+
+
+def arg(**more: Any) -> Any:
+    """Declare an argument of a command."""
+    return Own("", more, click.argument)
+
+
+def declared(function: Callable[..., Any]) -> list[click.Parameter]:
+    """Return the options that the defaults of a function's parameters declare, in their order."""
+
+    def holder() -> None: ...
+
+    for one in reversed([*inspect.signature(function).parameters.values()]):
+        if one.default is not one.empty:
+            decorate = one.default.of(one) if isinstance(one.default, Own) else one.default
+            decorate(holder)
+    return list(reversed(getattr(holder, "__click_params__", [])))
+
+
 def _help(docstring: str | None) -> tuple[str, str]:
     """Split a docstring into the help of a command and the examples that end it."""
     text, _, examples = inspect.cleandoc(docstring or "").partition("\n\nExamples:\n")
@@ -138,10 +179,11 @@ class Command(click.Command):
     whoever finds them. Options of :mod:`miner.cli.run_options` are added to its own.
     """
 
-    def __init__(self, help: str | None = None, params: Any = None, **more: Any):
+    def __init__(self, callback: Any, help: str | None = None, params: Any = (), **more: Any):
         text, examples = _help(help)
-        params = [*(params or []), *beside(params or [])]
-        super().__init__(help=text, epilog=examples, params=params, **more)
+        params = [*(params or ()), *declared(callback)]
+        params += beside(params)
+        super().__init__(callback=callback, help=text, epilog=examples, params=params, **more)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = take(self, ctx, list(args))

@@ -9,23 +9,20 @@ from miner.cleaning.choice import Split
 from miner.cli import filtering, guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings
+from miner.cli.settings_options import Command, Settings, opt
 from miner.text.formats import BitextFormat
 from miner.text_table import count_of
 
 
 @click.command(cls=Command)
 @options.bitext
-@Settings(Split, "settings")()
-@filtering.reading
-@click.option("-o", "--output", required=True, metavar="DIR", help="Directory of the parts.")
 def split(
     bitext: str | None,
     source: str | None,
     target: str | None,
-    settings: Split,
-    layout: BitextFormat,
-    output: str,
+    settings: Split = Settings(Split, "settings")(),
+    layout: BitextFormat = filtering.reading,
+    output: str = opt("Directory of the parts.", "-o --output", required=True, metavar="DIR"),
 ) -> None:
     """Split BITEXT, one file or two, into train, dev and test in DIR.
 

@@ -8,51 +8,36 @@ import click
 from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.output import open_output
 
 
 @click.command(cls=Command)
-@click.argument("file", required=False)
-@click.option("--source", metavar="FILE", help="One side, where each side has a file of its own.")
-@click.option("--target", metavar="FILE", help="The other side, line by line.")
-@options.bitext_format("source_column", "target_column")
-@click.option("--column", metavar="N|NAME", help="Column of FILE with its only text, instead.")
-@click.option(
-    "--score-col",
-    "score_cols",
-    metavar="N|NAME",
-    multiple=True,
-    help="Column of FILE with a score, to correlate with the statistics of each sentence; "
-    "repeatable.",
-)
-@options.bitext_format(
-    *("header", "format", "on_error"),
-    format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
-)
-@click.option(
-    "--idf",
-    metavar="FILE",
-    help="Text in which the rarity of words is counted, for example of Wikipedia (Wieting et al. "
-    "2017); default: both sides together.",
-)
-@options.json_file("all statistics")
-@click.option(
-    "--per-pair",
-    metavar="FILE",
-    help="Write the statistics of each sentence to FILE: a TSV with a header, one line a pair.",
-)
 def stats(
-    file: str | None,
-    source: str | None,
-    target: str | None,
-    layout: BitextFormat,
-    column: str | None,
-    score_cols: tuple[str, ...],
-    idf: str | None,
-    json_file: str | None,
-    per_pair: str | None,
+    file: str | None = arg(required=False),
+    source: str | None = opt("One side, where each side has a file of its own.", metavar="FILE"),
+    target: str | None = opt("The other side, line by line.", metavar="FILE"),
+    layout: BitextFormat = options.bitext_format(
+        format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
+    ),
+    column: str | None = opt("Column of FILE with its only text, instead.", metavar="N|NAME"),
+    score_cols: tuple[str, ...] = opt(
+        "Column of FILE with a score, to correlate with the statistics of each sentence; "
+        "repeatable.",
+        "--score-col",
+        metavar="N|NAME",
+    ),
+    idf: str | None = opt(
+        "Text in which the rarity of words is counted, for example of Wikipedia (Wieting et al. "
+        "2017); default: both sides together.",
+        metavar="FILE",
+    ),
+    json_file: str | None = options.json_file("all statistics"),
+    per_pair: str | None = opt(
+        "Write the statistics of each sentence to FILE: a TSV with a header, one line a pair.",
+        metavar="FILE",
+    ),
 ) -> None:
     """Length, rare words, entropy and repetition of the text in FILE.
 

@@ -2,12 +2,13 @@
 
 import click
 
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg
 
 
 @click.command(cls=Command)
-@click.argument("directory", metavar="DIR")
-def status(directory: str) -> None:
+def status(
+    directory: str = arg(metavar="DIR"),
+) -> None:
     """Show the tasks of a run in its work directory DIR.
 
     Lists them by kind: done, done by the last run, running and failed, with their mean time and

@@ -9,7 +9,7 @@ from miner.cli import guard, options, training_text
 from miner.cli.option_types import NUMBER
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, configured
+from miner.cli.settings_options import Command, Settings, configured, opt
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
 from miner.scoring.without import Without
@@ -34,60 +34,6 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
 @click.command(cls=Command)
 @training_text.parallel_text()
 @click.option(
-    "--label-col",
-    metavar="N|NAME",
-    help="Column of --bitext with 1 for translations, 0 for other pairs, the only negatives of the "
-    "contrastive objective; others leave them out.",
-)
-@click.option(
-    "--score-col",
-    metavar="N|NAME",
-    help="Column of --bitext with scores, best highest, by which --keep and --clean rank pairs.",
-)
-@click.option("-o", "--output", required=True, metavar="DIR", help="The model directory.")
-@click.option(
-    "--recipe",
-    type=click.Choice(list(RECIPES)),
-    help="Settings to start from, which other options override: fast [default], or a paper's, "
-    "some of them depending on --encoder; see --list.",
-)
-@click.option(
-    "--like",
-    metavar="DIR",
-    help="Start from the settings of this model instead. They name no files and no columns.",
-)
-@click.option(
-    "--from",
-    "base",
-    metavar="DIR|default",
-    help="Extend this model, with its settings, by the languages of the text: --pieces counts the "
-    "further ones [8000; --batch 512, --epochs 10], and all that the model knows stays.",
-)
-@options.device_of("Where recurrent encoders are trained")
-@click.option(
-    "--threshold",
-    type=NUMBER,
-    help="Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
-    "pairs].",
-)
-@click.option(
-    "--select",
-    multiple=True,
-    default=["mining"],
-    metavar="mining|sts:FILE",
-    help="Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-    "with grades (P19), its mean over several files. FILE: grade, sentence, sentence in the "
-    "target's language, in tabs.",
-)
-@click.option(
-    "--verifier/--no-verifier",
-    default=True,
-    help="Learn to verify candidates, which takes a few minutes.",
-)
-@options.comparer(", which takes a few minutes")
-@options.overwrite()
-@click.option("--restart", is_flag=True, help="Discard an interrupted training of this DIR.")
-@click.option(
     "--list",
     is_flag=True,
     is_eager=True,
@@ -95,25 +41,57 @@ def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -
     callback=list_all,
     help="Explain encoders, objectives and recipes, with all their settings.",
 )
-@Settings(TrainConfig, "given", dict)()
 def train(
     text: ParallelText,
     layout: BitextFormat,
     without: Without,
-    label_col: str | None,
-    score_col: str | None,
-    output: str,
-    recipe: str | None,
-    like: str | None,
-    base: str | None,
-    device: str,
-    threshold: float | None,
-    select: tuple[str, ...],
-    verifier: bool,
-    comparer: bool,
-    overwrite: bool,
-    restart: bool,
-    given: dict[str, Any],
+    label_col: str | None = opt(
+        "Column of --bitext with 1 for translations, 0 for other pairs, the only negatives of the "
+        "contrastive objective; others leave them out.",
+        metavar="N|NAME",
+    ),
+    score_col: str | None = opt(
+        "Column of --bitext with scores, best highest, by which --keep and --clean rank pairs.",
+        metavar="N|NAME",
+    ),
+    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    recipe: str | None = opt(
+        "Settings to start from, which other options override: fast [default], or a paper's, "
+        "some of them depending on --encoder; see --list.",
+        type=click.Choice(list(RECIPES)),
+    ),
+    like: str | None = opt(
+        "Start from the settings of this model instead. They name no files and no columns.",
+        metavar="DIR",
+    ),
+    base: str | None = opt(
+        "Extend this model, with its settings, by the languages of the text: --pieces counts the "
+        "further ones [8000; --batch 512, --epochs 10], and all that the model knows stays.",
+        "--from",
+        metavar="DIR|default",
+    ),
+    device: str = options.device_of("Where recurrent encoders are trained"),
+    threshold: float | None = opt(
+        "Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
+        "pairs].",
+        type=NUMBER,
+    ),
+    select: tuple[str, ...] = opt(
+        "Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
+        "with grades (P19), its mean over several files. FILE: grade, sentence, sentence in the "
+        "target's language, in tabs.",
+        default=["mining"],
+        metavar="mining|sts:FILE",
+    ),
+    verifier: bool = opt(
+        "Learn to verify candidates, which takes a few minutes.",
+        "--verifier/--no-verifier",
+        default=True,
+    ),
+    comparer: bool = options.comparer(", which takes a few minutes"),
+    overwrite: bool = options.overwrite(),
+    restart: bool = opt("Discard an interrupted training of this DIR."),
+    given: dict[str, Any] = Settings(TrainConfig, "given", dict)(),
 ) -> None:
     """Train an encoder on parallel text, or on paraphrases.
 

@@ -8,52 +8,36 @@ import click
 from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, configured
+from miner.cli.settings_options import Command, Settings, configured, opt
 from miner.libraries import require
 from miner_train.papers.classifier_config import ClassifierConfig
 
 
 @click.command(cls=Command)
-@click.option("--good", multiple=True, metavar="FILE", help="Good sentences; repeatable.")
-@click.option("--bad", multiple=True, metavar="FILE", help="Bad sentences; repeatable.")
-@click.option(
-    "--pairs",
-    multiple=True,
-    metavar="FILE",
-    help="Instead of both: a good sentence and a bad one with the same meaning in each row, for "
-    "example a reference and a translation; repeatable.",
-)
-@click.option("--good-col", metavar="N|NAME", help="Column of --pairs with good sentences [1].")
-@click.option("--bad-col", metavar="N|NAME", help="Column of --pairs with bad sentences [2].")
-@click.option(
-    "--more-col",
-    multiple=True,
-    metavar="N|NAME",
-    help="Column of --pairs with another bad sentence of the row, which may be blank; repeatable.",
-)
 @options.text_format("format", format={"help": "Format of all files [by suffix]."})
-@click.option("--column", metavar="N|NAME", help="Column of the sentences, in files with columns.")
 @options.text_format("header", "on_error")
-@click.option(
-    "-o", "--output", required=True, metavar="DIR", help="The directory of the classifier."
-)
-@options.overwrite("a classifier")
-@options.device_of("Where an lstm is trained")
-@options.threads
-@Settings(ClassifierConfig, "given", dict)()
 def train_classifier(
-    good: tuple[str, ...],
-    bad: tuple[str, ...],
-    pairs: tuple[str, ...],
-    good_col: str | None,
-    bad_col: str | None,
-    more_col: tuple[str, ...],
-    column: str | None,
-    output: str,
-    overwrite: bool,
-    device: str,
-    threads: int | None,
-    given: dict[str, Any],
+    good: tuple[str, ...] = opt("Good sentences; repeatable.", metavar="FILE"),
+    bad: tuple[str, ...] = opt("Bad sentences; repeatable.", metavar="FILE"),
+    pairs: tuple[str, ...] = opt(
+        "Instead of both: a good sentence and a bad one with the same meaning in each row, for "
+        "example a reference and a translation; repeatable.",
+        metavar="FILE",
+    ),
+    good_col: str | None = opt("Column of --pairs with good sentences [1].", metavar="N|NAME"),
+    bad_col: str | None = opt("Column of --pairs with bad sentences [2].", metavar="N|NAME"),
+    more_col: tuple[str, ...] = opt(
+        "Column of --pairs with another bad sentence of the row, which may be blank; repeatable.",
+        metavar="N|NAME",
+    ),
+    column: str | None = opt("Column of the sentences, in files with columns.", metavar="N|NAME"),
+    output: str = opt(
+        "The directory of the classifier.", "-o --output", required=True, metavar="DIR"
+    ),
+    overwrite: bool = options.overwrite("a classifier"),
+    device: str = options.device_of("Where an lstm is trained"),
+    threads: int | None = options.threads,
+    given: dict[str, Any] = Settings(ClassifierConfig, "given", dict)(),
     **reading: Any,
 ) -> None:
     """Learn to tell good sentences from bad ones.

@@ -5,7 +5,7 @@ import click
 from miner.cli import guard, options, training_text
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command
+from miner.cli.settings_options import Command, arg, opt
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
 from miner.scoring.without import Without
@@ -13,19 +13,15 @@ from miner.text.formats import BitextFormat
 
 
 @click.command(cls=Command)
-@click.argument("model")
 @training_text.parallel_text()
-@click.option("-o", "--output", required=True, metavar="DIR", help="The new model directory.")
-@options.comparer()
-@options.overwrite()
 def train_verifier(
-    model: str,
     text: ParallelText,
     layout: BitextFormat,
     without: Without,
-    output: str,
-    comparer: bool,
-    overwrite: bool,
+    model: str = arg(),
+    output: str = opt("The new model directory.", "-o --output", required=True, metavar="DIR"),
+    comparer: bool = options.comparer(),
+    overwrite: bool = options.overwrite(),
 ) -> None:
     """Learn verifier, comparer and quality score of MODEL again, from parallel text.
 
