@@ -22,24 +22,23 @@ MINING = "probability by which mining ranks, before it compares rivals"
 
 @click.command(cls=Command)
 def explain(
-    model: str = arg(),
     source: str = arg(type=SENTENCE),
     target: str = arg(type=SENTENCE),
     mining: bool = opt("Explain the probability by which mining ranks the pair, too."),
+    model: str = options.model,
     languages: tuple[str | None, str | None] = options.languages(),
 ) -> None:
     """Show which tokens of two sentences match, and the terms of the quality of the pair.
 
-    SOURCE and TARGET are the sentences, in quotes; MODEL is a model directory, or 'default'. The
-    quality is the score of 'miner score' and 'miner filter'. Of a model with a comparer, the
-    objection is how much a token speaks against the pair, in log-odds; below 0 it speaks for it.
-    The token whose counterpart surprises most is marked (<-), with its usual counterparts. The
-    probability of mining comes from the two sentences alone here; a search also compares
-    rivals: does another sentence fit better?
+    SOURCE and TARGET are the sentences, in quotes. The quality is the score of 'miner score' and
+    'miner filter'. Of a model with a comparer, the objection is how much a token speaks against the
+    pair, in log-odds; below 0 it speaks for it. The token whose counterpart surprises most is
+    marked (<-), with its usual counterparts. The probability of mining comes from the two sentences
+    alone here; a search also compares rivals: does another sentence fit better?
 
     Examples:
-      miner explain default "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
-      miner explain models/de-en "Wir kaufen ein Haus." "We are selling our car." --mining
+      miner explain "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
+      miner explain "Wir kaufen ein Haus." "We are selling our car." --mining --model models/de-en
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair

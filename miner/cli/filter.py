@@ -95,7 +95,7 @@ def filter(
 
     BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their files are filtered
     as if they were one; -o, --rejected and --scores-jsonl are then directories, with a file of its
-    name for each, and so they are with --backend.
+    name for each.
 
     Examples:
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
@@ -128,8 +128,9 @@ def filter(
     layout = dataclasses.replace(layout, carry=carry)
     inputs, kept = _files(files, source, target, outputs.kept)
     names = sharding.bitexts(inputs)
-    folders = filtering.in_folders(inputs) and dry_run is None
-    if folders and (kept[0] == "-" or len(kept) > 1):
+    written = *kept, outputs.rejected, outputs.scores
+    folders = dry_run is None and filtering.in_folders(inputs, names, *written)
+    if folders and len(kept) > 1:
         raise click.UsageError("each one of BITEXT has a file of its own: name one directory, -o")
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),

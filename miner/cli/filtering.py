@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +14,8 @@ from click.core import ParameterSource
 
 from miner.cli import options
 from miner.cli.options import say
-from miner.tasks.workers import Workers
-from miner.text.formats import BITEXTS
-from miner.text.patterns import matching
+from miner.text.compression import MAGIC
+from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -141,19 +139,21 @@ def unknown_languages(plan: Plan) -> list[str]:
     return [code for code in codes if not all(knows(code) for knows in known)]
 
 
-def in_folders(given: Sequence[str]) -> bool:
-    """Tell whether outputs are folders, of files with the names of the bitexts.
+def in_folders(given: Sequence[str], files: Sequence[Sequence[str]], *outputs: str | None) -> bool:
+    """Tell whether outputs are folders, of files with the names of the bitexts ``files``.
 
-    So they are for patterns, and where options say how tasks run; standard input has no name.
+    So they are for a pattern, for a data set of several files, and where the first output ends in
+    a slash. Raises UsageError for folders named like a file.
     """
-    context = click.get_current_context()
-    named = ParameterSource.COMMANDLINE, ParameterSource.DEFAULT_MAP
-    chosen = any(
-        context.get_parameter_source(f"workers_{field.name}") in named for field in fields(Workers)
-    )
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
-    patterns |= any(os.path.isdir(path) and len(matching(path)) > 1 for path in given)
-    return (chosen or patterns) and "-" not in given
+    if not (patterns or len(files) > 1 or str(outputs[0]).endswith("/")):
+        return False
+    for path in filter(None, outputs):
+        if path == "-" or os.path.splitext(path)[1].lower() in (*TEXT_SUFFIXES, *TABLES, *MAGIC):
+            raise click.UsageError(
+                f"{path}: each one of BITEXT has a file of its own; name a folder, such as -o out/"
+            )
+    return True
 
 
 def beside(output: str) -> str | None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @options.reading
 def neighbors(
-    model: str = arg(),
     corpus: str = arg(),
     sentences: tuple[str, ...] = arg(nargs=-1, required=True, metavar="SENTENCE...", type=SENTENCE),
     k: int = opt(
@@ -46,6 +45,7 @@ def neighbors(
         "Likewise the column of the given sentences [the column of CORPUS].",
         type=click.Choice(SIDES),
     ),
+    model: str = options.model,
     loading: Loading = options.loading(),
     device: str = options.device,
     threads: int | None = options.threads,
@@ -53,20 +53,19 @@ def neighbors(
 ) -> None:
     """Show the sentences of CORPUS that are nearest to each SENTENCE, by cosine.
 
-    MODEL is a model directory, 'default', or a model of another library (hf:NAME). CORPUS is a text
-    file of any format, an index directory of the same MODEL, or - for standard input. A single
-    SENTENCE of - takes them from standard input, one a line; put -- before sentences that begin
-    with a dash.
+    CORPUS is a text file of any format, an index directory of the same model, or - for standard
+    input. A single SENTENCE of - takes them from standard input, one a line; put -- before
+    sentences that begin with a dash.
 
     Each sentence is followed by its neighbours, best first, with their cosine and line number in
     CORPUS (or id, if it has ids). Duplicates are shown once, with their number.
 
     Examples:
-      miner neighbors default news.en.gz "The train arrives at six." "He is ill."
-      miner neighbors models/de-en news.en.gz "Der Zug kommt um sechs an." -k 3
-      miner neighbors models/de-en work/en "Der Zug kommt um sechs an."
-      head -20 news.de | miner neighbors default de-en.test.en.xz - --format bucc
-      miner neighbors models/separate news.en "Er ist krank." --side target --query-side source
+      miner neighbors news.en.gz "The train arrives at six." "He is ill."
+      miner neighbors news.en.gz "Der Zug kommt um sechs an." -k 3 --model models/de-en
+      miner neighbors work/en "Der Zug kommt um sechs an."
+      head -20 news.de | miner neighbors de-en.test.en.xz - --format bucc
+      miner neighbors news.en "Er ist krank." --model models/both --side target --query-side source
     """
     import numpy as np
 

@@ -7,7 +7,7 @@ import click
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, opt
+from miner.cli.settings_options import Command, arg, opt
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
@@ -15,11 +15,11 @@ from miner.text_table import count_of
 
 
 @click.command(cls=Command)
-@options.bitext
+@options.sides
 def score(
-    bitext: str | None,
     source: str | None,
     target: str | None,
+    bitext: tuple[str, ...] = arg(nargs=-1, metavar="[BITEXT]"),
     names: tuple[str, ...] = opt(
         "quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
         "setting; several are several columns [quality].",
@@ -40,8 +40,8 @@ def score(
     score_only: bool = opt("Write scores without the rows."),
     threads: int | None = options.threads,
     output: str = options.output(
-        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern, "
-        "and with --backend, a directory: a file of its name for each one of BITEXT.",
+        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern "
+        "a directory: a file of its name for each one of BITEXT.",
     ),
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
@@ -68,7 +68,11 @@ def score(
     from miner.filters.registry import FILTERS
 
     layout = replace(layout, carry=carry)
-    inputs = filtering.inputs(bitext, source, target)
+    if len(bitext) > 1 or (bitext and target and output != "-"):  # -o FILE FILE
+        raise click.UsageError(
+            "scores go to one file; beside two files of text put those of --score-only -o FILE"
+        )
+    inputs = filtering.inputs(bitext[0] if bitext else None, source, target)
     known = filtering.scoring()
     for name in names:
         if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):
@@ -78,9 +82,7 @@ def score(
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
     files = sharding.bitexts(inputs)
-    folders = filtering.in_folders(inputs)
-    if folders and output == "-":
-        raise click.UsageError("each one of BITEXT has a file of its own: name a directory, -o")
+    folders = filtering.in_folders(inputs, files, output)
     context = filtering.context(languages, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)

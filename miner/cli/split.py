@@ -27,8 +27,8 @@ def split(
     """Split BITEXT, one file or two, into train, dev and test in DIR.
 
     No sentence, near-copy or document is in two of them. Rows are unchanged, in order, and in the
-    format of BITEXT; manifest.json describes the files. The text of a row decides where it goes: it
-    stays there when other text is added.
+    format of BITEXT; manifest.json describes the files. The text of a row decides where it goes:
+    with shares it stays there when other text is added, with numbers some rows leave for train.
 
     Examples:
       miner split pairs.tsv --dev 2000 --test 2000 -o split

@@ -51,8 +51,9 @@ class BitextFormat:
 
     source_column, target_column: number from 1, or name, of a column of one file that holds both
         sides; names are for jsonl and parquet, and for tsv with ``header``. A number given as text
-        is looked up as a name first. None stands for columns 1 and 2 of tsv, and for "source" and
-        "target" of jsonl and parquet. Each of two files has its text in the default column.
+        is looked up as a name first. None stands for "source" and "target" of jsonl, parquet and a
+        tsv whose header has them, else for columns 1 and 2 of tsv. Each of two files has its text
+        in the default column.
     header: the first line of a tsv names the columns.
     format: one of `FORMATS` for all files; None decides by suffix, a compression suffix aside.
         One file whose suffix says nothing, and standard input, are tsv, two such files plain.
@@ -67,14 +68,14 @@ class BitextFormat:
 
     source_column: int | str | None = option(
         None,
-        "Source column [1, or source of JSONL and Parquet]; language of TMX.",
+        "Source column [source of JSONL, Parquet and a header, else 1]; language of TMX.",
         option="--scol",
         kind="text",
         metavar="N|NAME",
     )
     target_column: int | str | None = option(
         None,
-        "Target column [2, or target of JSONL and Parquet]; language of TMX.",
+        "Target column [target of JSONL, Parquet and a header, else 2]; language of TMX.",
         option="--tcol",
         kind="text",
         metavar="N|NAME",

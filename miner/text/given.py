@@ -47,11 +47,16 @@ def given_rows(rows: BitextRows, name: str) -> GivenTexts:
 
 
 def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> GivenTexts:
-    """Return pairs as a bitext: texts of both sides, or pairs or rows as ``source``.
+    """Return pairs as a bitext: texts of both sides, or pairs, rows or a table as ``source``.
 
     Reading it raises CorpusError for sides of unequal length, and for what is no pair.
     """
     if target is None:
+        table: Any = source
+        if hasattr(table, "to_pylist"):  # of Arrow
+            source = table.to_pylist()
+        elif hasattr(table, "iterrows"):  # of pandas
+            source = table.to_dict("records")
         return given_rows((_pair(row, number) for number, row in enumerate(source, 1)), "pairs")
     sides = enumerate(zip_longest(source, target, fillvalue=_END), 1)
     return given_rows((_both(pair, number) for number, pair in sides), "pairs")

@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from miner.errors import CorpusError
@@ -20,8 +21,11 @@ def matching(pattern: str) -> list[str]:
     file has.
     """
     if os.path.isdir(pattern):
-        return _data_files(pattern)
-    if not glob.has_magic(pattern) or os.path.lexists(pattern):
+        return _data_files(pattern, map(str, Path(pattern).rglob("*")))
+    magic = glob.has_magic(pattern)
+    if is_remote(pattern) and not magic and not Path(pattern).suffix:  # a directory, it seems
+        return _data_files(pattern, remote_matching(pattern))
+    if not magic or os.path.lexists(pattern):
         return [pattern]
     if is_remote(pattern):
         found = remote_matching(pattern)
@@ -32,9 +36,9 @@ def matching(pattern: str) -> list[str]:
     return found
 
 
-def _data_files(directory: str) -> list[str]:
+def _data_files(directory: str, files: Iterable[str]) -> list[str]:
     """List the files of the only split of a data set; a directory of others stays as it is."""
-    found = sorted(str(path) for path in Path(directory).rglob("*") if path.suffix in _DATA)
+    found = sorted(path for path in files if path.endswith(_DATA))
     # data/train-00000-of-00002.parquet, train/data-00000-of-00001.arrow
     splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in found}
     if len(splits) > 1:

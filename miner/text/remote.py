@@ -17,10 +17,14 @@ def is_remote(path: str | Path) -> bool:
 
 
 def remote_matching(pattern: str) -> list[str]:
-    """List the addresses of a pattern, sorted. Raises CorpusError and DependencyError."""
+    """List the addresses of a pattern, or of all files in a directory, sorted.
+
+    Raises CorpusError and DependencyError.
+    """
     with _asking(pattern):
         store, path = _opened(pattern)
-        return sorted(store.unstrip_protocol(found) for found in store.glob(path))
+        found = store.find(path) if store.isdir(path) else store.glob(path)
+        return sorted(map(store.unstrip_protocol, found))
 
 
 def remote_stamp(url: str) -> tuple[int, int]:

@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.names import SIDES
 from miner.text.formats import (
     ALL,
     FORMATS,
@@ -111,19 +112,22 @@ class Rows:
     def _look_at_first(self, *, usual: bool) -> None:
         """Read the header of the one file, and find the columns. ``usual``: none were asked for."""
         layout = self.layout
-        (file,) = self._files()
-        first = next(file, None)
+        (file,), (own,), (ahead,) = self._files(), layout.columns, layout.heads
+        lines = list(islice(file, 1 + ahead))
         if self._once:
-            self._started = file if first is None else chain([first], file)
-        if first is None:  # a file without a line has no header either
+            self._started = chain(lines, file)
+        if not lines:  # a file without a line has no header either
             self.count = 0
             return
-        header = None
-        if layout.heads[0]:
+        first, header = lines[0], None
+        if ahead:
             self.head = first
             header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
-        elif usual and layout.formats[0] == "tsv":
-            _refuse_scores(layout.names[0], first)
+        if usual and header and {*SIDES} <= {*header}:
+            named = [one._replace(key=side) for one, side in zip(own, SIDES, strict=False)]
+            self.layout = replace(layout, columns=((*named, *own[2:]),))
+        elif usual and layout.formats[0] == "tsv" and lines[ahead:]:
+            _refuse_scores(layout.names[0], 1 + ahead, lines[ahead])
         if layout.carry:
             text = first.decode("utf-8", "replace")
             there = [*(header or FORMATS[layout.formats[0]].fields(text, ()))]
@@ -327,18 +331,18 @@ def _formats_and_columns(
     return formats, tuple((Column(FORMATS[kind].text),) for kind in formats)
 
 
-def _refuse_scores(name: str, first: bytes) -> None:
-    """Raise CorpusError for a first line of a score, or of two addresses, and two texts."""
-    cells = first.split(b"\t")
+def _refuse_scores(name: str, number: int, line: bytes) -> None:
+    """Raise CorpusError for a line of a score, or of two addresses, and two texts."""
+    cells = line.split(b"\t")
     if len(cells) > 3 and all(re.match(rb"https?://\S+$", cell) for cell in cells[:2]):
         raise CorpusError(
-            f"{name}, line 1: columns 1 and 2 are addresses; give --format paracrawl, or --scol 3 "
-            "--tcol 4"
+            f"{name}, line {number}: columns 1 and 2 are addresses; give --format paracrawl, or "
+            "--scol 3 --tcol 4"
         )
     if len(cells) > 2 and _is_number(cells[0]) and not any(map(_is_number, cells[1:3])):
         raise CorpusError(
-            f"{name}, line 1: begins with a number, as a score before both texts; give --scol 2 "
-            "--tcol 3, or --scol 1 --tcol 2 if it is text"
+            f"{name}, line {number}: begins with a number, as a score before both texts; give "
+            "--scol 2 --tcol 3, or --scol 1 --tcol 2 if it is text"
         )
 
 

@@ -79,7 +79,6 @@ class ParaCrawl(Tsv):
     suffixes = ()
     sides = (3, 4)
     text = 3
-    has_header = False
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
         return super().fields(line, header or _PARACRAWL)

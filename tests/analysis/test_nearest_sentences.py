@@ -104,7 +104,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
-    code, out, err = miner("neighbors", "default", corpus, "Der Zug kommt um sechs an.", "-k", 3)
+    code, out, err = miner("neighbors", corpus, "Der Zug kommt um sechs an.", "-k", 3)
     assert (code, err) == (0, "")
     query, *rows = out.splitlines()
     assert query == "Der Zug kommt um sechs an."
@@ -119,7 +119,7 @@ def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
 def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
     """With more neighbours than sentences, each is listed once; the empty line is not."""
     code, out, err = miner(
-        "neighbors", "default", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
+        "neighbors", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
     )
     assert (
         code == 0
@@ -133,38 +133,38 @@ def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
 
 def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None:
     feed(monkeypatch, b"Cats sleep.\n\nThe house\n")
-    code, out, _ = miner("neighbors", "default", corpus, "-", "-k", 1)
+    code, out, _ = miner("neighbors", corpus, "-", "-k", 1)
     assert code == 0 and out.splitlines()[::3] == ["Cats sleep.", "The house"]
-    direct = miner("neighbors", "default", corpus, "Cats sleep.", "The house", "-k", 1)
+    direct = miner("neighbors", corpus, "Cats sleep.", "The house", "-k", 1)
     assert direct[1] == out
     feed(monkeypatch, TEXT.encode())
-    code, other, _ = miner("neighbors", "default", "-", "Cats sleep.", "The house", "-k", 1)
+    code, other, _ = miner("neighbors", "-", "Cats sleep.", "The house", "-k", 1)
     assert (code, other) == (0, out)
     feed(monkeypatch, b"Cats \xff sleep.\nCats sleep.\nThe house\n")
-    code, other, err = miner("neighbors", "default", corpus, "-", "-k", 1, "--on-error", "skip")
+    code, other, err = miner("neighbors", corpus, "-", "-k", 1, "--on-error", "skip")
     assert (code, other) == (0, out) and "not UTF-8 and left out: 1" in err
 
 
 def test_an_index_gives_what_its_text_gives(miner, tiny_model, indexes, german, german_file):
     """The index has blocks of another size."""
     queries = [*german[:4], "Haus"]
-    expected = miner("neighbors", tiny_model, german_file, *queries)
+    expected = miner("neighbors", german_file, *queries, "--model", tiny_model)
     assert expected[0] == 0
-    assert miner("neighbors", tiny_model, indexes[0].path, *queries) == expected
+    assert miner("neighbors", indexes[0].path, *queries, "--model", tiny_model) == expected
 
 
 def test_ids_and_line_breaks_of_records(miner, tmp_path: Path) -> None:
     path = tmp_path / "text.jsonl"
     rows = [{"id": "a\tb", "text": "The cat\nsleeps."}, {"id": "c", "text": "The cat sleeps."}]
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    code, out, _ = miner("neighbors", "default", path, "The cat sleeps.")
+    code, out, _ = miner("neighbors", path, "The cat sleeps.")
     assert code == 0 and out.splitlines()[1:] == [
         f"{out.splitlines()[1].split()[0]}\ta b\tThe cat sleeps.\t2 copies"
     ]
 
 
 def test_sides_of_separate_vocabularies(miner, tmp_path, separate_model, german, german_file):
-    command = ("neighbors", separate_model, german_file, german[0])
+    command = ("neighbors", german_file, german[0], "--model", separate_model)
     code, _, err = miner(*command)
     assert code == 1 and "--side" in err
     same = miner(*command, "--side", "target")
@@ -173,8 +173,8 @@ def test_sides_of_separate_vocabularies(miner, tmp_path, separate_model, german,
     assert crossed[0] == 0 and crossed[1] != same[1]
     index = tmp_path / "index"
     Index.build(Encoder.load(separate_model, side="target"), german_file, index)
-    assert miner("neighbors", separate_model, index, german[0]) == same
-    code, _, err = miner("neighbors", separate_model, index, german[0], "--side", "source")
+    assert miner("neighbors", index, *command[2:]) == same
+    code, _, err = miner("neighbors", index, *command[2:], "--side", "source")
     assert code == 1 and "was built with --side target" in err
 
 
@@ -200,19 +200,19 @@ def test_bad_input(miner, tmp_path, monkeypatch, arguments, code: int, message: 
     (tmp_path / "empty.en").write_bytes(b"\n")
     (tmp_path / "bytes.en").write_bytes(b"Cats sleep.\nCats \xff sleep.\n")
     (tmp_path / "snow.en").write_text("\u2603\u2603\n", encoding="utf-8")
-    found, _, err = miner("neighbors", "default", *arguments)
+    found, _, err = miner("neighbors", *arguments)
     assert found == code and message in err
     assert code != 1 or len(err.splitlines()) == 1
 
 
 def test_no_sentence_on_standard_input(miner, corpus: Path, monkeypatch) -> None:
     feed(monkeypatch, b"\n")
-    code, _, err = miner("neighbors", "default", corpus, "-")
+    code, _, err = miner("neighbors", corpus, "-")
     assert code == 1 and "no sentence to look for" in err
 
 
 def test_the_index_is_of_the_same_model(miner, other_model: Path, indexes) -> None:
-    code, out, err = miner("neighbors", other_model, indexes[0].path, "Haus")
+    code, out, err = miner("neighbors", indexes[0].path, "Haus", "--model", other_model)
     assert (code, out) == (1, "") and "was built by" in err and len(err.splitlines()) == 1
-    code, _, err = miner("neighbors", other_model, indexes[0].path, "Haus", "--column", "1")
+    code, _, err = miner("neighbors", indexes[0].path, "Haus", "--column", "1")
     assert code == 2 and "is an index" in err

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from pyarrow import parquet
+from pyarrow import Table, parquet
 
 import miner
 from miner import MinerError
@@ -31,7 +31,8 @@ def test_scores_of_all_inputs_agree(rows, tsv, miner_command, knowing_model, tmp
     assert [list(row) for row in found] == [["source", "target", "url", "quality", "length"]] * 32
     sources, targets = ([row[side] for row in rows] for side in ("source", "target"))
     pairs = zip(sources, targets, strict=True)
-    for given in ((pairs,), (sources, iter(targets)), (tsv,), (str(tsv),)):
+    table = Table.from_pylist(rows)
+    for given in ((pairs,), (sources, iter(targets)), (tsv,), (str(tsv),), (table,)):
         other = miner.score(*given, model=knowing_model)
         assert [row["quality"] for row in other] == [row["quality"] for row in found]
     miner_command("score", tsv, "--model", knowing_model, "-o", tmp_path / "scored.jsonl")

@@ -144,13 +144,14 @@ def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:
 def test_what_is_refused(miner: Miner) -> None:
     write("a.tsv", "a\tb\t1")
     for arguments, words in (
-        ((), "name one directory"),
-        (("-o", "work"), "are both work"),
+        (("filter", "*.tsv"), "name a folder"),
+        (("score", "*.tsv"), "name a folder"),
+        (("score", "*.tsv", "-o", "scored.tsv"), "scored.tsv: each one of BITEXT has a file"),
+        (("filter", "*.tsv", "-o", "out", "--rejected", "bad.tsv.gz"), "bad.tsv.gz: each one"),
+        (("filter", "a.tsv", *SHARDS, "-o", "work"), "are both work"),
     ):
-        done = miner("filter", "a.tsv", *SHARDS, *arguments)
+        done = miner(*arguments)
         assert done.code == 2 and words in done.err, done.err
-    done = miner("score", "*.tsv", "-o", "-")
-    assert done.code == 2 and "name a directory" in done.err
     Path("more").mkdir()
     write("more/a.tsv", "a\tb")
     for command in ("filter", "score"):
@@ -166,11 +167,11 @@ def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, 
     given = (*config(margin, {"name": "duplicates", "of": "either"}), "--model", miner.model)
     workers = ("--backend", backend, "--workers", 2)[: 4 if backend == "processes" else 2]
     pages = []
-    for more, names in (((), ("one", "")), ((*workers, "--shard-lines", 20), ("out", "/a.tsv"))):
-        output, folder = names
+    for more, names in (((), ("one", "")), ((*workers, "--shard-lines", 20), ("out/", "a.tsv"))):
+        output, name = names
         done = miner("filter", "a.tsv", *given, *more, "-o", output, "--report", "page.html")
         assert done.code == 0, done.err
-        pages.append((Path(output + folder).read_bytes(), re.sub(r".*seconds.*", "", done.err)))
+        pages.append((Path(output + name).read_bytes(), re.sub(r".*seconds.*", "", done.err)))
         tables = re.findall(r"<td[^>]*>[^<]*line[^<]*</td>", Path("page.html").read_text("utf-8"))
         pages[-1] += (tables,)
     assert pages[0][0] == pages[1][0] and pages[0][2] == pages[1][2]
@@ -228,6 +229,6 @@ def test_object_store(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(Path("elsewhere").absolute()))
     again = miner("filter", "a.tsv", *given, *shards, "-o", "again", "--rejected", "bad")
     assert again.code == 0, again.err
-    texts = [Path(name, "a.tsv").read_text() for name in ("out-work", "out-file", "again")]
+    texts = [Path(name).read_text() for name in ("out-work", "out-file", "again")]
     assert texts == ["a b\tc d\ne f\tg h\n"] * 3
-    assert Path("bad/a.tsv").read_text() == "a b\tc d\tduplicates\t1\n"
+    assert Path("bad").read_text() == "a b\tc d\tduplicates\t1\n"

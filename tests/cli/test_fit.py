@@ -74,7 +74,7 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
     assert code == 0 and again == out
     code, scores, _ = miner("score", bitext, "--model", place, "--score-only")
     assert code == 0 and len(scores.splitlines()) == 900
-    assert miner("explain", place, *synthetic(1)[0], *synthetic(1)[1])[0] == 0
+    assert miner("explain", *synthetic(1)[0], *synthetic(1)[1], "--model", place)[0] == 0
     assert f"vectors of {name}" in miner("model", "info", place)[1]
     # A changed encoder is refused.
     (tmp_path / "st" / "vocab.txt").write_text(f"{plain_model}\nquery: ", encoding="utf-8")

@@ -39,7 +39,8 @@ def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path
     assert f"precision is not estimated: {sides[1]} was built by {name}; name it to enc" in err
     place = tmp_path / "work" / "source"
     assert miner("index", english_file, "--model", name, "--add", "-o", place)[0] == 0
-    code, out, _ = miner("neighbors", name, sides[1], english_file.read_text().splitlines()[3])
+    query = english_file.read_text().splitlines()[3]
+    code, out, _ = miner("neighbors", sides[1], query, "--model", name)
     assert code == 0 and out.splitlines()[1].startswith("1.0")
     code, _, err = miner("encode", german_file, "--model", name, "-o", tmp_path / "v.npy")
     assert code == 0 and np.load(tmp_path / "v.npy").shape == (60, 32)

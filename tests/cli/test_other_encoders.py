@@ -74,7 +74,7 @@ def test_mined_verified_and_explained(files, corpora, tmp_path, miner, monkeypat
     by_margin = miner("search", work / "source", work / "target", "--ids", "--rank", "margin")
     assert right(by_margin[1]) >= 55
     source, target = (Path(corpus).read_text(encoding="utf-8").splitlines() for corpus in corpora)
-    code, out, _ = miner("explain", model, source[0], target[0] + " gibtsnicht")
+    code, out, _ = miner("explain", source[0], target[0] + " gibtsnicht", "--model", model)
     assert code == 0 and target[0].split()[0] in out
     code, _, err = miner("encode", corpora[0], "--model", model, "-o", tmp_path / "vectors.npy")
     vectors = np.load(tmp_path / "vectors.npy")

@@ -202,6 +202,8 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     [
         ((), "give either BITEXT, or both --source and --target"),
         (("a.tsv", "--source", "a.tsv"), "give either BITEXT"),
+        (("a.tsv", "-o", "out.de", "out.en"), "scores go to one file"),
+        (("--source", "a", "--target", "b", "-o", "o.de", "o.en"), "scores go to one file"),
         (("--source", "a.tsv"), "give either BITEXT"),
         (("--source", "-", "--target", "-"), "only one of --source and --target"),
         (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),

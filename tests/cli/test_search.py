@@ -155,9 +155,9 @@ def test_mine_aims_at_a_precision(miner, verifying_model, lone_file, english_fil
 
 
 def test_explain(miner, verifying_model, knowing_model, german, english, tmp_path):
-    code, out, _ = miner("explain", verifying_model, german[0], english[0])
+    code, out, _ = miner("explain", german[0], english[0], "--model", verifying_model)
     assert code == 0 and "mining ranks" in out and "quality" not in out  # which it has not learned
-    code, out, _ = miner("explain", knowing_model, german[0], english[0])
+    code, out, _ = miner("explain", german[0], english[0], "--model", knowing_model)
     assert code == 0
     for part in ("best counterpart", "log-odds", "alignment", "order of the tokens"):
         assert part in out
@@ -166,17 +166,17 @@ def test_explain(miner, verifying_model, knowing_model, german, english, tmp_pat
     pair.write_text(f"{german[0]}\t{english[0]}\n", encoding="utf-8")
     _, score, _ = miner("score", pair, "--model", knowing_model, "--score-only")
     assert f"'miner filter': {float(score):.3f}\n" in out and "mining ranks" not in out
-    code, more, _ = miner("explain", knowing_model, german[0], english[0], "--mining")
+    code, more, _ = miner("explain", german[0], english[0], "--mining", "--model", knowing_model)
     assert code == 0 and "mining ranks" in more and more.startswith(out.partition("measured")[0])
 
 
 def test_explain_needs_a_verifier(miner: Miner, tiny_model: Path) -> None:
-    code, _, err = miner("explain", tiny_model, "Haus", "house")
+    code, _, err = miner("explain", "Haus", "house", "--model", tiny_model)
     assert code == 1 and "carries no verifier" in err and "Traceback" not in err
 
 
 def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
-    code, out, _ = miner("explain", "default", "Der Hund schläft.", "The dog is sleeping.")
+    code, out, _ = miner("explain", "Der Hund schläft.", "The dog is sleeping.")
     assert code == 0 and "dog" in out
     model = Path(__file__).parents[2] / "miner" / "models" / "default"
     assert set(json.loads((model / "config.json").read_text())["verification"]) == {
@@ -220,7 +220,7 @@ def test_what_cannot_be_written_is_said_before_the_search(miner, sides, tmp_path
 
 
 def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:
-    code, _, err = miner("explain", verifying_model, "\udcff", "house")
+    code, _, err = miner("explain", "\udcff", "house", "--model", verifying_model)
     assert code == 2 and "is not UTF-8" in err
 
 

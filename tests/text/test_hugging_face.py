@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -80,6 +81,48 @@ def test_the_hub_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
         remote_matching("hf://datasets/user/name/data/train-*.parquet")
 
 
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A data set of two files at a stand-in for the hub, in memory."""
+    fsspec = pytest.importorskip("fsspec")
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    class Hub(MemoryFileSystem):
+        protocol = "hf"
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return MemoryFileSystem._strip_protocol(path.replace("hf://", "memory://hub/"))
+
+        def unstrip_protocol(self, name: str) -> str:
+            return name.replace("/hub/", "hf://")
+
+    fsspec.register_implementation("hf", Hub, clobber=True)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", ModuleType("huggingface_hub"))
+    for number, rows in enumerate((ROWS[:2], ROWS[2:])):
+        path = parquet(tmp_path / "part.parquet", rows)
+        name = f"hf://datasets/user/name/de-en/train-{number:05}-of-00002.parquet"
+        Hub().pipe_file(name, path.read_bytes())
+    Hub().pipe_file("hf://datasets/user/name/README.md", b"# A data set\n")
+    return "hf://datasets/user/name"
+
+
+def test_a_data_set_of_the_hub(hub: str, tmp_path: Path, miner, monkeypatch) -> None:
+    """Its address, that of a folder, a pattern and a file; all is read through copies."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    files = [f"{hub}/de-en/train-{number:05}-of-00002.parquet" for number in range(2)]
+    for name in (hub, f"{hub}/de-en", f"{hub}/de-en/train-*.parquet"):
+        assert matching(name) == files
+    assert matching(files[0]) == files[:1]
+    columns = ("--scol", "translation.de", "--tcol", "translation.en")
+    code, _, err = miner("score", hub, *columns, "--score", "length", "-o", tmp_path / "out/")
+    assert code == 0 and "3 rows of 2 files scored" in err
+    rows = filter_rows(files[1], filters=["length"], layout=NESTED)
+    assert [(row["source"], row["target"]) for row in rows] == PAIRS[2:]
+    with pytest.raises(CorpusError, match=r"hf://datasets/user/none.parquet: cannot be read \("):
+        filter_rows("hf://datasets/user/none.parquet", filters=["length"])
+
+
 def test_columns_of_paracrawl(tmp_path: Path, miner) -> None:
     path = tmp_path / "de-en.tsv"
     lines = [f"http://a/{n}\thttp://b/{n}\t{s}\t{t}\t0.9\n" for n, (s, t) in enumerate(PAIRS)]
@@ -96,3 +139,27 @@ def test_columns_of_paracrawl(tmp_path: Path, miner) -> None:
     assert [line.rpartition("\t")[0] + "\n" for line in out] == lines, "columns stay where they are"
     row = json.loads((tmp_path / "out.jsonl").read_text("utf-8").splitlines()[2])
     assert (row["source"], row["url1"], row["url2"]) == ("Zwei", "http://a/2", "http://b/2")
+    assert row["column5"] == "0.9"
+
+
+def test_columns_of_hplt(tmp_path: Path, miner) -> None:
+    """A header names the columns behind the four of ParaCrawl, which every output can carry."""
+    path = tmp_path / "hplt.tsv"
+    body = "".join(f"http://a\thttp://b\t{s}\t{t}\t0.9\twide\n" for s, t in PAIRS)
+    path.write_text(f"url1\turl2\tsrc\ttgt\tbicleaner-ai\tcollection\n{body}", encoding="utf-8")
+    with pytest.raises(CorpusError, match="line 2: columns 1 and 2 are addresses; give --format"):
+        read_bitext(path, None, BitextFormat(header=True))
+    carried = ("--header", "--carry", "collection,url1,bicleaner-ai", "-o")
+    config = tmp_path / "filters.toml"
+    config.write_text('[[filter]]\nname = "length"\n', encoding="utf-8")
+    common = ("filter", path, "--config", config)
+    out = [tmp_path / "out.de", tmp_path / "out.en"]
+    code, _, err = miner(*common, "--format", "paracrawl", *carried, *out)
+    assert code == 0, err
+    assert (tmp_path / "out.ids").read_text("utf-8") == "wide\thttp://a\t0.9\n" * 3
+    assert out[0].read_text("utf-8").splitlines() == [source for source, _ in PAIRS]
+    path.write_text(f"url1\turl2\tsource\ttarget\tbicleaner-ai\tcollection\n{body}", "utf-8")
+    code, _, err = miner(*common, *carried, tmp_path / "out.jsonl")
+    assert code == 0, err
+    row = json.loads((tmp_path / "out.jsonl").read_text("utf-8").splitlines()[0])
+    assert row["target"] == PAIRS[0][1] and row["bicleaner-ai"] == "0.9"
