@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.alignment.fit import fit
-from benchmarks.alignment.synthetic_documents import AlignedDocuments, make_documents
+from benchmarks.alignment.synthetic_documents import AlignedDocuments, loosened, make_documents
 from benchmarks.markdown import table
 from miner import Encoder
 from miner.alignment.align import align_texts
@@ -42,8 +42,11 @@ PROSE = {
 # Languages that meet in one English text.
 BETWEEN = (("de", "fr"), ("fr", "es"), ("it", "de"), ("ru", "fr"), ("pl", "it"), ("es", "de"))
 LINES, SEED = 120, 7
-# Share of foreign lines, and if they come in blocks.
-NOISE = ((0.0, False), (0.0, False), (0.2, False), (0.5, True))
+# Share of foreign lines, if they come in blocks, and if sentences are split, joined and left out.
+NOISE = (
+    *((0.0, False, True), (0.0, False, True), (0.2, False, True), (0.5, True, True)),
+    (0.3, False, False),
+)
 BOOKS = ("dev", "test0", "test1")
 LAWS = {"30%": (0.3, False), "50%": (0.5, False), "50% in blocks": (0.5, True)}
 LARGE = 100_000
@@ -76,12 +79,11 @@ def synthetic(data: Path) -> list[tuple[AlignedDocuments, tuple[str, str]]]:
     for pairs, languages in prose(data):
         if len(pairs) < 2 * LINES:
             continue
-        for noise, blocks in NOISE:
+        for noise, blocks, changed in NOISE:
             start = generator.integers(len(pairs) - LINES)
             others = pairs[:start] + pairs[start + LINES :]
-            made = make_documents(
-                pairs[start : start + LINES], others, noise, generator, blocks=blocks
-            )
+            own = [loosened(pair, generator) for pair in pairs[start : start + LINES]]
+            made = make_documents(own, others, noise, generator, blocks=blocks, changed=changed)
             documents.append((made, languages))
     return documents
 

@@ -22,7 +22,7 @@ from miner.knn.settings import SearchSettings
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import verifier_of
 
-ROUNDS, RIDGE = 60, 2.0
+ROUNDS, RIDGE = 60, 5.0
 
 
 @dataclass(frozen=True)

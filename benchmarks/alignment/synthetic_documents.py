@@ -19,6 +19,8 @@ SPLIT, SHIFT, JOIN, OMIT = 0.12, 0.015, 0.12, 0.03
 SHORTEST = 30
 BOUNDARY = re.compile(r"(?<=[,;:.!?)»”–—])\s+")
 BLOCK = 12
+# Shares of words left out of a pair.
+LOOSE = (0.0, 0.1, 0.2, 0.3)
 
 Texts = list[str]
 
@@ -81,6 +83,16 @@ def make_documents(
         [text for bead in beads for text in bead[1]],
         np.array([(len(source), len(target)) for source, target in beads]),
     )
+
+
+def loosened(pair: tuple[str, str], generator: np.random.Generator) -> tuple[str, str]:
+    """Leave out words of both sides, since most translations are freer than a model's own text."""
+    share = generator.choice(LOOSE)
+    source, target = (
+        " ".join(word for word in text.split(" ") if generator.random() >= share) or text
+        for text in pair
+    )
+    return source, target
 
 
 def _split(text: str, generator: np.random.Generator) -> Texts:

@@ -2,9 +2,10 @@
 
 Features of a bead: the first stage's; the quality of the pair, once, and once for each pair of its
 sentences; how many of its sentences have no better bead by quality; the association of its tokens;
-and the cosine of its weakest sentence with the other side. Quality and association count above what
-is usual in these documents, since their levels differ by domain: the text that a model was trained
-on has two to four times the association of other text.
+the cosine of its weakest sentence with the other side; and how many sentences it joins, times how
+usual that is. Quality and association count above what is usual in these documents, since their
+levels differ by domain: the text that a model was trained on has two to four times the association
+of other text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,6 +23,8 @@ from miner.scoring.quality import Quality, features_of_rows
 LEAST, TEMPER = 1e-3, np.float32(0.5)
 # What is usual: this quantile of the best value of each source sentence.
 USUAL = 0.65
+# Share of joined sentences that counts as none.
+SELDOM = 0.02
 # Largest logit of a quality that counts.
 CLIP = 8.0
 # Tokens of both sides whose association counts as much as a feature of one.
@@ -59,7 +62,8 @@ def likely(
     limits = lattice.band
     posterior = np.empty_like(scores)
     forward_backward(scores * TEMPER, limits, KINDS, posterior)
-    posterior[tuple(best(scores, limits).T)] = 1
+    path = best(scores, limits)
+    posterior[tuple(path.T)] = 1
     if right is not None:
         posterior[right] = 1
     cell, kind = np.nonzero(posterior >= LEAST)
@@ -69,7 +73,11 @@ def likely(
     both = np.flatnonzero((KINDS[kind] > 0).all(axis=1))
     if len(both):
         cosine = features[both, _COSINE]
-        features[both, len(FEATURES) :] = _compared(spans[both], texts, cosine, lattice, quality)
+        features[both, len(FEATURES) : -1] = _compared(spans[both], texts, cosine, lattice, quality)
+        joined = KINDS.sum(axis=1) - 2
+        paired = joined[path[:, 1]] >= 0
+        share = (joined[path[paired, 1]] > 0).mean() if paired.any() else 0.0
+        features[both, -1] = joined[kind[both]] * np.log(share + SELDOM)
     return LikelyBeads(cell, kind, features)
 
 
