@@ -31,7 +31,7 @@ from benchmarks.speed import (
 from miner.machine import thread_count
 
 ROUNDS = 3
-PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2-wheel", "usearch")
+PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2", "usearch")
 A_SIDE = 50_000
 DIMENSION = 300
 GROWTH = [50_000, 100_000, 200_000, 400_000]

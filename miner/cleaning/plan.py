@@ -125,6 +125,13 @@ class Plan:
         ordered = sorted(steps, key=lambda step: step.filter.stage)
         return dataclasses.replace(self, steps=tuple(ordered))
 
+    def with_identifier(self, path: str) -> Plan:
+        """The plan with the filter lid by a fastText model, for the usual filters of languages."""
+        own = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
+        kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
+        _refuse_unknown_languages("--lid", [own], self.context)
+        return _plan([*kept, own], self.context, self.rank, self.repair)
+
     def choosing(self, choice: Choice) -> tuple[Plan, Choice]:
         """The plan with the filters of a choice as its last ones, and the limits that are left."""
         steps = []

@@ -80,6 +80,10 @@ def filter(
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
     languages: tuple[str | None, str | None] = filtering.languages,
+    lid: str | None = opt(
+        "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
+        metavar="FILE",
+    ),
     layout: BitextFormat = filtering.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
     workers: Workers = sharding.options,
@@ -149,7 +153,7 @@ def filter(
         read_labels(labels)
         plan = plan.with_labels(labels)
     paths = [*(path for sides in names for path in sides), *without.files]
-    guard.check([*paths, config, *map(str, plan.files())], {**named, "--work": work})
+    guard.check([*paths, config, lid, *map(str, plan.files())], {**named, "--work": work})
     if folders:
         refuse_equal_names(names)
         guard.check_writable([outputs.page] if outputs.page is not None else [])
@@ -190,6 +194,8 @@ def filter(
             plan = filtering.completed(plan, bitexts)
         else:
             filtering.identified(plan, bitexts)
+        if lid is not None:
+            plan = plan.with_identifier(lid)
         plan, choice = plan.leaving_out(without).choosing(choice)
         filtering.warn(plan)
         found = filter_text(

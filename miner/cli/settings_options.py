@@ -33,7 +33,7 @@ HEADINGS = {
     "scores-jsonl score-only all-scores overwrite restart",
     "How much to keep": "threshold target-precision top-n target-words keep-percentile per-source "
     "balance temperature estimate refit decoys decoy-embeddings without near near-vectors",
-    "Languages": "source-lang target-lang language side",
+    "Languages": "source-lang target-lang lid language side",
     "Input": "source target bitext format on-error header scol tcol column id-column "
     "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",
     "Search": "index neighbors rank margin retrieval duplicates engine exact query-side by-host",
