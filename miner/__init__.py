@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from miner.index.index import Index
     from miner.knn.settings import SearchSettings
     from miner.mining.keep import Keep
-    from miner.mining.mine import Mined, mine, search
+    from miner.mining.mine import mine, search
+    from miner.mining.mined import Mined
     from miner.scoring.pairs import Pairs
     from miner.scoring.without import Without
 
@@ -64,7 +65,7 @@ _HOMES = {
     "Evaluation": "miner.evaluation.metrics",
     "Index": "miner.index.index",
     "Keep": "miner.mining.keep",
-    "Mined": "miner.mining.mine",
+    "Mined": "miner.mining.mined",
     "MinerError": "miner.errors",
     "Pairs": "miner.scoring.pairs",
     "SearchSettings": "miner.knn.settings",

@@ -23,7 +23,7 @@ from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.cli.progress_bars import Progress
-    from miner.mining.mine import Mined
+    from miner.mining.mined import Mined
 
 
 def read_keep(given: dict[str, Any], output: Output) -> Keep:

@@ -26,8 +26,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.exchange import LISTED, RIVAL
 from miner.mining.keep import Keep
-from miner.mining.mine import chosen_verifier
-from miner.mining.search import pairs_for_hybrid
+from miner.mining.search import pairs_for_hybrid, verifier_for
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified
@@ -341,7 +340,7 @@ class Planner:
 
     @cached_property
     def _verifier(self) -> Verifier | None:
-        return chosen_verifier(self.encoder, self.settings)[0]
+        return verifier_for(None, self.settings.rank, self.encoder)
 
     @property
     def _neighbors(self) -> int:

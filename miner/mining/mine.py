@@ -1,12 +1,9 @@
 """Mining in one call: search two corpora, estimate precision, choose a threshold."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
@@ -21,28 +18,20 @@ from miner.index.stored import FLAT
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
-from miner.mining.hints import hints
 from miner.mining.keep import Keep, KeepError
-from miner.mining.leave_out import LeftOut, leave_out
 from miner.mining.leave_out import opened as opened_files
+from miner.mining.mined import Mined, conclude
 from miner.mining.search import languages_of, require_one_model, verifier_for
 from miner.names import SIDES
-from miner.precision.estimate import Estimate, Row, calibrate, rounded
 from miner.precision.margins import (
-    DecoyPool,
-    calibrate_by_margin,
-    encoded_pool,
     encoder_of,
-    pool_with_vectors,
 )
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
-from miner.results import Results
-from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language
+from miner.scoring.language_notes import describe_both, doubts, one_language
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
-from miner.scoring.unwanted import Unwanted
-from miner.scoring.verifier import UNFITTED, Verifier
+from miner.scoring.verifier import Verifier
 from miner.scoring.without import NOTHING, Without
 from miner.tasks.object_store import PLAN
 from miner.tasks.run import Run, open_run
@@ -51,93 +40,6 @@ from miner.tasks.workers import Workers
 from miner.text.corpus import Reading
 from miner.text.given import Corpus, named
 from miner.text.remote import is_remote
-
-# Threshold on probabilities where a precision is wanted and cannot be estimated.
-CAUTIOUS = 0.5
-# Precisions in the table of thresholds; without an estimate, shares of all pairs.
-SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
-SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
-
-Calibrate = Callable[[Search, Keep], tuple[Search, Estimate]]
-
-
-@dataclass(frozen=True, eq=False)
-class Mined(Results):
-    """The result of :func:`mine`.
-
-    Iterating, indexing and slicing give the pairs kept, best first, and so do ``to_arrow``,
-    ``to_pandas`` and ``write``. ``keep`` is the choice that was asked for; ``pairs`` are the pairs
-    kept; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
-    candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
-    the one that was applied: None if none was, infinite if no threshold has the precision asked
-    for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
-    reasons to doubt it. ``left_out`` are pairs with sentences of ``without``, if it was given.
-    """
-
-    keep: Keep
-    pairs: Pairs
-    all_pairs: Pairs
-    search: Search
-    estimate: Estimate | None
-    threshold: float | None
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    left_out: LeftOut | None = None
-
-    def __repr__(self) -> str:
-        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
-        return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{sure}>"
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def take(self, keep: Any) -> Self:
-        """Return the result with some of the pairs kept; everything else stays."""
-        return replace(self, pairs=self.pairs.take(keep))
-
-    def columns(self) -> dict[str, Any]:
-        """Return score, texts and ids of the pairs kept."""
-        return self.pairs.columns()
-
-    def every_column(self) -> dict[str, Any]:
-        """Return all columns of the pairs kept."""
-        return self.pairs.every_column()
-
-    def write(
-        self,
-        path: str | Path,
-        target: str | Path | None = None,
-        *,
-        ids: bool = False,
-        bucc: bool = False,
-    ) -> None:
-        """Write the pairs kept: see :meth:`miner.scoring.pairs.Pairs.write`."""
-        codes = self.search.languages[0].code, self.search.languages[1].code
-        self.pairs.write(path, target, ids=ids, bucc=bucc, languages=codes)
-
-    @property
-    def precision(self) -> float | None:
-        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
-        if self.estimate is None or not len(self.pairs):
-            return None
-        return self.estimate.precision_at(float(self.pairs.score[-1]))
-
-    @property
-    def applied(self) -> float | None:
-        """Least score that was kept or would have been; None where all pairs were."""
-        if self.keep.top_n is None:
-            return self.threshold
-        return float(self.pairs.score[-1]) if len(self.pairs) else math.inf
-
-    def table(self) -> list[Row]:
-        """List thresholds with the pairs that each keeps, and estimates where there are any."""
-        pairs = self.all_pairs
-        if self.estimate is not None:
-            rows = self.estimate.table(SHOWN)
-            return [replace(row, kept=pairs.count_at_least(row.threshold)) for row in rows]
-        counts = sorted({max(1, round(len(pairs) * share)) for share in SHARES})
-        thresholds = [rounded(float(pairs.score[n - 1])) for n in counts if n <= len(pairs)]
-        return [Row(threshold, pairs.count_at_least(threshold)) for threshold in thresholds]
 
 
 def mine(
@@ -185,73 +87,66 @@ def mine(
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
     encoder = None if encoder is None else as_encoder(encoder)
-    index = None
+    own = own_means(workers, settings)
     if isinstance(source, Index) and isinstance(target, Index):
-        index = source
         require_one_model(source, target)
+        indexes, files, stamped = (source, target), None, None
+        job, what = "searching", {"indexes": [str(one.path.absolute()) for one in indexes]}
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
+        indexes, files = None, (named(source, "source"), named(target, "target"))
+        check_carry(carry, [*files[0], *files[1]])
+        _refuse_other_indexes(work)
         encoder = encoder or load_encoder("default", settings)
-    verifier, reason = chosen_verifier(encoder, settings, index)
-    foreign = bool(encoder and not encoder.model)
-    if index is not None:
-        foreign = foreign or split_name(index.model_name) is not None
-    by_margin = calibrates_margins(
-        verifier, keep, settings, foreign, index is not None and index.external
-    )
+        job, what = "mining", identity(files, (encoder,), reading, own.shard_lines)
+        stamped = stamps(files)
+    index = None if indexes is None else indexes[0]
+    reasons: list[str] = []
+    verifier = verifier_for(index, settings.rank, encoder, reasons.append)
+    by_margin = _calibrates_margins(verifier, keep, settings, encoder, index)
     unwanted = opened_files(without, encoder, index)
-    with ExitStack() as stack:
-        by = verifier.encoder if verifier is not None else encoder
-        if by is not None:
-            stack.enter_context(lent(by, by.on_side(SIDES[1])))
-        own = own_means(workers, settings)
-        opened: tuple[tuple[Index, Result | None], tuple[Index, Result | None]]
-        if isinstance(source, Index) and isinstance(target, Index):
-            what = {"indexes": [str(one.path.absolute()) for one in (source, target)]}
-            run = stack.enter_context(
-                open_run(work, own, "searching", what, beside=beside, report=report, note=note)
-            )
-            opened = (source.verify(), None), (target.verify(), None)
+    by = verifier.encoder if verifier is not None else encoder
+    with (
+        lent(*([] if by is None else [by, by.on_side(SIDES[1])])),
+        open_run(
+            work, own, job, what, stamps=stamped, beside=beside, report=report, note=note
+        ) as run,
+    ):
+        opened: Sequence[tuple[Index, Result | None]]
+        if indexes is not None:
+            opened = [(one.verify(), None) for one in indexes]
         else:
-            assert encoder is not None
+            assert encoder is not None and files is not None
             for fact in encoder.facts():
                 note(fact)
-            assert not isinstance(source, Index) and not isinstance(target, Index)
-            names = named(source, "source"), named(target, "target")
-            check_carry(carry, [*names[0], *names[1]])
-            _refuse_other_indexes(work)
-            run = stack.enter_context(
-                open_run(
-                    work,
-                    own,
-                    "mining",
-                    identity(names, (encoder,), reading, own.shard_lines),
-                    stamps=stamps(names),
-                    beside=beside,
-                    report=report,
-                    note=note,
-                )
-            )
-            opened = _indexed(run, names, encoder, factory, reading, done)
+            opened = _indexed(run, files, encoder, factory, reading, done)
         sides = opened[0][0], opened[1][0]
         languages = languages_of(*sides, settings.languages)
         note_languages(languages, by, note)
-        by_margin, decoy_encoder, warnings = decoy_encoder_of(
+        by_margin, decoy_encoder, warnings = _decoy_encoder(
             sides[1], by_margin, encoder, keep, settings
         )
+        estimating = verifier is not None and keep.estimate
         found = pipeline.mine(
             run,
             opened,
             settings,
             verifier,
             languages,
-            estimating=verifier is not None and keep.estimate,
+            estimating=estimating,
             given=None if keep.decoys is None else tuple(keep.decoys),
         )
-        estimating = keep.estimate if verifier is not None else by_margin
-        estimate = partial(calibrated, decoy_encoder) if estimating else None
-        mined = conclude(found, keep, encoder, reason, warnings, estimate, unwanted)
+        mined = conclude(
+            found,
+            keep,
+            encoder,
+            reasons,
+            warnings,
+            unwanted,
+            estimating=estimating or by_margin,
+            decoy_encoder=decoy_encoder,
+        )
         if carry:
             mined = replace(mined, pairs=carried(mined.pairs, carry, reading))
         then(mined)
@@ -349,7 +244,7 @@ def _indexed(
     factory: str,
     reading: Mapping[str, Any],
     done: Callable[[Index], None],
-) -> tuple[tuple[Index, Result], tuple[Index, Result]]:
+) -> list[tuple[Index, Result]]:
     """Index two texts with one model, which may have a vocabulary for each side.
 
     A run that is kept has its indexes in `source` and `target`, too.
@@ -369,7 +264,7 @@ def _indexed(
         index = index.with_names(own)
         done(index)
         found.append((index, task))
-    return found[0], found[1]
+    return found
 
 
 def note_languages(
@@ -385,112 +280,18 @@ def note_languages(
         note(f"warning: {doubt}")
 
 
-def conclude(
-    found: Search,
+def _calibrates_margins(
+    verifier: Verifier | None,
     keep: Keep,
+    settings: SearchSettings,
     encoder: SentenceEncoder | None,
-    reason: str | None = None,
-    warnings: Sequence[str] = (),
-    calibrate: Calibrate | None = None,
-    unwanted: Sequence[Unwanted] = (),
-) -> Mined:
-    """Estimate the precision of a search's pairs, choose a threshold, and keep the best pairs.
-
-    ``reason``: why there is no verifier. ``calibrate(found, keep)`` estimates precision; None
-    leaves that out. Pairs with ``unwanted`` sentences are not kept. Raises MinerError where an
-    estimate was asked for by name and cannot be made.
-    """
-    settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
-    notes: list[str] = []
-    warnings = [*warnings]
-    if reason is not None and not indexes[0].external:
-        notes.append(f"ranked by margin: {reason}")
-    if encoder is not None:
-        warnings += encoder.warnings()
-    if indexes[0].side is not None and indexes[0].side == indexes[1].side:
-        warnings.append(f"both indexes were built with --side {indexes[0].side}")
-    if found.recall is not None:
-        compressed = any(index.compressed for index in indexes)
-        notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
-    guess = None
-    if calibrate is not None and len(found.pairs):
-        found, guess = _estimated(found, keep, calibrate, notes, warnings)
-    pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
-    threshold = _threshold(keep, guess, found, encoder, notes)
-    kept = pairs if threshold is None else pairs.at_least(threshold)
-    gone = None
-    if unwanted:
-        kept, gone = leave_out(kept, unwanted)
-        notes.append(gone.note())
-    kept = kept if keep.top_n is None else kept.top(keep.top_n)
-    notes += hints(found, kept)
-    if not len(kept):
-        warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
-    said = tuple(notes), tuple(warnings)
-    return Mined(keep, kept, pairs, found, guess, threshold, *said, gone)
-
-
-def chosen_verifier(
-    encoder: SentenceEncoder | None, settings: SearchSettings, index: Index | None = None
-) -> tuple[Verifier | None, str | None]:
-    """Return the verifier to rank by, or the reason why there is none although none was refused."""
-    if settings.rank == "margin":
-        return None, None
-    if index is not None:
-        reasons: list[str] = []
-        verifier = verifier_for(index, settings.rank, encoder, reasons.append)
-        return verifier, reasons[0] if reasons else None
-    assert encoder is not None
-    if settings.rank is None and encoder.model is None:
-        return None, f"{encoder.name} {UNFITTED}"
-    if settings.rank is None and encoder.model is not None and encoder.model.verifier is None:
-        return None, f"{encoder.name} carries no verifier"
-    return Verifier(encoder), None
-
-
-def calibrated(
-    encoder: SentenceEncoder | None, found: Search, keep: Keep
-) -> tuple[Search, Estimate]:
-    """Calibrate probabilities, or else margins by decoys that ``encoder`` encodes."""
-    if found.verifier is not None:
-        return calibrate(found, keep.decoys, refitting=keep.refit, labels=keep.labels)
-    return calibrate_by_margin(found, _pool(found, keep, encoder))
-
-
-def _estimated(
-    found: Search,
-    keep: Keep,
-    calibrate: Calibrate,
-    notes: list[str],
-    warnings: list[str],
-) -> tuple[Search, Estimate | None]:
-    """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn.
-
-    For texts in other languages than expected, which was said before the search, lines about the
-    estimate would distract.
-    """
-    fit = not mismatched(found.languages)
-    try:
-        found, guess = calibrate(found, keep)
-    except MinerError as error:
-        margins = found.verifier is None and (keep.asks or keep.threshold is not None)
-        asked = (keep.target_precision, keep.decoys, keep.labels) != (None, None, None)
-        if asked or margins:
-            raise
-        if fit:
-            said = "precision cannot be estimated, and scores are the model's own"
-            warnings.append(f"{said}: {error}")
-        return found, None
-    if fit:
-        notes += guess.notes
-        warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
-    return found, guess
-
-
-def calibrates_margins(
-    verifier: Verifier | None, keep: Keep, settings: SearchSettings, foreign: bool, external: bool
+    index: Index | None,
 ) -> bool:
     """Decide if margins are calibrated; raise KeepError for an unsuitable choice."""
+    foreign = encoder is not None and not encoder.model
+    external = False
+    if index is not None:
+        foreign, external = foreign or split_name(index.model_name) is not None, index.external
     usual = settings.rank is None  # nobody asked for margins
     chosen = keep.estimates_margins(foreign and usual, external) and verifier is None
     keep.check(verifier is not None or chosen)
@@ -499,15 +300,7 @@ def calibrates_margins(
     return chosen
 
 
-def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
-    """Return the decoys of a search by margin, and their vectors."""
-    if keep.decoy_vectors is not None and keep.decoys is not None:
-        return pool_with_vectors(keep.decoys, keep.decoy_vectors)
-    assert encoder is not None
-    return encoded_pool(encoder, keep.decoys, found.languages[1].code)
-
-
-def decoy_encoder_of(
+def _decoy_encoder(
     index: Index,
     by_margin: bool,
     encoder: SentenceEncoder | None,
@@ -527,53 +320,3 @@ def decoy_encoder_of(
         if keep.asks or keep.threshold is not None:
             raise
         return False, None, [f"precision is not estimated: {error}"]
-
-
-def _threshold(
-    keep: Keep,
-    guess: Estimate | None,
-    found: Search,
-    encoder: SentenceEncoder | None,
-    notes: list[str],
-) -> float | None:
-    """Return the threshold to apply; infinite where no threshold is precise enough."""
-    if keep.threshold is not None:
-        return keep.threshold
-    precision = keep.target_precision
-    if precision is None and not keep.chosen:
-        precision = keep.default_precision
-    if precision is None or not len(found.pairs):
-        return None
-    if guess is not None:
-        threshold = guess.threshold(precision)
-        # As it is printed, so that tables, reports and --threshold keep the same pairs.
-        return math.inf if threshold is None else rounded(threshold) or threshold
-    if found.verifier is not None:
-        notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
-        return CAUTIOUS
-    # The model's threshold was found with these settings, and means nothing for others.
-    settings = found.settings
-    usual = (settings.margin, settings.retrieval, settings.neighbors) == ("ratio", "max", 4)
-    model = None if encoder is None else encoder.model
-    threshold = model.threshold if model is not None and usual else None
-    if threshold is not None:
-        notes.append(f"keeping scores of {threshold:.4f} or more: the model's default")
-    return threshold
-
-
-def _why_nothing(pairs: Pairs, threshold: float | None, keep: Keep) -> str:
-    """Name the likeliest reason for an empty result."""
-    for index in (pairs.source, pairs.target):
-        name = ", ".join(source.path for source in index.sources)
-        if not len(index):
-            return f"{name} holds no sentence"
-        if not index.distinct:
-            return f"the model knows no token of any sentence in {name}; wrong language?"
-    if keep.top_n == 0:
-        return "the best 0 pairs were asked for"
-    if not len(pairs):
-        return "no candidates were found"
-    if threshold == math.inf:
-        precision = keep.target_precision or keep.default_precision
-        return f"no threshold has an estimated precision of {precision:g}"
-    return f"the best score is {pairs.score[0]:.4f}, the threshold {threshold}"

@@ -9,6 +9,7 @@ from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
 from miner.knn.engines import check_hybrid, search_device
 from miner.knn.settings import SearchSettings
+from miner.progress import silent
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.verifier import UNFITTED, Languages, Verifier
 
@@ -18,34 +19,39 @@ HYBRID, LARGE = 1 << 30, 1 << 36
 
 
 def verifier_for(
-    index: Index,
+    index: Index | None,
     rank: str | None = None,
     encoder: SentenceEncoder | None = None,
-    note: Callable[[str], None] = lambda reason: None,
+    note: Callable[[str], None] = silent,
 ) -> Verifier | None:
-    """Return the verifier to rank the pairs of an index by; None to rank by margin.
+    """Return the verifier to rank pairs by; None to rank by margin.
 
-    With ``rank=None`` margins rank if the model carries no verifier, or is no longer where the
-    index says; ``note`` then receives the reason. ``encoder`` must be the model of the index.
+    It is of ``encoder``, else of the model that built ``index``, which must be the same. With
+    ``rank=None`` margins rank if the model carries no verifier, or is no longer where the index
+    says; ``note`` then receives the reason.
     """
     if rank == "margin":
         return None
     try:
-        return _verifier(index, encoder)
-    except (ArtifactError, DependencyError, MismatchError) as error:
-        if rank is not None or isinstance(error, MismatchError):
+        if index is not None:
+            encoder = _encoder_of(index, encoder)
+        assert encoder is not None
+        return Verifier(encoder)
+    except (ArtifactError, DependencyError) as error:
+        if rank is not None:
             raise
         note(str(error))
         return None
 
 
-def _verifier(index: Index, encoder: SentenceEncoder | None) -> Verifier:
+def _encoder_of(index: Index, encoder: SentenceEncoder | None) -> SentenceEncoder:
+    """Open the model of an index, unless it is given; raise MismatchError for another one."""
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
     if encoder is None and split_name(index.model_name) is not None:
         raise ArtifactError(f"{index.model_name} {UNFITTED}")
     try:
-        # The side does not matter: a model with two has no verifier, which is said below.
+        # The side does not matter: a model with two has no verifier, which is said later.
         encoder = encoder or open_encoder(index.model_name, side="source")
     except ArtifactError as error:
         raise ArtifactError(
@@ -53,7 +59,7 @@ def _verifier(index: Index, encoder: SentenceEncoder | None) -> Verifier:
             "where the model is now (--model), or rank by margin"
         ) from None
     index.check_model(encoder, ", or rank by margin")
-    return Verifier(encoder)
+    return encoder
 
 
 def pairs_for_hybrid(settings: SearchSettings, lexicon: bool) -> int | None:

@@ -13,7 +13,7 @@ from miner import Keep, SearchSettings
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.mining.keep import KeepError
-from miner.mining.mine import CAUTIOUS
+from miner.mining.mined import CAUTIOUS
 
 
 def test_indexes_and_texts_give_the_same(verifying, lone_file, english_file, tmp_path):

@@ -18,7 +18,8 @@ from miner.knn import hybrid, knn_search
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, search
 from miner.mining.keep import Keep
-from miner.mining.mine import Mined, mine
+from miner.mining.mine import mine
+from miner.mining.mined import Mined
 from miner.mining.search import pairs_for_hybrid
 from miner.tasks.task import RUNNING, notes
 from miner.tasks.workers import Workers

@@ -22,7 +22,7 @@ from miner.errors import (
     ResourceError,
 )
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import Mined
+from miner.mining.mined import Mined
 from miner.tasks import backends, object_store, order
 from miner.tasks.object_store import open_store
 from miner.tasks.run import open_run

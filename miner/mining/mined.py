@@ -1,0 +1,248 @@
+"""Result of a mining: precision is estimated, a threshold chosen, and the best pairs are kept."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import MinerError
+from miner.mining.hints import hints
+from miner.mining.keep import Keep
+from miner.mining.leave_out import LeftOut, leave_out
+from miner.precision.estimate import Estimate, Row, calibrate, rounded
+from miner.precision.margins import (
+    DecoyPool,
+    calibrate_by_margin,
+    encoded_pool,
+    pool_with_vectors,
+)
+from miner.precision.search_result import Search
+from miner.results import Results
+from miner.scoring.language_notes import mismatched
+from miner.scoring.pairs import Pairs, each_duplicate
+from miner.scoring.unwanted import Unwanted
+
+# Threshold on probabilities where a precision is wanted and cannot be estimated.
+CAUTIOUS = 0.5
+# Precisions in the table of thresholds; without an estimate, shares of all pairs.
+SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
+SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Mined(Results):
+    """The result of :func:`mine`.
+
+    Iterating, indexing and slicing give the pairs kept, best first, and so do ``to_arrow``,
+    ``to_pandas`` and ``write``. ``keep`` is the choice that was asked for; ``pairs`` are the pairs
+    kept; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
+    candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
+    the one that was applied: None if none was, infinite if no threshold has the precision asked
+    for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
+    reasons to doubt it. ``left_out`` are pairs with sentences of ``without``, if it was given.
+    """
+
+    keep: Keep
+    pairs: Pairs
+    all_pairs: Pairs
+    search: Search
+    estimate: Estimate | None
+    threshold: float | None
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    left_out: LeftOut | None = None
+
+    def __repr__(self) -> str:
+        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
+        return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{sure}>"
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def take(self, keep: Any) -> Self:
+        """Return the result with some of the pairs kept; everything else stays."""
+        return replace(self, pairs=self.pairs.take(keep))
+
+    def columns(self) -> dict[str, Any]:
+        """Return score, texts and ids of the pairs kept."""
+        return self.pairs.columns()
+
+    def every_column(self) -> dict[str, Any]:
+        """Return all columns of the pairs kept."""
+        return self.pairs.every_column()
+
+    def write(
+        self,
+        path: str | Path,
+        target: str | Path | None = None,
+        *,
+        ids: bool = False,
+        bucc: bool = False,
+    ) -> None:
+        """Write the pairs kept: see :meth:`miner.scoring.pairs.Pairs.write`."""
+        codes = self.search.languages[0].code, self.search.languages[1].code
+        self.pairs.write(path, target, ids=ids, bucc=bucc, languages=codes)
+
+    @property
+    def precision(self) -> float | None:
+        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
+        if self.estimate is None or not len(self.pairs):
+            return None
+        return self.estimate.precision_at(float(self.pairs.score[-1]))
+
+    @property
+    def applied(self) -> float | None:
+        """Least score that was kept or would have been; None where all pairs were."""
+        if self.keep.top_n is None:
+            return self.threshold
+        return float(self.pairs.score[-1]) if len(self.pairs) else math.inf
+
+    def table(self) -> list[Row]:
+        """List thresholds with the pairs that each keeps, and estimates where there are any."""
+        pairs = self.all_pairs
+        if self.estimate is not None:
+            rows = self.estimate.table(SHOWN)
+            return [replace(row, kept=pairs.count_at_least(row.threshold)) for row in rows]
+        counts = sorted({max(1, round(len(pairs) * share)) for share in SHARES})
+        thresholds = [rounded(float(pairs.score[n - 1])) for n in counts if n <= len(pairs)]
+        return [Row(threshold, pairs.count_at_least(threshold)) for threshold in thresholds]
+
+
+def conclude(
+    found: Search,
+    keep: Keep,
+    encoder: SentenceEncoder | None,
+    reasons: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    unwanted: Sequence[Unwanted] = (),
+    *,
+    estimating: bool = False,
+    decoy_encoder: SentenceEncoder | None = None,
+) -> Mined:
+    """Estimate the precision of a search's pairs, choose a threshold, and keep the best pairs.
+
+    ``reasons``: why there is no verifier. Pairs with ``unwanted`` sentences are not kept.
+    ``estimating``: precision is estimated, of margins by decoys that ``decoy_encoder`` encodes.
+    Raises MinerError where an estimate was asked for by name and cannot be made.
+    """
+    settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
+    notes: list[str] = []
+    warnings = [*warnings]
+    if not indexes[0].external:
+        notes += [f"ranked by margin: {reason}" for reason in reasons]
+    if encoder is not None:
+        warnings += encoder.warnings()
+    if indexes[0].side is not None and indexes[0].side == indexes[1].side:
+        warnings.append(f"both indexes were built with --side {indexes[0].side}")
+    if found.recall is not None:
+        compressed = any(index.compressed for index in indexes)
+        notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
+    guess = None
+    if estimating and len(found.pairs):
+        found, guess = _estimated(found, keep, decoy_encoder, notes, warnings)
+    pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
+    threshold = _threshold(keep, guess, found, encoder, notes)
+    kept = pairs if threshold is None else pairs.at_least(threshold)
+    gone = None
+    if unwanted:
+        kept, gone = leave_out(kept, unwanted)
+        notes.append(gone.note())
+    kept = kept if keep.top_n is None else kept.top(keep.top_n)
+    notes += hints(found, kept)
+    if not len(kept):
+        warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
+    said = tuple(notes), tuple(warnings)
+    return Mined(keep, kept, pairs, found, guess, threshold, *said, gone)
+
+
+def _estimated(
+    found: Search,
+    keep: Keep,
+    decoy_encoder: SentenceEncoder | None,
+    notes: list[str],
+    warnings: list[str],
+) -> tuple[Search, Estimate | None]:
+    """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn.
+
+    For texts in other languages than expected, which was said before the search, lines about the
+    estimate would distract.
+    """
+    fit = not mismatched(found.languages)
+    try:
+        if found.verifier is not None:
+            found, guess = calibrate(found, keep.decoys, refitting=keep.refit, labels=keep.labels)
+        else:
+            found, guess = calibrate_by_margin(found, _pool(found, keep, decoy_encoder))
+    except MinerError as error:
+        margins = found.verifier is None and (keep.asks or keep.threshold is not None)
+        asked = (keep.target_precision, keep.decoys, keep.labels) != (None, None, None)
+        if asked or margins:
+            raise
+        if fit:
+            said = "precision cannot be estimated, and scores are the model's own"
+            warnings.append(f"{said}: {error}")
+        return found, None
+    if fit:
+        notes += guess.notes
+        warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
+    return found, guess
+
+
+def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
+    """Return the decoys of a search by margin, and their vectors."""
+    if keep.decoy_vectors is not None and keep.decoys is not None:
+        return pool_with_vectors(keep.decoys, keep.decoy_vectors)
+    assert encoder is not None
+    return encoded_pool(encoder, keep.decoys, found.languages[1].code)
+
+
+def _threshold(
+    keep: Keep,
+    guess: Estimate | None,
+    found: Search,
+    encoder: SentenceEncoder | None,
+    notes: list[str],
+) -> float | None:
+    """Return the threshold to apply; infinite where no threshold is precise enough."""
+    if keep.threshold is not None:
+        return keep.threshold
+    precision = keep.target_precision
+    if precision is None and not keep.chosen:
+        precision = keep.default_precision
+    if precision is None or not len(found.pairs):
+        return None
+    if guess is not None:
+        threshold = guess.threshold(precision)
+        # As it is printed, so that tables, reports and --threshold keep the same pairs.
+        return math.inf if threshold is None else rounded(threshold) or threshold
+    if found.verifier is not None:
+        notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
+        return CAUTIOUS
+    # The model's threshold was found with these settings, and means nothing for others.
+    settings = found.settings
+    usual = (settings.margin, settings.retrieval, settings.neighbors) == ("ratio", "max", 4)
+    model = None if encoder is None else encoder.model
+    threshold = model.threshold if model is not None and usual else None
+    if threshold is not None:
+        notes.append(f"keeping scores of {threshold:.4f} or more: the model's default")
+    return threshold
+
+
+def _why_nothing(pairs: Pairs, threshold: float | None, keep: Keep) -> str:
+    """Name the likeliest reason for an empty result."""
+    for index in (pairs.source, pairs.target):
+        name = ", ".join(source.path for source in index.sources)
+        if not len(index):
+            return f"{name} holds no sentence"
+        if not index.distinct:
+            return f"the model knows no token of any sentence in {name}; wrong language?"
+    if keep.top_n == 0:
+        return "the best 0 pairs were asked for"
+    if not len(pairs):
+        return "no candidates were found"
+    if threshold == math.inf:
+        precision = keep.target_precision or keep.default_precision
+        return f"no threshold has an estimated precision of {precision:g}"
+    return f"the best score is {pairs.score[0]:.4f}, the threshold {threshold}"
