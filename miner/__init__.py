@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from miner.mining.mined import Mined
     from miner.scoring.pairs import Pairs
     from miner.scoring.without import Without
+    from miner_train.calls import train
 
 __version__ = VERSION
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "open_encoder",
     "score",
     "search",
+    "train",
 ]
 # The module of each public name.
 _HOMES = {
@@ -79,6 +81,7 @@ _HOMES = {
     "open_encoder": "miner.encoder.open_encoder",
     "score": "miner.cleaning.calls",
     "search": "miner.mining.mine",
+    "train": "miner_train.calls",
 }
 
 

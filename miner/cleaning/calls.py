@@ -1,7 +1,7 @@
 """`score` and `filter`: the commands of these names as one call each, with results in memory."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +20,10 @@ from miner.tasks.run import Run
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
-from miner.text.given import GivenTexts, given_pairs
-from miner.text.patterns import matching
+from miner.text.given import Given, given_bitexts
 from miner.text.text_format import Languages
 from miner.text.write_bitext import write_bitext
 
-# One file, a pattern of files, or pairs; with a second argument, one side.
-Given = str | Path | Iterable[Any]
 # A TOML file, or names and tables of filters.
 Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
@@ -175,12 +172,12 @@ def _called(
     work, workers, report, note = means
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())
+        given = given_bitexts(source, target)
         opened, bitexts = stack.enter_context(
             pipeline.text_run(
-                name, _files(source, target), layout, work=work, workers=workers, report=report,
-                note=note,
+                name, given, layout, work=work, workers=workers, report=report, note=note
             )
-        )  # fmt: skip
+        )
         outputs = [
             {role: str(Path(place) / f"{role}-{number}.rows") for role in roles}
             for number in range(len(bitexts))
@@ -192,20 +189,6 @@ def _called(
             lines = (line for text in files for line in text.split("\n") if line)
             rows.append([json.loads(line) for line in lines])
     return rows, found
-
-
-def _files(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
-    """Return bitexts of one file or two, or the pairs given."""
-    sides = [source] if target is None else [source, target]
-    found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
-    texts = [side for side in sides if not isinstance(side, str | Path)]
-    if not found:
-        return [[given_pairs(*texts)]]
-    if texts:
-        raise TypeError("source and target must both be files, or both be texts")
-    if len(found[0]) != len(found[-1]):
-        raise ValueError(f"{source} has {len(found[0])} files, {target} {len(found[-1])}")
-    return [list(files) for files in zip(*found, strict=True)]
 
 
 def _plan(filters: Filters | None, context: Context) -> Plan:

@@ -16,6 +16,8 @@ from miner.text.text_format import BitextRows
 
 # A file, a pattern of files, several files, or texts.
 Corpus = str | Path | Iterable[Any]
+# Likewise of a bitext: one file, a pattern of files, or pairs; with a second argument, one side.
+Given = str | Path | Iterable[Any]
 _END = object()
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://\S+")
 
@@ -60,6 +62,20 @@ def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> G
         return given_rows((_pair(row, number) for number, row in enumerate(source, 1)), "pairs")
     sides = enumerate(zip_longest(source, target, fillvalue=_END), 1)
     return given_rows((_both(pair, number) for number, pair in sides), "pairs")
+
+
+def given_bitexts(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
+    """Return bitexts of one file or two, or the pairs given."""
+    sides = [source] if target is None else [source, target]
+    found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
+    texts = [side for side in sides if not isinstance(side, str | Path)]
+    if not found:
+        return [[given_pairs(*texts)]]
+    if texts:
+        raise TypeError("source and target must both be files, or both be texts")
+    if len(found[0]) != len(found[-1]):
+        raise ValueError(f"{source} has {len(found[0])} files, {target} {len(found[-1])}")
+    return [list(files) for files in zip(*found, strict=True)]
 
 
 def _pair(row: Any, number: int) -> Mapping[str, Any]:

@@ -1,13 +1,17 @@
 """From text to a model: what is said of it, and that a killed training goes on."""
 
 import dataclasses
+from pathlib import Path
 
+import numpy as np
 import pytest
 from support.invented import synthetic
 from support.trainings import Stop
 
+import miner
 import miner_train.loop
 import miner_train.pipeline
+from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
@@ -31,6 +35,15 @@ def whole(text, tmp_path_factory):
     model = train_model([text], FROM_TEXT, output)
     assert list(output.parent.iterdir()) == [output]  # no checkpoint stays
     return model
+
+
+def test_one_call_trains_on_files_and_on_pairs(text, whole, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    sides = [Path(side).read_text("utf-8").splitlines() for side in (text.source, text.target)]
+    given = ((text.source, text.target), (zip(*sides, strict=True),), sides)
+    for number, one in enumerate(given):
+        encoder = miner.train(*one, output=tmp_path / f"model{number}", config=FROM_TEXT)
+        assert np.array_equal(encoder.encode(sides[0][:9]), Encoder(whole).encode(sides[0][:9]))
 
 
 def kill(text, output, config=FROM_TEXT):

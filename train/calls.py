@@ -1,0 +1,54 @@
+"""`train`: the command of this name as one call."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from miner.encoder.encoder import Encoder
+from miner.libraries import require
+from miner.progress import Reporter, silent
+from miner.scoring.without import NOTHING, Without
+from miner.text.durable import scratch_directory
+from miner.text.formats import USUAL_FORMAT, BitextFormat
+from miner.text.given import Given, GivenTexts, given_bitexts
+from miner_train.config import TrainConfig
+from miner_train.read import TextPair
+from miner_train.recipes import recipe
+
+
+def train(
+    source: Given,
+    target: Given | None = None,
+    *,
+    output: str | Path,
+    config: TrainConfig | str = "fast",
+    languages: str | None = None,
+    without: Without = NOTHING,
+    layout: BitextFormat = USUAL_FORMAT,
+    report: Reporter = silent,
+    note: Callable[[str], None] = silent,
+) -> Encoder:
+    """Train a model on a bitext, save it to the directory ``output``, and return its encoder.
+
+    >>> train(pairs, output="models/de-en", config=replace(recipe("fast"), epochs=4))
+
+    A bitext is as in :func:`miner.score`. ``config`` is a recipe or its settings, ``languages`` the
+    pair of languages (``de-en``), where names of files do not tell it. Sentences of the files of
+    ``without`` are left out. A training that was stopped goes on when it is called again.
+
+    Raises CorpusError, ArtifactError, DependencyError and ResourceError.
+    """
+    require(["torch", "sklearn"], "training", "train")
+    from miner_train.pipeline import train_model
+
+    with scratch_directory() as place:
+        texts = []
+        for first, *other in given_bitexts(source, target):
+            if isinstance(first, GivenTexts):
+                path, layout = place / "pairs.jsonl", BitextFormat(format="jsonl")
+                path.write_bytes(b"".join(first.lines))
+                first = str(path)
+            second = str(other[0]) if other else None
+            texts.append(TextPair(first, second, layout, named=languages))
+        settings = recipe(config) if isinstance(config, str) else config
+        model = train_model(texts, settings, output, without=without, report=note, progress=report)
+    return Encoder(model)
