@@ -210,7 +210,7 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
                         *(f"{one[way]['f1']:.3f}" for way in ("strict", "lax")),
                         f"{one['estimated precision']:.3f} / {one['reached']:.3f}",
                         f"{one['at 0.95']['kept']:.0%} / {one['at 0.95']['reached']:.3f}",
-                        f"{1e3 * one['cpu seconds'] / one['lines']:.1f}",
+                        f"{1e3 * one['cpu seconds'] / one['lines']:.2f}",
                     )
                 )
     lines = table(

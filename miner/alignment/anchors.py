@@ -7,7 +7,7 @@ these is compared in full.
 
 import numpy as np
 
-from miner.kernels.beads import heaviest_chain
+from miner.kernels.beads import heaviest_chain, widen_band
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
@@ -99,19 +99,7 @@ def band(found: np.ndarray, n: int, m: int) -> Band:
     # Corners of the gaps: an anchor is a bead, from a gap's last state to the next one's first.
     starts = np.concatenate([[[0, 0]], found + 1])
     ends = np.concatenate([found, [[n, m]]])
-    for (i, j), (i_end, j_end) in zip(starts.tolist(), ends.tolist(), strict=True):
-        rows = np.arange(i, i_end + 1)
-        rise = (j_end - j) / max(1, i_end - i)
-        width = WIDTH
-        if (i_end - i + 1) * (j_end - j + 1) <= RECTANGLE:
-            left, right = np.full(len(rows), j), np.full(len(rows), j_end)
-        else:
-            line = j + rise * (rows - i)
-            # The longer a gap, the further its alignment may be from the line.
-            width += round(max(i_end - i, j_end - j) ** 0.5)
-            left, right = np.floor(line - rise), np.ceil(line + rise)
-        low[rows] = np.minimum(low[rows], left.clip(j, j_end) - width)
-        high[rows] = np.maximum(high[rows], right.clip(j, j_end) + width)
+    widen_band(starts, ends, WIDTH, RECTANGLE, low, high)
     low = np.minimum.accumulate(low.clip(0, m)[::-1])[::-1]
     high = np.maximum.accumulate(high.clip(0, m))
     low[0], high[-1] = 0, m

@@ -15,11 +15,15 @@ from miner.alignment.anchors import Band, anchors, band
 from miner.alignment.beads import KINDS, MOST
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.kernels.beads import FEATURES, bead_features, score_beads
+from miner.kernels.beads import (
+    FEATURES,
+    band_products,
+    bead_features,
+    block_norms,
+    score_beads,
+)
 from miner.knn.settings import SearchSettings
 
-# Rows of source sentences whose products with their columns are computed at a time.
-ROWS = 64
 # Cosine of a pair where no anchors tell it, and the anchors that it weighs as much as.
 LEVEL, PRIOR = 0.6, 10
 
@@ -40,9 +44,9 @@ class Side:
         """Encode sentences. Vectors of other architectures are weighted by characters."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         if isinstance(encoder, Encoder) and encoder.averages:
-            _, offsets = encoder.tokenizer(texts)
-            weight = np.diff(offsets)
-            vectors = _means(encoder).encode(texts)
+            tokens = encoder.tokenizer(texts)
+            weight = np.diff(tokens[1])
+            vectors = _means(encoder).encode_pieces(*tokens, texts)
         else:
             weight, vectors = lengths, encoder.encode(texts)
         sums = vectors * weight[:, None].astype(np.float32)
@@ -61,15 +65,8 @@ class Side:
 
         ``usual (d,)`` is the mean vector of the other document. Both are ``(n, 6) float32``.
         """
-        n, width = len(self), MOST - 1
-        norms = np.zeros((n, width), np.float32)
-        cosines = np.zeros((n, width), np.float32)
-        total = np.zeros_like(self.sums)
-        for count in range(min(width, n)):
-            total = total[: n - count] + self.sums[count:]
-            norm = np.linalg.norm(total, axis=1)
-            norms[: n - count, count] = norm
-            cosines[: n - count, count] = total @ usual / np.maximum(norm, 1e-9)
+        norms, cosines = np.zeros((2, len(self), MOST - 1), np.float32)
+        block_norms(self.sums, usual, norms, cosines)
         return norms, cosines
 
 
@@ -145,15 +142,7 @@ def _products(
     right = np.minimum(high[np.minimum(n, rows + MOST)], len(target))
     starts = np.concatenate([[0], np.cumsum(right - left)])
     flat = np.empty(starts[-1], np.float32)
-    for start in range(0, n, ROWS):
-        end = min(n, start + ROWS)
-        columns = slice(left[start], right[end - 1])
-        block = source[start:end] @ target[columns].T
-        for row in range(start, end):
-            shift = left[row] - columns.start
-            flat[starts[row] : starts[row + 1]] = block[
-                row - start, shift : shift + right[row] - left[row]
-            ]
+    band_products(source, target, left, starts, flat)
     return flat, left, starts
 
 

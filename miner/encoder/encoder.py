@@ -91,18 +91,18 @@ class Encoder:
         self._recurrent = any(ENCODERS[encoder].network for encoder in architecture.encoders)
         self._average: Pool | None = None
         self._pools: list[tuple[str, Means]] = []
-        if self._recurrent or len(model.parts) > 1 or not unit:
+        if self._recurrent or len(model.parts) > 1:
             self._pools = [
                 (ENCODERS[encoder].units, self._mean_of(encoder, part))
                 for encoder, part in zip(architecture.encoders, model.parts, strict=True)
             ]
-        elif self.device == "cuda":
+        elif self.device == "cuda" and unit:
             average, self.device = gpu.checked(
                 self._average_on, self._encode_few, len(model.parts[0].weights)
             )
             self._average = average
         else:
-            self._average = _cpu_pool(model.parts[0])
+            self._average = _cpu_pool(model.parts[0], unit)
         sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
         added = architecture.combine == "add"
         if model.dimension != (sizes[0] if added else sum(sizes)) or (added and len({*sizes}) > 1):
@@ -296,14 +296,16 @@ def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(part.weights), part.scales
 
 
-def _cpu_pool(part: Part) -> Pool:
-    """Return the kernel that pools and normalises in one pass."""
+def _cpu_pool(part: Part, unit: bool = True) -> Pool:
+    """Return the kernel that pools and, for unit vectors, normalises in one pass."""
     table, scales = _stored(part)
 
     def pool(ids: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
-        from miner.kernels.pool import mean_pool, mean_pool_half
+        from miner.kernels.pool import mean_pool, mean_pool_half, mean_rows
 
-        if out.dtype == np.float16:
+        if not unit:
+            mean_rows(table, scales, ids, offsets, out)
+        elif out.dtype == np.float16:
             mean_pool_half(table, scales, ids, offsets, out.view(np.uint16))
         else:
             mean_pool(table, scales, ids, offsets, out)

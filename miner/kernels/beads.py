@@ -188,6 +188,65 @@ def best_path(values, band, kinds, beads):
 
 
 @njit(nogil=True)
+def widen_band(starts, ends, width, rectangle, low, high):
+    """Lower ``low`` and raise ``high (n + 1,)`` around gaps from ``starts`` to ``ends (g, 2)``.
+
+    All states of a gap are in the band if they are ``rectangle`` at most. Of others, those near the
+    line between its corners are: the longer a gap, the further its alignment may be from the line.
+    """
+    for gap in range(len(starts)):
+        i, j = starts[gap]
+        i_end, j_end = ends[gap]
+        rise = (j_end - j) / max(1, i_end - i)
+        slack = width
+        if (i_end - i + 1) * (j_end - j + 1) <= rectangle:
+            rise = np.inf
+        else:
+            slack += round(max(i_end - i, j_end - j) ** 0.5)
+        for row in range(i, i_end + 1):
+            left, right = j, j_end
+            if rise < np.inf:
+                line = j + rise * (row - i)
+                left, right = max(j, int(line - rise)), min(j_end, int(np.ceil(line + rise)))
+            low[row] = min(low[row], left - slack)
+            high[row] = max(high[row], right + slack)
+
+
+@njit(nogil=True, fastmath=True)
+def band_products(source, target, left, starts, out):
+    """Multiply each row of ``source (n, d)`` with rows of ``target (m, d)``, from ``left (n,)`` on.
+
+    ``out (p,) float32`` receives the products of each row from ``starts (n + 1,)`` on.
+    """
+    for i in range(len(source)):
+        for place in range(starts[i], starts[i + 1]):
+            other = target[left[i] + place - starts[i]]
+            total = np.float32(0)
+            for c in range(len(other)):
+                total += source[i, c] * other[c]
+            out[place] = total
+
+
+@njit(nogil=True, fastmath=True)
+def block_norms(sums, usual, norms, cosines):
+    """Write lengths of the sums of 1 to A rows from each row of ``sums (n, d)`` on: ``(n, A)``.
+
+    ``cosines (n, A)`` receives their cosines with ``usual (d,)``, times its length.
+    """
+    total = np.empty(sums.shape[1], np.float32)
+    for i in range(len(sums)):
+        total[:] = 0
+        for count in range(min(norms.shape[1], len(sums) - i)):
+            square, product = np.float32(0), np.float32(0)
+            for c in range(len(total)):
+                total[c] += sums[i + count, c]
+                square += total[c] * total[c]
+                product += total[c] * usual[c]
+            norms[i, count] = np.sqrt(square)
+            cosines[i, count] = product / max(norms[i, count], np.float32(1e-9))
+
+
+@njit(nogil=True)
 def heaviest_chain(target, weight, size, keep):
     """Mark in ``keep (p,) bool`` the heaviest chain of pairs that increases on both sides.
 

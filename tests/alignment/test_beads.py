@@ -203,3 +203,13 @@ def test_features_of_beads_among_others() -> None:
             one, other = sides[0].sums[a:b].sum(axis=0), sides[1].sums[c:d].sum(axis=0)
             cosines.append(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
         assert weakest[row] == pytest.approx(min(cosines), abs=1e-5)
+
+
+def test_blocks_are_the_sums_of_sentences_that_follow() -> None:
+    sums, usual = np.random.default_rng(5).normal(size=(9, 6)).astype(np.float32), np.ones(6)
+    norms, cosines = Side(sums[:8], np.arange(9)).blocks(usual.astype(np.float32))
+    for i, count in itertools.product(range(8), range(MOST - 1)):
+        block = sums[i : i + count + 1].sum(axis=0) if i + count < 8 else np.zeros(6)
+        size = np.linalg.norm(block)
+        assert norms[i, count] == pytest.approx(size, rel=1e-5)
+        assert cosines[i, count] == pytest.approx(block @ usual / max(size, 1e-9), abs=1e-5)
