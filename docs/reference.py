@@ -5,6 +5,7 @@
 ``--check`` only compares, and exits with 1 where the page is out of date.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +23,14 @@ HEAD = """\
 miner COMMAND --help
 ```
 
-The help text of every command, in full. `make docs` writes this page.
+The help text of every command, but for the options that all have. `make docs` writes this page.
 
 Exit codes: 0 done, 1 the input is at fault, 2 the command line is at fault, 130 interrupted.
 Results go to files or standard output; notes, tables and progress go to standard error.
+
+```text
+{usual}
+```
 """
 
 
@@ -52,9 +57,12 @@ def commands(
 
 def page() -> str:
     """Return docs/cli.md: one section and one block of text for each command."""
-    parts = [HEAD]
-    for path, context in commands(cli, "miner"):
-        parts.append(f"## {path}\n\n```text\n{context.get_help().rstrip()}\n```\n")
+    helps = {path: context.get_help().rstrip() for path, context in commands(cli, "miner")}
+    usual = re.findall(r"\n\n(Any command:\n.*?)(?=\n\n|\Z)", helps["miner mine"], re.S)[0]
+    parts = [HEAD.format(usual=usual)]
+    for path, text in helps.items():
+        own = text.replace(f"\n\n{usual}", "")
+        parts.append(f"## {path}\n\n```text\n{own}\n```\n")
     return "\n".join(parts)
 
 
