@@ -133,7 +133,7 @@ class Scored:
         kept = int(np.searchsorted(q_value, 1 - asked + 1e-9, side="right"))
         if not kept:
             return {"precision": None, "held": []}
-        values = right[:kept].mean(), right[:kept].sum() / max(right.sum(), 1)
+        values = right[:kept].mean(), right[:kept].sum() / max(self.gold, 1)
         held = []
         if self.estimate is not None:
             (bounds,) = self.estimate.intervals([kept])

@@ -96,7 +96,8 @@ def fit_to_corpus(
         )
     ]
     expected = weight[theirs.rows] * last.mixture.wrong(logit)
-    refined = refine(score, evidence[0], evidence[1], expected, labels)
+    total = start.mixture.all_right(start.logit)
+    refined = refine(score, evidence[0], evidence[1], expected, labels, total)
     near = near if len(labels) < FEW else None
     return CorpusFit(last, refined.score, near, notes, refined)
 

@@ -245,7 +245,7 @@ def calibrate(
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
         if refined is not None:
-            resample, total = refined.resample, None
+            resample, total = refined.resample, refined.total
             note += f"; about {refined.calibrated.errors:.0%} of them err"
         elif len(labelled) < labelling.FEWEST:
             note += f", too few to use; {labelling.FEWEST} are enough"

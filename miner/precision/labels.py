@@ -13,9 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.precision.mixture import RESAMPLES, SEED
+from miner.precision.mixture import RESAMPLES, SEED, UNLIKE_MISSED
 from miner.results import BLOCK
-from miner.scoring.answered import Answered, Scale, Unlabelled, rescore
+from miner.scoring.answered import (
+    Answered,
+    Scale,
+    Unlabelled,
+    believed,
+    fit_answers,
+    line,
+    prior,
+)
 from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.pairs import Pairs
 from miner.text.answers import key_of
@@ -30,9 +38,9 @@ LEAST = 0.003
 PENALTY, SHARE = 10.0, 0.1
 # Labels below which nothing is fitted to them, and below which near-copies are still doubted.
 FEWEST, FEW = 20, 30
-# Variance of the weights relative to their likelihood's, as the labels are fitted to twice: with it
-# 80 to 95 of 100 intervals hold (benchmarks/LOG.md).
-TWICE = 2.0
+# Standard deviation of the logarithm of the number of all right pairs (at most 5% wrong on the six
+# texts of the benchmark), and how near to one half a labelled pair's score may be.
+UNLIKE_TOTAL, NEAREST = 0.05, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,37 +90,43 @@ class Evidence:
 class Refined:
     """Scores ``(m,)`` by labels, and what intervals need.
 
-    ``rows`` are the likely pairs, ``design`` constants and log-odds of them, ``known`` says which
-    have a label.
+    ``rows`` are the likely pairs, ``design`` constants and log-odds of them. ``own`` are those with
+    a label, ``right`` says how right it finds them. ``total`` is the number of right pairs, found
+    or not.
     """
 
     score: np.ndarray
     rows: np.ndarray
     design: np.ndarray
-    known: np.ndarray
+    own: np.ndarray
+    right: np.ndarray
     calibrated: Answered
+    total: float
 
     def resample(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Draw precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
 
-        The function is drawn from its distribution given the labels, and then which pairs are
-        right.
+        The function and the share of answers that err are drawn from their distributions given the
+        labels, and then which pairs are right, and how many more were not found.
         """
         generator = np.random.default_rng(SEED)
         place = np.argsort(-self.score, kind="stable")
-        fitted, covariance = self.calibrated, self.calibrated.covariance * TWICE
+        fitted = self.calibrated
         found = np.empty((2, RESAMPLES, len(kept)))
         for number in range(RESAMPLES):
-            weights = generator.multivariate_normal(fitted.weights, covariance)
-            faults = generator.beta(fitted.faulty[0] / TWICE, fitted.faulty[1] / TWICE)
+            weights = generator.multivariate_normal(fitted.weights, fitted.covariance)
+            drawn = (1 - generator.beta(*fitted.faulty)) * sigmoid(self.design @ weights)
+            errors = generator.beta(*fitted.erring)
+            drawn[self.own] = believed(self.right, drawn[self.own], errors)
             chance = self.score.copy()
-            drawn = (1 - faults) * sigmoid(self.design @ weights)
-            chance[self.rows] = np.where(self.known, self.score[self.rows], drawn)
+            chance[self.rows] = drawn
             right = generator.random(len(chance)) < chance
             sums = np.concatenate([[0], np.cumsum(right[place])])
             above = np.interp(kept, np.arange(len(sums)), sums)
+            total, missed = np.exp(generator.normal(0, (UNLIKE_TOTAL, UNLIKE_MISSED)))
+            below = generator.poisson(missed * max(total * self.total - sums[-1], 0))
             found[0, number] = above / np.maximum(kept, 1)
-            found[1, number] = above / max(sums[-1], 1)
+            found[1, number] = above / max(sums[-1] + below, 1)
         return found[0], found[1]
 
 
@@ -122,27 +136,32 @@ def refine(
     decoys: Evidence,
     weight: np.ndarray,
     labels: Labelled,
+    total: float,
 ) -> Refined:
-    """Score pairs ``(m,)`` again by labels; ``weight (n,)``: of the decoys."""
+    """Score pairs ``(m,)`` again by labels; ``weight (n,)``: of the decoys.
+
+    ``total`` is the number of right pairs without labels, found or not. Where labels say that fewer
+    of the found ones are right than it seemed, so are fewer of the others.
+    """
     weight = weight[decoys.score >= LEAST]
     pairs, decoys = pairs.likely(), decoys.likely()
-    places = np.searchsorted(pairs.rows, labels.rows)
-    at = np.minimum(places, max(len(pairs.rows) - 1, 0))
-    among = pairs.rows[at] == labels.rows if len(pairs.rows) else np.zeros(len(labels), dtype=bool)
-    own, right = at[among], labels.right[among]
-    known = np.zeros(len(pairs.rows), dtype=bool)
-    known[own] = True
+    among = np.isin(labels.rows, pairs.rows)
+    own, right = np.searchsorted(pairs.rows, labels.rows[among]), labels.right[among]
     scale = Scale.of(pairs.features)
     rows, wrong = (scale.design(log_odds(one.score), one.features) for one in (pairs, decoys))
     # Decoys stand for the wrong pairs among the likely ones.
     expected = float((1 - pairs.score).sum())
     weight = weight * (SHARE * expected / max(float(weight.sum()), 1e-12))
-    others = Unlabelled(rows[~known], SHARE, wrong, weight)
-    fitted = rescore(scale, rows[own], right, PENALTY, others)
-    line = fitted.line(log_odds(pairs.score), pairs.features)
-    score = score.copy()
-    score[pairs.rows] = fitted.second.probability(line)
+    others = Unlabelled(np.delete(rows, own, axis=0), SHARE, wrong, weight)
+    held = prior(pairs.features.shape[1], PENALTY)
+    design = line(rows, fit_answers(rows[own], right, *held, unlabelled=others))
+    fitted = fit_answers(design[own], right, *prior(0))
+    before, score = float(score.sum()), score.copy()
+    score[pairs.rows] = fitted.probability(design)
     # A pair goes by its own label: who called it wrong does not want to see it kept.
-    errors = max(fitted.second.errors, LEAST)
-    score[labels.rows] = errors + (1 - 2 * errors) * labels.right
-    return Refined(score, pairs.rows, line, known, fitted.second)
+    least = np.where(labels.right > 0.5, 0.5 + NEAREST, 0.0)
+    most = np.where(labels.right < 0.5, 0.5 - NEAREST, 1.0)
+    sure = believed(labels.right, score[labels.rows], fitted.errors)
+    score[labels.rows] = np.clip(sure, least, most)
+    total = max(total, before) * min(1.0, float(score.sum()) / max(before, 1e-9))
+    return Refined(score, pairs.rows, design, own, right, fitted, total)

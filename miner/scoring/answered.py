@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.scoring.logistic import fit_ridge, sigmoid
+from miner.scoring.logistic import Logistic, fit_ridge, sigmoid
 
 # Precision of the normal distributions of the constant around 0 and of the slope around 1.
 CONSTANT, SLOPE = 0.5, 5.0
@@ -24,18 +24,22 @@ ROUNDS = 15
 class Answered:
     """The fitted function: ``weights (f,)``, the share of pairs with a fault, and of errors.
 
-    ``faulty`` are numbers of pairs with a fault and without, ``covariance (f, f)`` is the
-    covariance of the weights.
+    ``faulty`` are numbers of pairs with a fault and without, ``erring`` of answers that err and
+    that do not; ``covariance (f, f)`` is the covariance of the weights.
     """
 
     weights: np.ndarray
     faulty: tuple[float, float]
-    errors: float
+    erring: tuple[float, float]
     covariance: np.ndarray
 
     @property
     def faults(self) -> float:
         return self.faulty[0] / sum(self.faulty)
+
+    @property
+    def errors(self) -> float:
+        return self.erring[0] / sum(self.erring)
 
     def probability(self, design: np.ndarray) -> np.ndarray:
         """Return the probability of each row of ``design (m, f)`` to be right."""
@@ -77,15 +81,16 @@ def fit_answers(
     ``penalty`` and ``center`` are as in :func:`~miner.scoring.logistic.fit_ridge`, ``errors``
     answers that err and that do not, beside those given: ``(0, 1)`` for judges that never do.
     """
-    at, faulty, wrong = center, FAULTS, errors[0] / sum(errors)
+    at, faulty, erring = center, FAULTS, errors
     rows = design
     if unlabelled is not None:
         rows = np.vstack([design, unlabelled.pairs, unlabelled.wrong])
     for _ in range(ROUNDS):
         faults = faulty[0] / sum(faulty)
         likely = sigmoid(design @ at)
-        right = believed(answers, (1 - faults) * likely, wrong)
-        wrong = (np.abs(answers - right).sum() + errors[0]) / (len(answers) + sum(errors))
+        right = believed(answers, (1 - faults) * likely, erring[0] / sum(erring))
+        slips = float(np.abs(answers - right).sum())
+        erring = errors[0] + slips, errors[1] + len(answers) - slips
         fault = (1 - right) * faults * likely / (1 - (1 - faults) * likely)
         faulty = (fault.sum() + FAULTS[0], right.sum() + FAULTS[1])
         positive, negative = right + fault, 1 - right - fault
@@ -97,7 +102,7 @@ def fit_answers(
     likely = sigmoid(rows @ at)
     curvature = (positive + negative) * likely * (1 - likely)
     hessian = (rows * curvature[:, None]).T @ rows + np.diag(penalty)
-    return Answered(at, faulty, float(wrong), np.linalg.inv(hessian))
+    return Answered(at, faulty, erring, np.linalg.inv(hessian))
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,42 +123,40 @@ class Scale:
         return np.column_stack([_line(logit), (features - self.center) / self.spread])
 
 
-@dataclass(frozen=True, eq=False)
-class Rescored:
-    """Log-odds fitted to answers, ``first`` with all features, and then by themselves alone.
-
-    The second function makes probabilities of what the first ranks.
-    """
-
-    scale: Scale
-    first: Answered
-    second: Answered
-
-    def line(self, logit: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Return the design of the second function, ``(n, 2)``."""
-        return _line(_sums(self.scale.design(logit, features), self.first.weights))
-
-    def probability(self, logit: np.ndarray, features: np.ndarray) -> np.ndarray:
-        """Return the probability of pairs to be right, by their log-odds so far and features."""
-        return self.second.probability(self.line(logit, features))
-
-
-def rescore(
-    scale: Scale,
-    design: np.ndarray,
-    answers: np.ndarray,
-    penalty: float,
-    unlabelled: Unlabelled | None = None,
-) -> Rescored:
-    """Fit log-odds to the answers ``(n,)`` about rows of ``design``, by :meth:`Scale.design`.
+def prior(features: int, penalty: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return precision and centre of the weights of a constant, log-odds and ``features``.
 
     ``penalty``: precision of the normal distribution of each feature's weight around 0.
     """
-    penalties = np.array([CONSTANT, SLOPE, *[penalty] * (design.shape[1] - 2)])
-    start = np.eye(1, design.shape[1], 1)[0]
-    first = fit_answers(design, answers, penalties, start, unlabelled=unlabelled)
-    line = _line(design @ first.weights)
-    return Rescored(scale, first, fit_answers(line, answers, penalties[:2], start[:2]))
+    precision = np.array([CONSTANT, SLOPE, *[penalty] * features])
+    return precision, np.eye(1, len(precision), 1)[0]
+
+
+def line(design: np.ndarray, fitted: Answered) -> np.ndarray:
+    """Return the design of a second function, of the log-odds of a first one: ``(m, 2)``.
+
+    It makes probabilities of what the first one ranks.
+    """
+    return _line(_sums(design, fitted.weights))
+
+
+def fit_again(
+    start: Logistic, features: np.ndarray, answers: np.ndarray, penalty: float
+) -> Logistic:
+    """Fit a function again to answers ``(n,)`` about pairs with ``features (n, f)``.
+
+    The answers rank by a function that knows that judges err and pairs have faults. Probabilities
+    are fitted to them as they are.
+    """
+    scale = Scale.of(features)
+    design = scale.design(start.logit(features), features)
+    fitted = fit_answers(design, answers, *prior(features.shape[1], penalty))
+    below, rise = fit_ridge(line(design, fitted), answers, 1 - answers, *prior(0))
+    constant, slope, *own = fitted.weights
+    weight = np.array(own) / scale.spread
+    shift = constant + slope * start.intercept + weight @ (start.mean - scale.center)
+    total = rise * (slope * start.weight + weight)
+    return Logistic(start.names, float(below + rise * shift), total, start.mean)
 
 
 def _sums(design: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.names import SIDES
-from miner.scoring.answered import Rescored, Scale, rescore
+from miner.scoring.answered import fit_again
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.verifier import Verifier
@@ -33,7 +33,6 @@ class Quality:
 
     def __init__(self, verifier: Verifier):
         self.verifier, encoder = verifier, verifier.encoder
-        self.answered: Rescored | None = None
         assert encoder.model.verifier is not None
         try:
             names = feature_names(verifier)
@@ -47,10 +46,8 @@ class Quality:
     def with_labels(self, labels: Mapping[tuple[str, str], float]) -> "Quality":
         """Return the quality fitted to labels: how right pairs are, in [0, 1], by their texts."""
         metrics, _ = features(self.verifier, *zip(*labels, strict=True))
-        scale = Scale.of(metrics)
-        design = scale.design(self.function.logit(metrics), metrics)
         found = Quality(self.verifier)
-        found.answered = rescore(scale, design, np.array([*labels.values()]), PENALTY)
+        found.function = fit_again(self.function, metrics, np.array([*labels.values()]), PENALTY)
         return found
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
@@ -59,10 +56,7 @@ class Quality:
         Scores do not depend on the number of threads or on the batch.
         """
         metrics, known = features(self.verifier, source, target)
-        logit = self.function.logit(metrics)
-        fitted = self.answered
-        score = sigmoid(logit) if fitted is None else fitted.probability(logit, metrics)
-        return np.where(known, score, 0.0)
+        return np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:

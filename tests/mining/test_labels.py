@@ -68,7 +68,7 @@ def test_intervals_by_labels_hold(
             assert threshold is not None
             kept = guess.count(threshold)
             (bounds,) = guess.intervals([kept])
-            values = truth[:kept].mean(), truth[:kept].sum() / truth.sum()
+            values = truth[:kept].mean(), truth[:kept].sum() / len(gold)
             held += [low <= x <= high for x, (low, high) in zip(values, bounds or (), strict=True)]
     assert len(held) == 48 and np.mean(held) >= 0.8
 
@@ -97,7 +97,7 @@ def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
     decoys = Evidence(np.arange(50), np.full(50, 0.3), generator.normal(0, 1, (50, 4)))
     rows = np.concatenate([generator.permutation(500)[:200], [510]])
     labels = Labelled(rows, np.append(truth[rows[:200]], 1.0).astype(float))
-    found = refine(score, pairs, decoys, np.ones(50), labels)
+    found = refine(score, pairs, decoys, np.ones(50), labels, 300.0)
     others = np.setdiff1d(np.arange(500), rows)
     for scores, least, most in ((score, 0.4, 0.6), (found.score, 0.75, 1.0)):
         guessed = scores[others] > np.median(scores[others])
