@@ -6,7 +6,7 @@ by PCA and weighted by rarity, as model2vec distils (Tulkens and van Dongen 2024
 verifier, quality and decoys are learned as in a training.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,9 @@ from miner.encoder.model import CONFIG, Model, quantise
 from miner.encoder.open_encoder import FittedEncoder
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import CorpusError
+from miner.scoring.languages import identify
+from miner.scoring.quality import NAME, Quality
+from miner.scoring.verifier import Verifier
 from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
@@ -46,6 +49,7 @@ def fit_encoder(
     pieces: int = 32_000,
     without: Without = NOTHING,
     comparer: bool = False,
+    labels: Mapping[tuple[str, str], float] = {},
     distractors: int = DISTRACTORS,
     report: Report = lambda line: None,
 ) -> Model:
@@ -53,7 +57,8 @@ def fit_encoder(
 
     The model has the encoder's vectors and its fingerprint, so that indexes which the encoder built
     can be verified. ``pieces`` is the size of the vocabulary, ``without`` are files of sentences
-    not to learn from; ``comparer`` takes vectors of many more sentences.
+    not to learn from; ``comparer`` takes vectors of many more sentences. The quality is fitted to
+    ``labels``: how right some pairs are, in [0, 1], by their texts.
 
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """
@@ -111,6 +116,11 @@ def fit_encoder(
             f"{encoder.name} finds hardly any of the held-out pairs; is the bitext in languages "
             "that it knows?"
         )
+    if labels:
+        codes = [identify(side).code for side in zip(*labels, strict=True)]
+        verifier = Verifier(FittedEncoder(fitted, foreign=encoder), (codes[0], codes[1]))
+        function = Quality(verifier).with_labels(labels).function
+        fitted = replace(fitted, verifier={**fitted.verifier, NAME: function.as_dict()})
     return fitted.save(output)
 
 

@@ -1,7 +1,7 @@
 """``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
 One group of ten commands with common options and one run; its 400 lines stay together. The commands
-``contrast`` and ``senteval``, which read other text, have files of their own.
+``contrast``, ``labelled`` and ``senteval``, which read other text, have files of their own.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ import click
 
 from miner.cli import guard, options
 from miner.cli.evaluate_contrast import contrast
+from miner.cli.evaluate_labelled import labelled
 from miner.cli.evaluate_senteval import senteval
 from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER, Parsed
@@ -336,6 +337,7 @@ def languages(
 
 
 evaluate.add_command(contrast)
+evaluate.add_command(labelled)
 evaluate.add_command(senteval)
 
 

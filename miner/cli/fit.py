@@ -37,6 +37,9 @@ def fit(
         nargs=2,
         metavar="SOURCE TARGET",
     ),
+    labels: str | None = opt(
+        "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
+    ),
     languages: tuple[str | None, str | None] = options.languages(),
     pieces: int = opt("Size of the vocabulary.", default=32_000),
     comparer: bool = options.comparer(
@@ -59,6 +62,7 @@ def fit(
       miner fit --model hf:encoders/LaBSE --bitext de-en.tsv.xz -o models/labse-de-en
       miner fit --model hf:encoders/e5 --bitext 'train/*-en/*.tsv.xz' -o models/e5
       miner fit --model model2vec:encoders/potion --mined news.de news.en -o models/potion
+      miner fit --model hf:encoders/e5 --bitext web.tsv.gz --labels answers.jsonl -o models/e5
       miner mine news.de news.en --model models/labse-de-en -o pairs.tsv
     """
     if split_name(model) is None:
@@ -71,13 +75,15 @@ def fit(
     if (languages[0] is None) != (languages[1] is None):
         raise click.UsageError("give both --source-lang and --target-lang, or neither")
     named = None if languages[0] is None else f"{languages[0]}-{languages[1]}".lower()
-    guard.check([*text.files, *without.files, *(mined or ())], {"-o": output})
+    guard.check([*text.files, *without.files, *(mined or ()), labels], {"-o": output})
     guard.check_directory("-o", output, "a model", overwrite)
     require(["torch", "sklearn"], "a fit", "train")
     from miner.encoder.foreign_encoder import ForeignEncoder
     from miner.text.durable import scratch_directory
+    from miner.text.sheet import read_labels
     from miner_train.fit_encoder import fit_encoder
 
+    judged = {} if labels is None else read_labels(labels)
     with ExitStack() as stack:
         encoder = stack.enter_context(options.opened(model, threads, device, "source", loading))
         assert isinstance(encoder, ForeignEncoder)
@@ -94,6 +100,7 @@ def fit(
                 pieces=pieces,
                 without=without,
                 comparer=comparer,
+                labels=judged,
                 report=progress.say,
             )
     say(f"{output}: {fitted.describe()}; fingerprint {fitted.fingerprint}")

@@ -83,7 +83,7 @@ def review(
     first = pairs if pairs is not None else str(source)
     guard.check([first, target, rejects, labels, answers], {"--tsv": tsv})
     guard.check([first, target, rejects, labels, tsv], {"--answers": answers})
-    kept = origin_of(first, target, layout, _column(score_col))
+    kept = origin_of(first, target, layout, score_col)
     other = None if rejects is None else origin_of(rejects, layout=layout, rejected=True)
     with Review.open(kept, answers, judge or "", other, again) as opened:
         if tsv is not None:
@@ -98,10 +98,6 @@ def review(
             _ask(opened, count, model, languages, first if web else None)
         for line in described(opened.summary()):
             say(line)
-
-
-def _column(name: str | None) -> int | str | None:
-    return int(name) if name is not None and name.isdecimal() else name
 
 
 def _ask(

@@ -110,7 +110,7 @@ def origin_of(
     path: StrPath,
     target: StrPath | None = None,
     layout: BitextFormat = USUAL_FORMAT,
-    score: int | str | None = None,
+    score: str | None = None,
     *,
     rejected: bool = False,
 ) -> Origin:

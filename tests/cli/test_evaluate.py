@@ -257,3 +257,23 @@ def test_no_missing_option_is_advised(miner: Run, tmp_path: Path) -> None:
     assert code == 1 and "line 2" in err and "iconv" in err and "--on-error" not in err
     code, _, err = miner("negatives", "default", place)
     assert code == 1 and err.endswith("-t UTF-8, or pass --on-error replace or skip\n")
+
+
+def test_labelled(miner: Run, tmp_path: Path) -> None:
+    rows = [(n / 10, f"Satz {n}.", f"Sentence {n}.", "yes" if n > 4 else "no") for n in range(10)]
+    scored, sheet = tmp_path / "scored.tsv", tmp_path / "sheet.tsv"
+    scored.write_text("".join(f"{a}\t{b}\t{score}\n" for score, a, b, _ in rows), encoding="utf-8")
+    lines = ["source\ttarget\tanswer\n", *(f"{a}\t{b}\t{said}\n" for _, a, b, said in rows)]
+    sheet.write_text("".join([*lines, "not\there\tno\n"]), encoding="utf-8")
+    code, out, err = miner("evaluate", "labelled", scored, sheet, "--json", tmp_path / "l.json")
+    assert code == 0 and "10 of 11 labels" in err and "AUC: 1.000 (1.000-1.000)" in out
+    record = json.loads((tmp_path / "l.json").read_text())
+    assert 0.4 < record["best"]["threshold"] < 0.5 and record["best"]["f1"] == 1
+    code, out, _ = miner("evaluate", "labelled", scored, sheet, "--score-col", 3)
+    assert code == 0 and "AUC: 1.000" in out
+    sheet.write_text("".join(lines[:5]), encoding="utf-8")
+    code, _, err = miner("evaluate", "labelled", scored, sheet)
+    assert code == 1 and "0 right and 4 wrong pairs" in err
+    scored.write_text("a\tb\n", encoding="utf-8")
+    code, _, err = miner("evaluate", "labelled", scored, sheet)
+    assert code == 1 and "no column of scores" in err

@@ -76,6 +76,15 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
     assert code == 0 and len(scores.splitlines()) == 900
     assert miner("explain", *synthetic(1)[0], *synthetic(1)[1], "--model", place)[0] == 0
     assert f"vectors of {name}" in miner("model", "info", place)[1]
+    # Labels change the quality alone.
+    rows = bitext.read_text(encoding="utf-8").splitlines()[:30]
+    sheet = "".join(f"{row}\t{'yes' if n % 3 else 'no'}\n" for n, row in enumerate(rows))
+    (tmp_path / "sheet.tsv").write_text(f"source\ttarget\tanswer\n{sheet}", encoding="utf-8")
+    fitting = ["fit", "--model", name, "--bitext", bitext, "--pieces", 120, "-o", tmp_path / "l"]
+    assert miner(*fitting, "--labels", tmp_path / "sheet.tsv")[0] == 0
+    functions = [dict(one.verifier or {}) for one in (model, load(tmp_path / "l"))]
+    qualities = [one.pop("quality") for one in functions]
+    assert functions[0] == functions[1] and qualities[0] != qualities[1]
     # A changed encoder is refused.
     (tmp_path / "st" / "vocab.txt").write_text(f"{plain_model}\nquery: ", encoding="utf-8")
     code, _, err = miner(*mining)

@@ -1,0 +1,65 @@
+"""``miner evaluate labelled``: any score of pairs against answers about some of them."""
+
+import click
+
+from miner.cli import guard, options
+from miner.cli.options import say, write_json
+from miner.cli.settings_options import Command, arg, opt
+from miner.errors import CorpusError
+from miner.text_table import count_of
+
+
+@click.command(cls=Command)
+def labelled(
+    pairs: str = arg(),
+    labels: str = arg(),
+    score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
+    json_file: str | None = options.json_file(),
+) -> None:
+    """AUC, average precision and best F1 of the score of PAIRS, on those that LABELS judge.
+
+    PAIRS has a score of any tool, in TSV, JSONL or Parquet; LABELS are answers of 'miner review',
+    or a sheet of them. The best threshold is tuned on these very labels. Answers about a sample
+    have more uncertain pairs than the whole: compare scores by the same labels.
+
+    Examples:
+      miner score web.tsv -o scored.tsv
+      miner evaluate labelled scored.tsv web.tsv.review.jsonl
+      miner evaluate labelled laser.tsv web.tsv.review.jsonl --score-col 1 --json laser.json
+    """
+    import numpy as np
+
+    from miner.evaluation import metrics
+    from miner.evaluation.results import measure
+    from miner.review.population import Population, origin_of
+    from miner.text.answers import key_of
+    from miner.text.sheet import read_labels
+
+    guard.check([pairs, labels], {"--json": json_file})
+    right = {key_of(*texts): value > 0.5 for texts, value in read_labels(labels).items()}
+    origin = origin_of(pairs, score=score_col)
+    if origin.score is None:
+        raise CorpusError(f"{pairs}: no column of scores is found; name one (--score-col)")
+    found = Population.read(origin)
+    score = {key: value for key, value in zip(found.key.tolist(), found.score, strict=True)}
+    judged = [key for key in right if key in score]
+    good = np.array([right[key] for key in judged], dtype=bool)
+    if good.all() or not good.any():
+        raise CorpusError(
+            f"{labels}: {int(good.sum())} right and {int((~good).sum())} wrong pairs of {pairs}; "
+            "both kinds are needed"
+        )
+    values = np.array([score[key] for key in judged])
+    kinds = {"AUC": metrics.auc, "average precision": metrics.average_precision}
+    measured = measure(pairs, {name: of(values, good) for name, of in kinds.items()}, len(good))
+    best = metrics.best_threshold(
+        ((score[key], key, key) for key in judged), [(key, key) for key in judged if right[key]]
+    )
+    say(f"{len(judged)} of {count_of(len(right), 'label')} are of these pairs")
+    for one in measured:
+        assert one.interval is not None
+        click.echo(f"{one.name}: {one.value:.3f} ({one.interval[0]:.3f}-{one.interval[1]:.3f})")
+    click.echo(f"best on these labels: {best}")
+    if json_file:
+        record = {"metrics": [one.as_dict() for one in measured], "best": best.as_dict()}
+        write_json(json_file, record, indent=2)
