@@ -14,7 +14,6 @@ import pytest
 from support.near_copies import NEAR
 
 from benchmarks import pages
-from benchmarks.markdown import filled
 from benchmarks.mining import between_languages, bucc_protocol, document_sets, mining_quality
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
 from miner.encoder.model import Model, Part
@@ -60,17 +59,6 @@ def bucc_here(
     patch.setattr(sys, "argv", [*BUCC, *map(str, arguments)])
     bucc_protocol.main()
     return capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_bucc_in_compressed_files(tmp_path, monkeypatch, capsys):
-    lay_out(tmp_path, ".xz")
-    out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--json", tmp_path / "result.json")
-    (result,) = json.loads((tmp_path / "result.json").read_text())["results"]
-    # The gold of each split has half of the true pairs.
-    assert 0.4 < result["test"]["f1"] <= result["test oracle"]["f1"] < 0.75
-    assert result["test"]["threshold"] == result["training"]["threshold"]
-    assert f"{result['test']['f1']:.4f}" in out
 
 
 def test_bucc_in_a_directory_without_test_gold_submits(tmp_path, monkeypatch, capsys):
@@ -216,14 +204,6 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(data, monkeypatch, capsy
     resumed = json.loads(result.read_text())["sections"]["softmax"]["results"]["rows"]
     assert [row["name"] for row in resumed] == ["sp", "trigram", "sp, 1 epoch"]
     assert resumed[0] == sp and resumed[1]["figures"]["sts"] == trigram["figures"]["sts"]
-
-
-def test_tables_go_between_their_marks() -> None:
-    marked = "a\n<!-- x -->\nold\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
-    wanted = "a\n<!-- x -->\nnew\nest\n<!-- /x -->\nb\n<!-- y-z -->\n<!-- /y-z -->\n"
-    sections = {"x": lambda: ["new", "est", ""], "y-z": list[str]}
-    for page in (marked, wanted):
-        assert filled(page, sections) == wanted
 
 
 def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:

@@ -15,14 +15,10 @@ from benchmarks.models import (
     back_translation_experiments,
     bench,
     choose,
-    encoder_tables,
     experiment_metrics,
     experiment_tables,
-    filter_experiments,
     generation_experiments,
     language_experiments,
-    part_experiments,
-    recipe_experiments,
     size_experiments,
     training_text,
     translation_experiments,
@@ -72,6 +68,7 @@ class Dry:
         self.data, self.pairs = data, pairs
         self.given: dict[tuple[str, str], list[Pair]] = {}
         self.embeddings: Path | None = None
+        self.work = data / "work"
 
     def row(self, group: str, name: str, pairs: list[Pair], *_: Any, **more: Any) -> dict[str, Any]:
         assert "seed" in more or (group, name) not in self.given and pairs
@@ -179,58 +176,42 @@ def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
     assert len(choose.pool("half noisy", place).pairs) == 30
 
 
-@pytest.mark.slow
-def test_filters(data: Path) -> None:
-    dry = Dry(data, 20)
-    results = last(filter_experiments, dry)
-    assert all(row["pairs"] == 20 for row in results["rows"])
-    assert list(results["pools"]) == list(training_text.POOLS)
-    assert {row["group"] for row in results["rows"]} == set(training_text.POOLS)
-    names = {
-        group: [row["name"] for row in results["rows"] if row["group"] == group]
-        for group in training_text.POOLS
-    }
-    scored = [f"{name} by {whose}" for whose in ("the default model", "the pool's own")
-              for name in ("cosine", "margin")]  # fmt: skip
-    for group, found in names.items():
-        assert found[0] == "none: random, draw 1" and found[-4:] == scored
-        assert ("quality" in found) == (group != training_text.ENGLISH)
-    assert names["half noisy"][3:5] == ["tokens, 0 to 10", "overlap of words, 0.2 to 0.6"]
-    drawn = [dry.given["half noisy", name] for name in names["half noisy"][:3]]
-    assert len({pair for part in drawn for pair in part}) == 60
-    assert "overlap of 1-grams, 0.6 to 1" in names[training_text.ENGLISH]
-    for (group, _), pairs in dry.given.items():
-        assert set(pairs) <= set(choose.pool(group, dry).pairs)  # type: ignore[arg-type]
-
-
-def test_deciles(data: Path) -> None:
-    from benchmarks.models import deciles
-
-    dry = Dry(data, 20)
-    results = last(deciles, dry)
-    assert len(results["rows"]) == 40
-    for start in range(0, 40, 10):
-        rows = results["rows"][start : start + 10]
-        assert [row["name"] for row in rows] == [str(number) for number in range(1, 11)]
-        assert len({row["pairs"] for row in rows}) == 1
-        edges = [edge for row in rows for edge in row["cosines"]]
-        assert edges == sorted(edges)
-        parts = [dry.given[row["group"], row["name"]] for row in rows]
-        assert len({pair for part in parts for pair in part}) == sum(map(len, parts))
-    assert "| cosines |" in "\n".join(experiment_tables.section("deciles", results))
-
-
-def test_scale(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("section", "pairs", "rows"),
+    [
+        ("deciles", 20, 40),
+        ("scale", 20, 6),
+        ("crossed-recipes", 20, 18),
+        ("embedding-starts", 20, 2),
+        ("paper-recipes", 20, 13),
+        ("generated-paraphrases", 40, 9),
+        ("shuffled-pairs", 20, 24),
+        ("megabatches", 20, 12),
+        ("blstm-parts", 20, 4),
+        pytest.param("filters", 20, 31, marks=pytest.mark.slow),
+        pytest.param("back-translation", 15, 18, marks=pytest.mark.slow),
+        pytest.param("translations", 40, 30, marks=pytest.mark.slow),
+    ],
+)
+def test_every_section_has_its_rows(data, monkeypatch, section, pairs, rows):
+    """Each text is given once, and the rows become a table."""
     monkeypatch.setattr(size_experiments, "SIZES", (10, 100, 1000))
-    dry = Dry(data, 20)
-    rows = last(size_experiments, dry)["rows"]
-    assert [(row["group"], row["pairs"]) for row in rows] == [
-        (recipe, size) for size in (10, 100, 197) for recipe in ("p19-tuned", "fast")
-    ]
-    lines = experiment_tables.section("scale", {"rows": rows})
-    assert "| 10 | 0.010 (0.000–0.020) | 0.010 (0.000–0.020) | 1.0 (0.0–2.0) |" in lines[4]
-    small, large, most = (dry.given["p19-tuned", name] for name in ("10", "100", "197"))
-    assert large[:10] == small and most[:100] == large
+    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 40)
+    monkeypatch.setattr(translation_experiments, "ENCODERS", ("average",))
+    means = dict.fromkeys(("1-gram overlap", "2-gram overlap", "3-gram overlap", "BLEU"), 0.5)
+    means |= {"cosine": 0.75, "pairs": 39.0}
+    monkeypatch.setattr(
+        generation_experiments,
+        "rewritten",
+        lambda bench, pairs, sentences: (
+            [(one, f"{one}!") for one in sentences[1:]],
+            {"means": means, "generator CPU seconds": 90.0},
+        ),
+    )
+    dry: Any = Dry(data, pairs)
+    *_, results = command.SECTIONS[section](dry)
+    assert len(results["rows"]) == rows
+    assert len(experiment_tables.section(section, results)) > 4
 
 
 def test_cipher() -> None:
@@ -284,122 +265,6 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 
 
-def test_recipes_are_crossed_over_seeds(data: Path) -> None:
-    results = last(recipe_experiments, Dry(data, 20))
-    keys = [(row["group"], row["name"], row["seed"]) for row in results["rows"]]
-    assert len(set(keys)) == 2 * 3 * 3
-    lines = experiment_tables.section("crossed-recipes", results)
-    # Three seeds make one line: their number, CPU seconds, mean and range.
-    assert sum("| 20 | 3, 2 | 0.020 (0.020–0.020) |" in line for line in lines) == 6
-    for row in results["rows"]:
-        row["figures"]["bucc"] = {"value": row["seed"] / 10, "interval": [0.0, 1.0]}
-    (joined, *_) = experiment_tables.over_seeds([row for row in results["rows"]
-                                                 if row["name"] == "p19"])  # fmt: skip
-    assert joined["figures"]["bucc"] == {"value": pytest.approx(0.2), "interval": [0.1, 0.3]}
-    (alone,) = experiment_tables.over_seeds(results["rows"][:1])
-    assert alone == {**results["rows"][0], "seeds": 1}  # its own interval
-    failed = [{"group": "g", "name": "n", "seed": 1, "pairs": 2, "failed": "why"}]
-    assert experiment_tables.over_seeds(failed) == failed
-
-
-@pytest.mark.slow
-def test_a_bitext_and_its_back_translation_have_the_same_rows(data, monkeypatch):
-    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 60)
-    dry = Dry(data, 15)
-    dry.work = data / "work"  # type: ignore[attr-defined]
-    results = last(back_translation_experiments, dry)
-    assert len(results["rows"]) == 2 * 3 * 3
-    for languages in back_translation_experiments.LANGUAGES:
-        bitext = dry.given[languages, "bitext"]
-        translated = dry.given[languages, "its back-translation"]
-        assert [pair[1] for pair in bitext] == [pair[1] for pair in translated]
-        assert all(one[0] != other[0] for one, other in zip(bitext, translated, strict=True))
-        twice = dry.given[languages, "twice the bitext"]
-        assert twice[: len(bitext)] == bitext and len(set(twice)) == len(twice) > len(bitext)
-    assert experiment_tables.section("back-translation", results)
-
-
-@pytest.mark.slow
-def test_translations_are_described_and_cut_into_tenths(data, monkeypatch):
-    monkeypatch.setattr(back_translation_experiments, "TAUGHT", 40)
-    monkeypatch.setattr(translation_experiments, "ENCODERS", ("average",))
-    dry = Dry(data, 40)
-    dry.work = data / "work"  # type: ignore[attr-defined]
-    results = last(translation_experiments, dry)
-    groups = translation_experiments.references(dry)  # type: ignore[arg-type]
-    count = sum(map(len, groups.values()))
-    assert all(one.text != text for text, own in groups.items() for one in own)
-    found = results["described"]
-    assert sum(row["count"] for row in found["ranks"]) == count
-    assert sum(row["count"] for row in found["ranges"]) == count
-    lines = experiment_tables.section("translations", results)
-    assert len(results["rows"]) == 30
-    assert any(line.startswith("| average | ") for line in lines)
-
-
-def test_one_part_of_a_recipe_changes(data: Path) -> None:
-    dry: Any = Dry(data, 20)
-    *_, results = part_experiments.measure_shuffled(dry)
-    rows = results["rows"]
-    # Three seeds of the average, one of GRAN.
-    assert len({(row["group"], row["name"], row["seed"]) for row in rows}) == len(rows) == 24
-    clean, half = (dry.given["GRAN over morphs", name] for name in ("0%", "40%"))
-    changed = [one != other for one, other in zip(clean, half, strict=True)]
-    assert sum(changed) == 8
-    assert sorted(pair[1] for pair in half) == sorted(pair[1] for pair in clean)
-    *_, results = part_experiments.measure_megabatches(dry)
-    assert [row["seed"] for row in results["rows"]] == [1] * 6 + [2] * 3 + [3] * 3
-    *_, results = part_experiments.measure_blstm(dry)
-    assert [row["name"] for row in results["rows"]] == list(part_experiments.PARTS)
-
-
-def test_differences_of_encoders_on_each_set() -> None:
-    names = {"word": 0.5, "trigram": 0.75, "sp": 0.1}
-    rows = [
-        {
-            "question": "",
-            "name": name,
-            "epochs": 1,
-            "training seconds": 1,
-            "figures": {
-                "sts": {"2012.a": {"pearson": r}, "2012.b": {"pearson": 1 - r}},
-                "sts 12-16": 1.0,
-                "sts-b": 1.0,
-                "sentences/s": {"median": 1},
-                "parameters": 1,
-            },
-        }
-        for name, r in names.items()
-    ]
-    results = {"text": {"pairs": 1, "mean words": [1, 1]}, "rows": rows}
-    last_line = encoder_tables.group("english", results)[-1]
-    assert last_line.endswith("over 2 sets: word and trigram 25.0.")
-
-
-def test_paraphrases_are_mixed_into_a_bitext(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    means = dict.fromkeys(("1-gram overlap", "2-gram overlap", "3-gram overlap", "BLEU"), 0.5)
-    means |= {"cosine": 0.75, "pairs": 39.0}
-    monkeypatch.setattr(
-        generation_experiments,
-        "rewritten",
-        lambda bench, pairs, sentences: (
-            [(one, f"{one}!") for one in sentences[1:]],
-            {"means": means, "generator CPU seconds": 90.0},
-        ),
-    )
-    dry = Dry(data, 40)
-    results = last(generation_experiments, dry)
-    own, more, much = (
-        dry.given["de-en", name] for name in ("bitext", "bitext and paraphrases", "as much bitext")
-    )
-    assert more[: len(own)] == own == much[: len(own)]
-    assert len(more) == len(much) == 2 * len(own) - 1 and len(set(much)) == len(much)
-    assert len(results["rows"]) == 9
-    lines = experiment_tables.section("generated-paraphrases", results)
-    assert lines[-3].startswith("The 39 generated paraphrases, means: 1-gram overlap 0.50,")
-    assert lines[-1] == "Time: 9 trainings 0.3 CPU minutes, the generator 1.5."
-
-
 def test_old_rows_stay_until_they_are_repeated() -> None:
     old = [{"group": "g", "name": name, "pairs": 1} for name in "abc"]
     new = [{"group": "g", "name": "b", "pairs": 2}]
@@ -451,13 +316,3 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     assert json.loads(result.read_text())["sections"]["sources"] == section
     lines = experiment_tables.tables(json.loads(result.read_text()), pages.conditions)
     assert any(line.startswith("| near | 100 | ") for line in lines)
-
-
-def test_a_failed_row_has_its_reason(tmp_path: Path) -> None:
-    place = ExperimentBench(tmp_path, tmp_path / "models", {}, pairs=10)
-    row = place.row("group", "name", [("un", "one")])
-    assert row["failed"] and "figures" not in row
-    lines = experiment_tables.section("sources", {"rows": [row]})
-    assert lines[-1].startswith("| name | 1 | ")
-    with pytest.raises(MinerError, match="2012-2016: not among the sets"):
-        experiment_metrics.pick([], "2012-2016", "pearson")

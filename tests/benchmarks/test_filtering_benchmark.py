@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from benchmarks import pages
-from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, throughput
-from benchmarks.filtering.filter_peers import Peers
+from benchmarks.filtering import filter_metrics, filter_tables, noisy_text
 from benchmarks.filtering.noise import KINDS, Corpus, Pair, names
-from benchmarks.filtering.systems import Missing, Ours, System, run
+from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
 
 PAIRS = [
@@ -186,31 +185,6 @@ def stub(tmp_path: Path) -> str:
     return f"{sys.executable} {path}"
 
 
-def test_our_commands_are_called(stub: str) -> None:
-    ours = Ours(stub).table()
-    scores = ours["miner score"].score(PAIRS, "de-en")
-    assert scores.tolist() == [len(target) for _, target in PAIRS]
-    assert ours["miner filter"].decides
-    assert ours["miner filter"].score(PAIRS, "de-en").tolist() == [0, 0, 1, 1, 1, 0]
-    with pytest.raises(Missing, match="AssertionError"):
-        ours["miner score"].score(PAIRS, "fr-en")
-
-
-def test_missing_systems_have_a_reason() -> None:
-    with pytest.raises(Missing, match="no /nowhere/miner"):
-        Ours("/nowhere/miner").score(PAIRS, "de-en")
-    for system in Peers(None).table().values():
-        with pytest.raises(Missing, match="no --peers"):
-            system.score(PAIRS, "de-en")
-    with pytest.raises(Missing, match="gave 1 scores for 6 pairs"):
-        Ours(f"{sys.executable} -c print(1)").score(PAIRS, "de-en")
-    with pytest.raises(Missing, match="not a number"):
-        Ours(f"{sys.executable} -c print(6*(str(0*1e999)+chr(10)),end=str())").score(PAIRS, "de-en")
-    with pytest.raises(Missing, match="no /nowhere/python"):
-        Peers(Path("/nowhere/python")).opus_decision(PAIRS, "de-en")
-    assert run([sys.executable, "-c", "print(input())"], "ä\n") == "ä\n"
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Write a small version of every set that the benchmark reads."""
@@ -301,15 +275,3 @@ def test_metrics_become_tables(data: Path) -> None:
     assert sum(line.startswith("| decides |") for line in lines) == 3
     heads = [line for line in lines if line.startswith("|  | AUC")]
     assert "next pair's target" not in heads[0] and "next pair's target" in heads[1]
-
-
-def test_throughput(data: Path, stub: str) -> None:
-    found = throughput.measure(data, stub, rounds=2)
-    assert found["pairs"] == 55 and found["kept"] == 0 and found["pairs/s"] > 0
-    assert found["shares"] == {"length": 0.25, "numbers": 0.75}
-    assert "numbers 75%, length 25%." in filter_tables.throughput(found)[-1]
-    missing = throughput.measure(data, f"{sys.executable} -c raise(OSError(404))")
-    assert missing == {"pairs": 55, "missing": "OSError: 404"}
-    assert filter_tables.throughput(missing) == [
-        "Throughput of `miner filter`: missing: OSError: 404."
-    ]

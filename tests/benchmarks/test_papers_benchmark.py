@@ -23,21 +23,3 @@ def test_grades(tmp_path, monkeypatch, capsys):
     assert lines[4].startswith("| msrpc | 0 | 7 | ") and lines[4].endswith("| – | – |")
     assert lines[5].startswith("| msrpc | 1 | 5 | 1.000 | 0.000 | ")
     assert lines[7].endswith(" CPU seconds") and lines[4] in capsys.readouterr().out
-
-
-def test_tables_have_published_rows() -> None:
-    figures = [
-        {"set": "MRPC", "metric": name, "value": 0.7, "interval": [0.6, 0.8], "items": 9}
-        for name in ("accuracy", "f1")
-    ]
-    lines = paper_figures.senteval_lines({"figures": figures})
-    ours, theirs = (next(line for line in lines if start in line) for start in ("ships", "Infer"))
-    assert ours.count("–") == 10 and "| 70.0 (60.0–80.0) |" in ours  # nine gaps, one interval
-    assert theirs.endswith("| 76.2 | 75.6 |") and lines[-1].endswith("70.0 (60.0–80.0).")
-    test = {"precision": 0.5, "recall": 0.25, "f1": 1 / 3}
-    row = {"pair": "de-en", "settings": {"margin": "absolute"}, "test": test}
-    lines = paper_figures.cosine_lines({"rows": [row]})
-    assert lines[-1] == "| bucc-style de-en | plain cosine | 0.500 | 0.250 | 0.333 |"
-    rows = [{"batch": size, "seconds": 3.04} for size in (128, 128_000)]
-    (said,) = paper_figures.speed_lines({"rows": rows})
-    assert said.endswith("on one thread: 3.0 in batches of 128, 3.0 in batches of 128,000.")

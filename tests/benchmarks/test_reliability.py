@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,6 @@ from benchmarks.reliability import (
     fuzz,
     kills,
     mutations,
-    reliability_tables,
 )
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 from benchmarks.reliability.crashes import Disk, Inode
@@ -171,24 +169,3 @@ def test_a_refusal_is_one_line() -> None:
     assert not Done(1, "miner: error: bad\nminer: error: worse\n", 0.1).refused
     assert not Done(0, "miner: error: bad\n", 0.1).refused
     assert not Done(1, "Traceback\nminer: error: bad\n", 0.1).refused
-
-
-def test_the_tables_name_every_fault() -> None:
-    results = {
-        "kills": {"mine SIGKILL": {"stopped": 9, "too late": 1, "leftovers": 2}, "seconds": 60},
-        "fuzz": {
-            "half 0": {"exit code 0": 3, "exit code 1": 4, "longest, s": 0.4,
-                       "most memory, MB": 7, "failures": []},
-            "seconds": 60,
-        },
-    }  # fmt: skip
-    sections: dict[str, Any] = {
-        name: {"command": "this", "results": part} for name, part in results.items()
-    }
-    again = {"mine SIGKILL": {"stopped": 5, "failures": []}, "seconds": 30}
-    sections["kills: mine"] = {"command": "that", "results": again}
-    lines = reliability_tables.tables({"sections": sections}, lambda part: f"by {part['command']}")
-    assert "| mine SIGKILL | 9 killed | leftovers 2 |" in lines
-    assert "| mutated inputs, half 0 | 3 read, 4 refused | 0.4 s | 7 MB | 0 |" in lines
-    assert "| mine SIGKILL, again | 5 killed | 0 |" in lines
-    assert "2 minutes. by this" in lines and "0 minutes. by that" in lines

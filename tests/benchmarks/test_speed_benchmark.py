@@ -137,9 +137,3 @@ def test_it_runs(tmp_path: Path) -> None:
     # With sentence-transformers installed, both keep about the same number of pairs.
     assert theirs.get("missing") or abs(theirs["pairs"] - ours["pairs"]) < 0.1 * ours["pairs"]
     assert "ours, by margin" in done.stdout
-
-
-def test_the_table_of_first_runs() -> None:
-    row = {"name": "score", "first": 12.34, "first, loops of a wheel": 2, "second": 1.66}
-    table = speed_tables.first({"threads": 2, "rows": [row]})
-    assert table[-1] == "| score | 12.3 | 2.0 | 1.7 |"

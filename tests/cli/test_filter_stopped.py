@@ -127,28 +127,6 @@ def test_no_directory_beside_a_device_or_a_pipe(miner, german, english) -> None:
     assert sorted(os.listdir()) == ["a.tsv", "pipe", "rules.toml"]
 
 
-@pytest.mark.parametrize("how", ["replaced", "rewritten"])
-def test_an_input_that_changes_is_an_error(miner, german, english, monkeypatch, how) -> None:
-    put(Path("a.tsv"), pairs(german, english, 50))
-    other = put(Path("other.tsv"), pairs(german[::-1], english[::-1], 50)).read_bytes()
-    real = Scorers.__call__
-
-    def change(scorers: Scorers, layout, block):
-        if how == "replaced":
-            os.replace("other.tsv", "a.tsv")
-        else:
-            Path("a.tsv").write_bytes(other)
-        return real(scorers, layout, block)
-
-    monkeypatch.setattr(Scorers, "__call__", change)
-    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
-    code, out, err = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "out", "--rejected",
-                           "bad", "--scores-jsonl", "scores", "--report", "r.json")  # fmt: skip
-    assert (code, out) == (1, "")
-    assert err == ("miner: error: a.tsv changed while it was read; run again once it is complete\n")
-    assert set(os.listdir()) <= {"a.tsv", "other.tsv", "rules.toml"}
-
-
 def test_the_model_of_the_command_line_goes_first(miner, knowing_model, place) -> None:
     """Also if it is the default one."""
     put(Path("a.tsv"), b"Das ist gut.\tThis is good.\n")

@@ -170,15 +170,6 @@ def test_sizes_are_nested(miner, bitext: Path) -> None:
     )
 
 
-def test_sizes_that_do_not_divide_each_other(miner, bitext: Path) -> None:
-    """The middle one has fewer pairs: no more are shown."""
-    sizes = ("--mega-batch", 1, "--mega-batch", 2, "--mega-batch", 3)
-    code, out, err = miner("negatives", "default", bitext, "--batch", 2, "--examples", 9, *sizes)
-    assert (code, err) == (0, "")
-    assert re.findall(r"source and target +(\d+)", out) == ["6", "4", "6"]
-    assert out.count("\n\nline ") == 4
-
-
 def test_from_either_column(miner, tmp_path: Path) -> None:
     """Paraphrases: what is nearest may stand in the same column."""
     path = tmp_path / "paraphrases.tsv"
@@ -201,36 +192,6 @@ def test_separate_vocabularies(miner, bitext: Path, separate_model: Path) -> Non
     )
     mean = (left * right).sum(axis=1).mean()
     assert code == 0 and re.search(rf"source and target +6 +{mean:.3f} ", out)
-
-
-def test_other_formats(miner, bitext: Path, tmp_path: Path) -> None:
-    expected = miner("negatives", "default", bitext)
-    for name, side in (("a.de", SOURCE), ("a.en", TARGET)):
-        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    two = ("--source", tmp_path / "a.de", "--target", tmp_path / "a.en")
-    assert miner("negatives", "default", *two) == expected
-    rows = zip(TARGET, SOURCE, strict=True)
-    (tmp_path / "b.tsv").write_text(
-        "en\tde\n" + "".join(f"{t}\t{s}\n" for t, s in rows), encoding="utf-8"
-    )
-    columns = ("--header", "--scol", "de", "--tcol", "en")
-    found = miner("negatives", "default", tmp_path / "b.tsv", *columns)
-    numbers = re.compile(r"line (\d+)")
-    assert found[0] == 0 and numbers.sub("", found[1]) == numbers.sub("", expected[1])
-
-
-def test_lines_that_are_left_out(miner, bitext: Path) -> None:
-    more = b"Haus\t\nHa\xffus\thouse\n" + "\u2603\u2603\tsnow\n".encode()
-    bitext.write_bytes(bitext.read_bytes() + more)
-    code, out, err = miner("negatives", "default", bitext, "--on-error", "skip")
-    assert code == 0 and out.startswith("6 of 7 pairs")
-    assert (
-        "an empty side: 1" in err
-        and "not UTF-8: 1" in err
-        and "without a unit that the model knows: 1" in err
-    )
-    code, out, err = miner("negatives", "default", bitext, "--on-error", "replace")
-    assert code == 0 and out.startswith("7 of 8 pairs") and "bytes replaced: 1" in err
 
 
 @pytest.mark.parametrize(
@@ -258,11 +219,6 @@ def test_bad_input(miner, tmp_path, monkeypatch, arguments, code: int, message: 
     found, _, err = miner("negatives", "default", *arguments)
     assert found == code and message in err
     assert code != 1 or len(err.splitlines()) == 1
-
-
-def test_no_such_model(miner, bitext: Path, tmp_path: Path) -> None:
-    code, _, err = miner("negatives", tmp_path / "nowhere", bitext)
-    assert code == 1 and "nowhere" in err and len(err.splitlines()) == 1
 
 
 def test_columns_that_do_not_belong_together_are_noticed(miner, bitext: Path) -> None:

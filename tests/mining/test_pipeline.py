@@ -12,7 +12,7 @@ import pytest
 from support.mined_corpus import Corpus, Tasks, same
 
 from miner.encoder.encoder import Encoder
-from miner.errors import ArtifactError, CorpusError, MinerError, MismatchError, ResourceError
+from miner.errors import MinerError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn import hybrid, knn_search
 from miner.knn.settings import SearchSettings
@@ -103,25 +103,6 @@ def test_vectors_from_elsewhere(corpus: Corpus, tmp_path: Path) -> None:
         assert same(found, wanted, tmp_path / "compared")
 
 
-def test_a_stopped_run_goes_on(corpus: Corpus, expected: Mined, tmp_path: Path) -> None:
-    steps = iter(range(1 << 20))
-
-    def stop(stage: str, done: int, total: int | None) -> None:
-        if stage == "searching" and next(steps) == 4:
-            raise KeyboardInterrupt
-
-    work = tmp_path / "work"
-    with pytest.raises(KeyboardInterrupt):
-        corpus.mine(work, report=stop)
-    tasks = Tasks(work)
-    before = set(Tasks(work)._seen)
-    assert sum(name.startswith("search/") for name in before) == 4
-    assert same(corpus.mine(work), expected, tmp_path / "compared")
-    assert not before & set(tasks.new())
-    # Nothing is left to do.
-    assert same(corpus.mine(work), expected, tmp_path / "compared") and not tasks.new()
-
-
 @pytest.mark.parametrize("kind", ["search", "hybrid"])
 def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     monkeypatch.setattr(search, "HYBRID", 0)
@@ -173,69 +154,6 @@ def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, c
     assert same(found, corpus.whole(**given), tmp_path / "compared")
 
 
-def test_a_changed_margin_searches_no_block_again(corpus: Corpus, tmp_path: Path) -> None:
-    given = [
-        {"settings": SearchSettings(rank="margin", margin=margin), "keep": FAST}
-        for margin in ("ratio", "distance")
-    ]
-    corpus.mine(tmp_path / "work", **given[0])
-    tasks = Tasks(tmp_path / "work")
-    found = corpus.mine(tmp_path / "work", **given[1])
-    assert set(tasks.kinds()) == {"score", "match"}
-    assert same(found, corpus.whole(**given[1]), tmp_path / "compared")
-
-
-@pytest.mark.parametrize("first", [(35, 25), (60, 40)])
-def test_only_new_text_is_compared(corpus, german, english, tmp_path, first):
-    """Text that is added to an index is a part of its own: blocks of old parts stand."""
-
-    def lines(name: str, lines: list[str]) -> Path:
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return tmp_path / name
-
-    sides, work = [], tmp_path / "work"
-    for name, text, size in zip("ab", (german, english), first, strict=True):
-        old = lines(f"{name}1", text[:size])
-        sides.append(Index.build(corpus.encoder, old, tmp_path / name))
-    mine(*sides, work=work, keep=FAST)
-    tasks = Tasks(work)
-    grown = [
-        index.add(corpus.encoder, lines(f"{name}2", text[size:]))
-        for index, name, text, size in zip(sides, "ab", (german, english), first, strict=True)
-        if size < 60
-    ]
-    grown = [*sides[: 2 - len(grown)], *grown]
-    found = mine(*grown, work=work, keep=FAST)
-    assert [name for name in tasks.new() if name.startswith("search/")] == (
-        ["search/0000-0001", "search/0001-0000", "search/0001-0001"]
-        if first[0] < 60
-        else ["search/0000-0001"]
-    )
-    whole = [Index.build(corpus.encoder, lines(f"{name}3", text), tmp_path / f"{name}3.i")
-             for name, text in zip("ab", (german, english), strict=True)]  # fmt: skip
-    wanted = mine(*whole, keep=FAST)
-    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "features"):
-        np.testing.assert_array_equal(
-            getattr(found.all_pairs, name), getattr(wanted.all_pairs, name)
-        )
-
-
-def test_input_that_changes(corpus: Corpus, tmp_path: Path) -> None:
-    path = tmp_path / "more.de"
-    path.write_text("Der Hund bellt.\n", encoding="utf-8")
-    grown = replace(corpus, texts=([*corpus.texts[0], str(path)], corpus.texts[1]))
-    work = tmp_path / "work"
-    grown.mine(work, keep=FAST)
-    os.utime(path, (1, 1))
-    with pytest.raises(CorpusError, match=r"more\.de: changed since the plan in .* was made"):
-        grown.mine(work)
-    path.unlink()
-    with pytest.raises(CorpusError, match=r"more\.de: cannot be read: No such file"):
-        grown.mine(work)
-    with pytest.raises(MismatchError, match="its plan has other source files; restore them"):
-        corpus.mine(work)
-
-
 def test_another_plan(corpus: Corpus, finished: Path, tmp_path: Path, tiny_model: Path) -> None:
     for way, words in (
         (lambda: corpus.mine(finished, 30), "its plan has other --shard-lines"),
@@ -252,14 +170,6 @@ def test_another_plan(corpus: Corpus, finished: Path, tmp_path: Path, tiny_model
     ):  # fmt: skip
         with pytest.raises(MismatchError, match=words):
             way()
-
-
-def test_an_index_that_this_mining_has_not_made(corpus: Corpus, tmp_path: Path) -> None:
-    Index.build(corpus.encoder, corpus.sides[0], tmp_path / "source")
-    with pytest.raises(ArtifactError, match=r"source: was not made by this command.*another --wor"):
-        corpus.mine(tmp_path)
-    assert len(Index.open(tmp_path / "source")) == 62
-    assert [path.name for path in tmp_path.iterdir()] == ["source"]
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.texts import COMPRESS, LINES, QUICK, TEXT, feed, put, table
+from support.texts import LINES, QUICK, TEXT, feed, put, table
 
 from miner.errors import CorpusError
 from miner.text.bitext import Bitext, parse_scores, read_bitext, stream_bitext
@@ -59,11 +57,6 @@ def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
         read_bitext(*paths)
 
 
-def test_empty_files_are_aligned(tmp_path: Path) -> None:
-    bitext = read_bitext(*two(tmp_path, "", ""))
-    assert counts(bitext) == (0, 0, 0, 0) and bitext.lines.shape == (0,)
-
-
 def test_bitext_bad_bytes(tmp_path: Path) -> None:
     paths = two(tmp_path, b"a\n\xff\n\nd\n", b"w\nx\n\xff\n\n")
     with pytest.raises(CorpusError, match=r"a\.de, line 2"):
@@ -86,19 +79,6 @@ def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert read_bitext("-").target == ["x", "y"]
     with pytest.raises(CorpusError, match="both sides"):
         read_bitext("-", "-")
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_bitext_from_a_pipe(tmp_path: Path, suffix: str) -> None:
-    """Read once, as a shell's <(zcat a.gz) must be, and counted all the same."""
-    pipe = tmp_path / f"pipe{suffix}"
-    os.mkfifo(pipe)
-    data = COMPRESS[suffix](b"a\nb\n")
-    writer = threading.Thread(target=pipe.write_bytes, args=(data,), daemon=True)
-    writer.start()
-    bitext = read_bitext(pipe, put(tmp_path / "a.en", "x\ny\n"))
-    writer.join()
-    assert bitext.source == ["a", "b"]
 
 
 def test_bitext_of_one_tsv(tmp_path: Path) -> None:
@@ -219,21 +199,6 @@ def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:
     assert read_bitext(source, parquet).source == ["de", "a", "b"]
     with pytest.raises(CorpusError, match="has 3 lines but .* has 2"):
         read_bitext(parquet, put(tmp_path / "d.txt", "x\ny\n"))
-
-
-def test_a_file_that_changes_between_count_and_read(tmp_path, monkeypatch):
-    paths = two(tmp_path, "a\nb\n", "x\ny\n")
-    real, opened = open, []
-
-    def shrinking(path: Any, *arguments: Any, **named: Any) -> Any:
-        opened.append(path)
-        if len(opened) == 4:  # two openings to count, the third and fourth to read
-            put(paths[1], "x\n")
-        return real(path, *arguments, **named)
-
-    monkeypatch.setattr("miner.text.lines.open", shrinking, raising=False)
-    with pytest.raises(CorpusError, match="changed while it was read: 2 lines"):
-        read_bitext(*paths)
 
 
 @QUICK
