@@ -25,7 +25,7 @@ KINDS = np.array(
     [(1, 0), (0, 1), *((a, total - a) for total in range(2, MOST + 1) for a in range(1, total))]
 )
 # Features of the second stage, beside the kind: see `miner.alignment.fine`.
-FINE = (*FEATURES, "quality", "quality_scaled", "best", "association", "weakest", "merged")
+FINE = (*FEATURES, "quality", "quality_scaled", "association", "weakest", "merged")
 WEIGHTS = Path(__file__).parent / "weights.json"
 
 

@@ -1,14 +1,13 @@
 """Second stage of an alignment: the likely beads, compared word by word.
 
 Features of a bead: the first stage's; the quality of the pair, once, and once for each pair of its
-sentences; how many of its sentences have no better bead by quality; the association of its tokens;
-the cosine of its weakest sentence with the other side; and how many sentences it joins, times how
-usual that is. Quality and association count above what is usual in these documents, since their
-levels differ by domain: the text that a model was trained on has two to four times the association
-of other text.
+sentences; the association of its tokens; the cosine of its weakest sentence with the other side;
+and how many sentences it joins, times how usual that is. Quality and association count above what
+is usual in these documents, since their levels differ by domain: the text that a model was trained
+on has two to four times the association of other text.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,7 +103,7 @@ def _compared(
     association = _above_usual(metrics[:, _ASSOCIATION], spans) * tokens / PER_TOKENS
     pairs = (spans[:, 1] - spans[:, 0]) * (spans[:, 3] - spans[:, 2])
     weakest = weakest_cosine(spans, lattice, cosine) - cosine
-    return np.stack([logit, logit * pairs, count_best(logit, spans), association, weakest], axis=1)
+    return np.stack([logit, logit * pairs, association, weakest], axis=1)
 
 
 def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
@@ -115,35 +114,17 @@ def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
     return found
 
 
-def _sentences(spans: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield the column of a side, beads, and one sentence of each there, until all have come."""
-    for column in (0, 2):
-        for place in range(MOST - 1):
-            sentence = spans[:, column] + place
-            beads = np.flatnonzero(sentence < spans[:, column + 1])
-            yield column, beads, sentence[beads]
-
-
-def count_best(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
-    """Count the sentences of each bead that no bead with a larger value holds."""
-    best_of = {column: np.full(spans[:, column + 1].max(), -np.inf) for column in (0, 2)}
-    for column, beads, sentence in _sentences(spans):
-        np.maximum.at(best_of[column], sentence, values[beads])
-    found = np.zeros(len(spans))
-    for column, beads, sentence in _sentences(spans):
-        found[beads] += values[beads] >= best_of[column][sentence]
-    return found
-
-
 def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> np.ndarray:
     """Return the least cosine of a sentence with the other side, where it is one of several."""
     found = cosine.copy()
-    for column, beads, sentence in _sentences(spans):
-        part = spans[beads]
-        several = np.flatnonzero(part[:, column + 1] - part[:, column] > 1)
-        part, beads, sentence = part[several], beads[several], sentence[several]
-        part[:, column], part[:, column + 1] = sentence, sentence + 1
-        found[beads] = np.minimum(found[beads], lattice.features(part)[:, _COSINE])
+    for column in (0, 2):
+        size = spans[:, column + 1] - spans[:, column]
+        for place in range(MOST - 1):
+            beads = np.flatnonzero((size > 1) & (size > place))
+            part = spans[beads]
+            part[:, column] += place
+            part[:, column + 1] = part[:, column] + 1
+            found[beads] = np.minimum(found[beads], lattice.features(part)[:, _COSINE])
     return found
 
 

@@ -18,7 +18,7 @@ class BeadSettings:
 
     unaligned: bool = option(False, "Write sentences without a counterpart, too.")
     coarse: bool = option(
-        False, "Compare by vectors and lengths alone: a tenth of the time, and less exact."
+        False, "Compare by vectors and lengths alone: a twentieth of the time, and less exact."
     )
     split: bool = option(
         False,

@@ -12,10 +12,7 @@ import numpy as np
 from miner.kernels.cache import helper, njit
 
 # Features of a bead beside its kind.
-FEATURES = (
-    *("similarity", "usual", "cosine", "length", "length_squared", "delta"),
-    *("left_out", "loose"),
-)
+FEATURES = ("similarity", "usual", "cosine", "delta", "left_out", "loose")
 # Variance of the characters of a translation, for each character (Gale and Church 1993).
 VARIANCE = 6.8
 
@@ -37,8 +34,8 @@ def _features(i, j, a, b, products, norms, usual, lengths, facts, x):
     left = lengths[0][i] - lengths[0][here]
     right = lengths[1][j] - lengths[1][there]
     if a == 0 or b == 0:
-        x[6] = np.log(1.0 + left + right)
-        x[7] = facts[1]
+        x[4] = np.log(1.0 + left + right)
+        x[5] = facts[1]
         return
     total = 0.0
     for row in range(here, i):
@@ -51,11 +48,8 @@ def _features(i, j, a, b, products, norms, usual, lengths, facts, x):
     x[1] = a * b * (usual[0][here, a - 1] + usual[1][there, b - 1]) / 2 / facts[2]
     x[2] = cosine
     left *= facts[0]
-    log = np.log((left + 5.0) / (right + 5.0))
-    x[3] = abs(log)
-    x[4] = min(log * log, 4.0)
     spread = np.sqrt(VARIANCE * (left + right + 2.0) / 2)
-    x[5] = min(abs(left - right) / spread, 6.0)
+    x[3] = min(abs(left - right) / spread, 6.0)
 
 
 @njit(nogil=True, error_model="numpy")
