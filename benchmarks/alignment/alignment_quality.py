@@ -189,11 +189,7 @@ def size(encoder: Encoder, data: Path) -> dict[str, Any]:
     }
 
 
-SECTIONS: dict[str, Callable[[Encoder, Path], dict[str, Any]]] = {
-    "books": books,
-    "laws": laws,
-    "size": size,
-}
+SECTIONS = {"books": books, "laws": laws, "size": size}
 
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:

@@ -30,12 +30,13 @@ UNSPLIT = 1.5
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences of a document, the number of each one's line, from 0, its name and its URL."""
+    """Sentences of a document, the number of each one's line, from 0, its name, URL and domain."""
 
     name: str
     texts: list[str]
     lines: np.ndarray
     url: str = ""
+    domain: str = ""
 
     def split(self, language: str) -> Document:
         """Split the lines into sentences, unless most lines are one already.

@@ -99,7 +99,7 @@ def best(values: np.ndarray, limits: Band) -> np.ndarray:
     low, first = limits
     ends = low[-1] + first[-1] - first[-2]  # target sentences, and one
     path = np.empty((len(low) + ends, 2), np.int64)
-    return path[: best_path(values, limits, KINDS, path)]
+    return path[: best_path(values, limits, KINDS, path)][::-1]
 
 
 def spans_of(cell: np.ndarray, kind: np.ndarray, limits: Band) -> np.ndarray:

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 
-from miner.alignment import aligned
+from miner.alignment.aligned import Document
 from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
 from miner.errors import CorpusError
 from miner.index.embed_corpus import Source
@@ -32,16 +32,6 @@ NAMES = "documents.jsonl"
 Name = tuple[str, str, str]
 
 
-class Document(NamedTuple):
-    """A document: its lines that are not empty, and their numbers from 1."""
-
-    id: str
-    url: str
-    domain: str
-    sentences: Sequence[str]
-    lines: np.ndarray
-
-
 @dataclass(frozen=True)
 class StoredDocument:
     """Document that a task has read: its rows there from ``start`` to ``end``, name and URL."""
@@ -57,11 +47,11 @@ class StoredDocument:
         offsets = np.load(self.task.path / "offset.npy", mmap_mode="r")
         return int(offsets[self.end] - offsets[self.start])
 
-    def read(self) -> aligned.Document:
+    def read(self) -> Document:
         """Return the sentences, for an alignment."""
         texts = part_texts(self.task.path).slice(self.start, self.end)
         lines = part_lines(self.task.path, self.start, self.end) - 1
-        return aligned.Document(self.name, texts, lines, self.url)
+        return Document(self.name, texts, lines, self.url)
 
 
 @dataclass(frozen=True)
@@ -127,13 +117,14 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
     edges, domains = [0], 0
     with open(job.out / NAMES, "w", encoding="utf-8") as names:
         for document in _documents(batch, layout, tally):
-            if not len(document.sentences):
+            if not document.texts:
                 tally["empty"] += 1
                 continue
-            writer.append(document.sentences, list(map(str, document.lines)), document.lines, 0)
-            edges.append(edges[-1] + len(document.sentences))
+            numbers = document.lines + 1
+            writer.append(document.texts, list(map(str, numbers)), numbers, 0)
+            edges.append(edges[-1] + len(document.texts))
             domains += bool(document.domain)
-            names.write(json.dumps([document.id, document.url, document.domain]) + "\n")
+            names.write(json.dumps([document.name, document.url, document.domain]) + "\n")
             job.report("reading documents", tally["records"], None)
     job.save(edges=np.array(edges))
     counts = {name: tally[name] for name in ("records", "empty", "undecodable", "replaced")}
@@ -158,8 +149,8 @@ def _of_file(path: str, name: str, on_error: str, tally: Counter[str]) -> Docume
     tally["records"] += 1
     tally["replaced"] += bool(reader.replaced or reader.undecodable)
     sentences = [sentence.strip() for block in blocks for sentence in block.sentences]
-    lines = [block.lines for block in blocks]
-    return Document(name, "", "", sentences, np.concatenate([np.empty(0, np.int64), *lines]))
+    lines = [np.empty(0, np.int64), *(block.lines - 1 for block in blocks)]
+    return Document(name, sentences, np.concatenate(lines))
 
 
 def _of_rows(
@@ -181,9 +172,9 @@ def _of_rows(
             if layout.by_host:
                 domain = _host(url)
             parts = [part.strip() for part in text.split("\n")]
-            numbers = np.array([at for at, part in enumerate(parts, start=1) if part], np.int64)
+            lines = np.array([at for at, part in enumerate(parts) if part], np.int64)
             sentences = [part for part in parts if part]
-            yield Document(own or f"{name}:{line}", url, domain, sentences, numbers)
+            yield Document(own or f"{name}:{line}", sentences, lines, url, domain)
 
 
 def _host(url: str) -> str:

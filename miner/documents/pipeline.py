@@ -109,13 +109,8 @@ def _neighborhoods(
     spans: list[tuple[int, int]],
     without: Result | None = None,
 ) -> Neighborhoods:
-    calls = {
-        f"{name}-{number:04}": Call({"span": span}, span[1] - span[0])
-        for number, span in enumerate(spans)
-    }
-    tasks = run.stage(
-        "neighborhoods", stages.neighborhoods, calls, sides=sides, lists=lists, without=without
-    )
+    shared = {"sides": sides, "lists": lists, "without": without}
+    tasks = run.stage("neighborhoods", stages.neighborhoods, _calls(f"{name}-", spans), **shared)
     return Neighborhoods(tasks, [start for start, _ in spans])
 
 
@@ -128,11 +123,15 @@ def _votes(
     spans: list[tuple[int, int]],
     without: Result | None = None,
 ) -> list[Result]:
-    calls = {
-        f"{number:04}": Call({"span": span}, span[1] - span[0]) for number, span in enumerate(spans)
-    }
     shared = {"sides": sides, "lists": lists, "means": means, "without": without}
-    return run.stage(kind, stages.votes, calls, **shared)
+    return run.stage(kind, stages.votes, _calls("", spans), **shared)
+
+
+def _calls(name: str, spans: list[tuple[int, int]]) -> dict[str, Call]:
+    return {
+        f"{name}{number:04}": Call({"span": span}, span[1] - span[0])
+        for number, span in enumerate(spans)
+    }
 
 
 @hints(seconds=1e-4, memory=100 * NEAREST)
@@ -150,9 +149,5 @@ def load(task: Result) -> Scores:
 
 def joined(tasks: Sequence[Result]) -> Scores:
     """Join the candidates of several tasks."""
-    parts = [load(task) for task in tasks]
-    return Scores(
-        np.concatenate([part.source for part in parts]),
-        np.concatenate([part.target for part in parts]),
-        np.concatenate([part.score for part in parts]),
-    )
+    columns = zip(*(vars(load(task)).values() for task in tasks), strict=True)
+    return Scores(*map(np.concatenate, columns))

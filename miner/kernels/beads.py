@@ -145,8 +145,8 @@ def forward_backward(scores, band, kinds, out):
 def best_path(values, band, kinds, beads):
     """Find the alignment with the largest sum of ``values (cells, K)``; return its length.
 
-    ``beads (n + m, 2) int64`` receives the cell and the kind of each bead, in order. Of equals the
-    first kind wins. 0 where there is no alignment.
+    ``beads (n + m, 2) int64`` receives the cell and the kind of each bead, the last one first. Of
+    equals the first kind wins. 0 where there is no alignment.
     """
     low, first = band
     cells, count = len(values), len(kinds)
@@ -174,10 +174,6 @@ def best_path(values, band, kinds, beads):
         i, j = i - kinds[kind, 0], j - kinds[kind, 1]
         size += 1
         cell = cell_of(i, j, low, first)
-    for place in range(size // 2):
-        for column in range(2):
-            one, other = beads[place, column], beads[size - 1 - place, column]
-            beads[place, column], beads[size - 1 - place, column] = other, one
     return size
 
 
