@@ -130,7 +130,8 @@ class Pairs(Results):
             names = ["source", "target", "score", *(IDS if ids else ()), *self.more]
         else:
             names = ["score", *(IDS if ids else SIDES), *self.more]
-        rows = self._rows(list(dict.fromkeys(names)))
+        names = list(dict.fromkeys(names))
+        rows = self._rows(names)
         if target is not None:
             write_bitext(rows, [str(path), str(target)], ids=names[3:])
         else:

@@ -49,6 +49,8 @@ def test_columns_of_both_sides(verifying, texts, german, english, tmp_path: Path
     ids = (tmp_path / "out.ids").read_text("utf-8").splitlines()
     assert [line.split("\t")[2:] for line in ids] == [[row["url1"], row["url2"]] for row in some]
     assert ids[0].split("\t")[:2] == [some[0]["source_id"], some[0]["target_id"]]
+    found.pairs.write(tmp_path / "out.de", tmp_path / "out.en", ids=True)
+    assert len((tmp_path / "out.ids").read_text("utf-8").split("\n")[0].split("\t")) == 6
 
 
 def written(path: Path) -> str:
