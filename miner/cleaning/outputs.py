@@ -9,7 +9,7 @@ from typing import Any
 
 from miner.cleaning.bitexts import Bitext, Piece, languages_of
 from miner.cleaning.write import NAMED
-from miner.errors import writing
+from miner.errors import CorpusError, writing
 from miner.names import SIDES
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
@@ -27,13 +27,30 @@ FORMAT = "bitext-miner rows"
 LINES = ("scores", "only")
 
 
-def packings(outputs: Outputs, piece: Piece) -> dict[str, str]:
+def by_outputs(
+    pieces: Sequence[Sequence[Piece]], outputs: Sequence[Outputs]
+) -> Sequence[Sequence[Piece]]:
+    """Return the pieces of each output: of a bitext, or of all of them, where there is only one.
+
+    Raises CorpusError for bitexts whose rows cannot be in one file.
+    """
+    if len(outputs) == len(pieces):
+        return pieces
+    first, *others = (own[0].bitext for own in pieces)
+    if first.reading.header or any(one.native != first.native for one in others):
+        raise CorpusError(
+            "files with headers, or of several formats, have no common output; name a folder: out/"
+        )
+    return [[piece for own in pieces for piece in own]]
+
+
+def packings(outputs: Outputs, piece: Piece, alone: bool) -> dict[str, str]:
     """Return the suffixes of a piece's outputs: their compression, unless they are joined.
 
-    A whole bitext's outputs are final, except rows that become another format.
+    Outputs of a piece that is ``alone`` are final, except rows that become another format.
     """
     return {
-        role: end if piece.of == 1 or end == NAMED else ""
+        role: end if alone or end == NAMED else ""
         for role, end in _endings(piece.bitext, outputs).items()
     }
 
@@ -55,9 +72,9 @@ def joined(
     written: Sequence[Result],
     outputs: Sequence[Outputs],
 ) -> list[Result]:
-    """Return the result that has the outputs of each bitext: of its one piece, or joined.
+    """Return the result that has each output: of its one piece, or joined.
 
-    ``written`` are the results of all pieces, in order.
+    ``written`` are the results of all ``pieces`` (:func:`by_outputs`), in order.
     """
     found: list[Result] = []
     rest = iter(written)

@@ -19,7 +19,7 @@ from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.decide import Cleaned, Stage, choose
 from miner.cleaning.funnel import Summary, merged
-from miner.cleaning.outputs import Outputs, deliver, joined, packings
+from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
@@ -81,16 +81,17 @@ def filter_text(
         chosen = {"sent": sent, "order": [order] * len(pieces), "index": range(len(pieces))}
 
     wanted = outputs or [{}] * len(bitexts)
+    of_outputs = by_outputs(of_bitexts, wanted)
     ends = [
-        packings(own, piece)
-        for own, parts in zip(wanted, of_bitexts, strict=True)
+        packings(own, piece, len(parts) == 1)
+        for own, parts in zip(wanted, of_outputs, strict=True)
         for piece in parts
     ]
     calls = _calls(pieces, scores=scores, packings=ends, **chosen)
     written = run.stage("write", stages.write, calls, choice=choice)
-    results = joined(run, of_bitexts, written, wanted)
+    results = joined(run, of_outputs, written, wanted)
     run.wait(last=True)
-    deliver(results, wanted, bitexts, plan.context.languages)
+    deliver(results, wanted, bitexts[: len(wanted)], plan.context.languages)
     filtered.written = written
     return filtered
 
@@ -111,18 +112,21 @@ def score_text(
     identify = _lacks_languages(plan)
     cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=plan.context.languages)
     written: list[Result] = []
-    for done, pieces, wanted in zip(cuts, of_bitexts, outputs, strict=True):
+    of_outputs = by_outputs(of_bitexts, outputs)
+    each = outputs if of_outputs is of_bitexts else [*outputs] * len(bitexts)
+    for done, pieces, wanted in zip(cuts, of_bitexts, each, strict=True):
         own = _identified(plan, done.value["languages"]) if identify else plan
         scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
         if not written:
             _prepare(run, scoring, pieces)
         rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
-        ends = [packings(wanted, piece) for piece in pieces]
+        alone = len(pieces) == 1 and each is outputs
+        ends = [packings(wanted, piece, alone) for piece in pieces]
         calls = _calls(pieces, rated=rated, packings=ends)
         written += run.stage("write", stages.write_scored, calls, scoring=scoring)
-    results = joined(run, of_bitexts, written, outputs)
+    results = joined(run, of_outputs, written, outputs)
     run.wait(last=True)
-    deliver(results, outputs, bitexts, plan.context.languages)
+    deliver(results, outputs, bitexts[: len(outputs)], plan.context.languages)
     values = [one.value for one in written]
     return {name: sum(value[name] for value in values) for name in values[0]}
 

@@ -98,8 +98,8 @@ def filter(
     Repeat a stopped run to continue where it was.
 
     BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their files are filtered
-    as if they were one; -o, --rejected and --scores-jsonl are then directories, with a file of its
-    name for each.
+    as if they were one. The rows of all go to -o FILE, or to files of their names in -o DIR/;
+    --rejected and --scores-jsonl likewise.
 
     Examples:
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
@@ -133,9 +133,7 @@ def filter(
     inputs, kept = _files(files, source, target, outputs.kept)
     names = sharding.bitexts(inputs)
     written = *kept, outputs.rejected, outputs.scores
-    folders = dry_run is None and filtering.in_folders(inputs, names, *written)
-    if folders and len(kept) > 1:
-        raise click.UsageError("each one of BITEXT has a file of its own: name one directory, -o")
+    folders = dry_run is None and len(kept) == 1 and filtering.in_folders(inputs, names, *written)
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,

@@ -142,18 +142,17 @@ def unknown_languages(plan: Plan) -> list[str]:
 def in_folders(given: Sequence[str], files: Sequence[Sequence[str]], *outputs: str | None) -> bool:
     """Tell whether outputs are folders, of files with the names of the bitexts ``files``.
 
-    So they are for a pattern, for a data set of several files, and where the first output ends in
-    a slash. Raises UsageError for folders named like a file.
+    So they are for a pattern and for a data set of several files, unless outputs are named like
+    files, and where the first output ends in a slash. Raises UsageError for both at once.
     """
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)
     if not (patterns or len(files) > 1 or str(outputs[0]).endswith("/")):
         return False
-    for path in filter(None, outputs):
-        if path == "-" or os.path.splitext(path)[1].lower() in (*TEXT_SUFFIXES, *TABLES, *MAGIC):
-            raise click.UsageError(
-                f"{path}: each one of BITEXT has a file of its own; name a folder, such as -o out/"
-            )
-    return True
+    suffixes = "-", *TEXT_SUFFIXES, *TABLES, *MAGIC
+    named = {path.lower().endswith(suffixes) for path in outputs if path}
+    if len(named) > 1:
+        raise click.UsageError("name outputs that are all files, or all folders, such as out/")
+    return named == {False}
 
 
 def beside(output: str) -> str | None:

@@ -40,8 +40,8 @@ def score(
     score_only: bool = opt("Write scores without the rows."),
     threads: int | None = options.threads,
     output: str = options.output(
-        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. Of a pattern "
-        "a directory: a file of its name for each one of BITEXT.",
+        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. DIR/ "
+        "has a file of its name for each BITEXT of a pattern.",
     ),
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.
@@ -108,7 +108,7 @@ def score(
         if not folders:
             filtering.identified(plan, bitexts)
         wanted = {"only" if score_only else "scored": output}
-        outputs = [folder_outputs(one, wanted) if folders else wanted for one in bitexts]
+        outputs = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
         found = score_text(run, bitexts, plan, outputs)
         describe(outputs, carry, {**filtering.provenance(paths), "rows": found["rows"]})
     if found["unreadable"]:

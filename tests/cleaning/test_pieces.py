@@ -13,6 +13,7 @@ from support.cleaning import given_scores, toml
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
 from miner.tasks import object_store
+from miner.text.lines import read_lines
 from miner.text.output import open_output
 
 SHARDS = ("--backend", "serial", "--work", "work", "--shard-lines", 11, "--threads", 1)
@@ -144,10 +145,7 @@ def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:
 def test_what_is_refused(miner: Miner) -> None:
     write("a.tsv", "a\tb\t1")
     for arguments, words in (
-        (("filter", "*.tsv"), "name a folder"),
-        (("score", "*.tsv"), "name a folder"),
-        (("score", "*.tsv", "-o", "scored.tsv"), "scored.tsv: each one of BITEXT has a file"),
-        (("filter", "*.tsv", "-o", "out", "--rejected", "bad.tsv.gz"), "bad.tsv.gz: each one"),
+        (("filter", "*.tsv", "-o", "out", "--rejected", "bad.tsv.gz"), "all files, or all folders"),
         (("filter", "a.tsv", *SHARDS, "-o", "work"), "are both work"),
     ):
         done = miner(*arguments)
@@ -182,6 +180,32 @@ def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, 
     done = miner("filter", "a.tsv", *given, *workers, "--shard-lines", 9, "--dry-run", 30)
     assert done.code == 0 and done.err.startswith("trying 30 of"), done.err
     assert miner.entries() == ["a.tsv", "filters.toml", "one", "out", "page.html"]
+
+
+def test_several_bitexts_in_one_output(miner: Miner, german, english) -> None:
+    """Rows of all in order, of one piece or several, also in another format and for both sides."""
+    lines = rows(german, english)
+    Path("web").mkdir()
+    write("web/1.tsv", *lines[:30])
+    write("web/2.tsv", *lines[30:])
+    write("all.tsv", *lines)
+    given = (*config({"name": "identical"}, {"name": "duplicates"}), "--shard-lines", 20)
+    outputs = (["out.tsv"], ["out.tsv.gz"], ["out.jsonl"], ["out.de", "out.en"])
+    for names in outputs:
+        found = []
+        for text in ("all.tsv", "web/*.tsv"):
+            more = ("--rejected", "bad.tsv", "-o", *names)
+            done = miner("filter", text, *given, *more)
+            assert done.code == 0, done.err
+            found.append([list(read_lines(name)) for name in ("bad.tsv", *names)])
+        assert found[0] == found[1] and all(map(len, found[0]))
+    for text in ("all.tsv", "web/*.tsv"):
+        done = miner("score", text, "--score", "length", "-o", f"{text[:3]}.xz")
+        assert done.code == 0, done.err
+    assert list(read_lines("all.xz")) == list(read_lines("web.xz"))
+    write("web/3.jsonl", '{"source": "a", "target": "b"}')
+    for more in (("web/*", "-o", "-"), ("web/*.tsv", "--header", "-o", "out.tsv")):
+        fault(miner("filter", *more, *config({"name": "identical"})), "no common output")
 
 
 SCORES = ("--score", "cosine", "--score", "length", "--score", "margin")
