@@ -10,19 +10,20 @@ import argparse
 import json
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import plots, report
 from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables
-from benchmarks.markdown import filled, table
-from benchmarks.mining import document_pairs, review_labels
+from benchmarks.markdown import conjoined, filled, table
+from benchmarks.mining import between_languages, document_pairs, precision_reached, review_labels
 from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
     experiment_tables,
+    foreign,
     foreign_tables,
     language_tables,
     paper_figures,
@@ -62,7 +63,10 @@ def conditions(record: dict[str, Any]) -> str:
     hardware, versions = record["hardware"], record["versions"]
     parts = [f"{hardware['cpu']}, {hardware['cores']} cores"]
     parts += [f"{name} {version}" for name, version in versions.items() if name != "bitext-miner"]
-    return f"`{record['command']}` · {', '.join(parts)}"
+    results = record["results"] if isinstance(record["results"], dict) else {}
+    parts += [f"{peer} {version}" for peer, version in results.get("peers", {}).items()]
+    spent = f" · {results['CPU seconds']:.0f} CPU seconds" if "CPU seconds" in results else ""
+    return f"`{record['command']}` · {', '.join(parts)}{spent}"
 
 
 def mining(record: dict[str, Any]) -> list[str]:
@@ -116,31 +120,6 @@ def best_mining() -> list[str]:
     return table(columns, rows)
 
 
-def precision(record: dict[str, Any]) -> list[str]:
-    rows = []
-    for row in record["results"]:
-        reached = row["reached"]
-        rows.append(
-            (
-                f"bucc-style {row['pair']}",
-                row["share"],
-                f"{row['asked']:.2f}",
-                f"{reached['precision']:.3f}{'' if row['within tolerance'] else ' (outside)'}",
-                f"{reached['recall']:.3f}",
-                f"{reached['proposed']:,}",
-            )
-        )
-    return [
-        "Precision asked for, and precision by the gold on the test split. No gold was used to",
-        "choose the threshold.",
-        "",
-        *table(("set", "parallel share", "asked", "reached", "recall", "pairs kept"), rows),
-        "",
-        "*Outside*: more than 0.02 from the precision asked for, or 0.04 if fewer than 200 pairs",
-        "are kept. The gold lacks some translations, so the true precision is a little higher.",
-    ]
-
-
 def sparse(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
     rows, held = [], []
     for pair, section in record["sections"].items():
@@ -175,25 +154,6 @@ def sparse(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
         "",
         conditions(next(iter(record["sections"].values()))),
     ]
-
-
-def between(record: dict[str, Any]) -> list[str]:
-    rows = []
-    for row in record["results"]:
-        reached, f1 = row["reached"], row["best F1"]
-        first = row["asked"] == record["results"][0]["asked"]
-        rows.append(
-            (
-                row["pair"] if first else "",
-                f"{f1['fitted']:.3f}" if first else "",
-                f"{row['asked']:.2f}",
-                f"{reached['precision']:.3f}",
-                f"{reached['recall']:.3f}",
-                f"{reached['proposed']:,}",
-            )
-        )
-    columns = "languages", "best F1", "asked", "reached", "recall", "pairs kept"
-    return table(columns, rows)
 
 
 def verification(record: dict[str, Any]) -> list[str]:
@@ -237,6 +197,27 @@ def simple(name: str, lines: Callable[[dict[str, Any]], list[str]]) -> Callable[
     return section
 
 
+def sections(
+    record: dict[str, Any], made: Mapping[str, Callable[[dict[str, Any]], list[str]]]
+) -> list[str]:
+    """Return the lines of all measured sections; those of one run share their conditions."""
+    there = {name: record["sections"][name] for name in made if name in record["sections"]}
+    said = [*map(conditions, there.values()), ""]
+    parts = []
+    for number, (name, section) in enumerate(there.items()):
+        parts.append(made[name](section["results"]))
+        if said[number] != said[number + 1]:
+            parts.append([said[number]])
+    return conjoined(parts)
+
+
+def sectioned(
+    name: str, made: Mapping[str, Callable[[dict[str, Any]], list[str]]], key: Sequence[str] = ()
+) -> Callable[[], list[str]]:
+    """Return a page's section of all measured sections of a result, below a ``key``."""
+    return lambda: [*key, "", *sections(report.read(name), made)]
+
+
 def part(
     name: str, lines: Callable[[dict[str, Any], Callable[..., str]], list[str]]
 ) -> Callable[[], list[str]]:
@@ -257,16 +238,16 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),
     "tatoeba": part("evaluations.json", evaluation_tables.shipped),
     "seen": part("evaluations.json", evaluation_tables.seen),
-    "precision": simple("precision.json", precision),
+    "precision": simple("precision.json", precision_reached.table),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
-    "between": simple("between.json", between),
+    "between": simple("between.json", between_languages.table),
     "review": part("review.json", review_labels.tables),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),
     "training": simple("training.json", training),
-    "speed": part("speed.json", speed_tables.tables),
-    "hybrid": part("hybrid.json", hybrid_tables.tables),
+    "speed": sectioned("speed.json", speed_tables.SECTIONS),
+    "hybrid": sectioned("hybrid.json", hybrid_tables.SECTIONS),
     "billion": simple("billion.json", scale_tables.billion),
     "shards": simple("shards.json", scale_tables.overhead),
     "slurm": simple("slurm.json", scale_tables.slurm),
@@ -274,11 +255,11 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "languages": part("languages.json", language_tables.tables),
     "languages-39": part("languages-39.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
-    "encoders": part("encoders.json", encoder_tables.tables),
-    "foreign": part("foreign.json", foreign_tables.tables),
-    "experiments": part("experiments.json", experiment_tables.tables),
-    "papers": part("papers.json", paper_figures.tables),
-    "filtering": part("filtering.json", filter_tables.tables),
+    "encoders": sectioned("encoders.json", encoder_tables.SECTIONS, encoder_tables.KEY),
+    "foreign": sectioned("foreign.json", dict.fromkeys(foreign.PAIRS, foreign_tables.section)),
+    "experiments": sectioned("experiments.json", experiment_tables.SECTIONS, experiment_tables.KEY),
+    "papers": sectioned("papers.json", paper_figures.LINES),
+    "filtering": sectioned("filtering.json", filter_tables.SECTIONS),
     "reliability": part("reliability.json", reliability_tables.tables),
 }
 

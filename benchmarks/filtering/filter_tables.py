@@ -5,23 +5,11 @@ from typing import Any
 
 from benchmarks.filtering import planted
 from benchmarks.filtering.noise import KINDS
-from benchmarks.markdown import conjoined, head, line
+from benchmarks.markdown import head, line
 
 SPLIT = {True: "development", False: "report"}
 # Names in the JSON that the tables replace.
 RENAMED = {"second look, alone": "verifier, pair features"}
-
-
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured sections, each with its ``conditions``."""
-    parts = []
-    for name, section_lines in SECTIONS.items():
-        if name in record["sections"]:
-            section = record["sections"][name]
-            peers = section["results"].get("peers", {})
-            said = "".join(f", {peer} {version}" for peer, version in peers.items())
-            parts.append([*section_lines(section["results"]), "", conditions(section) + said])
-    return conjoined(parts)[:-1]
 
 
 def labelled(results: dict[str, Any]) -> list[str]:

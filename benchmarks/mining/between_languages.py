@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.mining.precision_reached import mined, table
+from benchmarks.markdown import table as markdown_table
+from benchmarks.mining.precision_reached import mined
 from miner import Encoder, MinerError
 from miner.evaluation.labelled_text import find_file
 from miner.text.bitext import read_bitext
@@ -66,14 +67,33 @@ def measure(encoder: Encoder, data: Path, pair: str) -> Iterator[dict[str, Any]]
         yield {"pair": pair, "share": "news", **row}
 
 
+def table(record: dict[str, Any]) -> list[str]:
+    """Lay out precision asked for and reached of each pair of languages."""
+    rows = []
+    for row in record["results"]:
+        reached, f1 = row["reached"], row["best F1"]
+        first = row["asked"] == record["results"][0]["asked"]
+        rows.append(
+            (
+                row["pair"] if first else "",
+                f"{f1['fitted']:.3f}" if first else "",
+                f"{row['asked']:.2f}",
+                f"{reached['precision']:.3f}",
+                f"{reached['recall']:.3f}",
+                f"{reached['proposed']:,}",
+            )
+        )
+    columns = "languages", "best F1", "asked", "reached", "recall", "pairs kept"
+    return markdown_table(columns, rows)
+
+
 def main() -> None:
     parser = report.parser(__doc__, "between.json")
     parser.add_argument("--model", default="default", help="model directory [default]")
     arguments = parser.parse_args()
-    encoder, results = Encoder.load(arguments.model), []
+    encoder = Encoder.load(arguments.model)
+    results: list[dict[str, Any]] = []
     for pair in PAIRS:
-        rows = list(measure(encoder, arguments.data, pair))
-        print("\n".join(table(rows).split("\n")[1:-1]), flush=True)
-        results += rows
+        results += measure(encoder, arguments.data, pair)
     report.write(arguments.json, "between", results)
-    print(table(results))
+    print("\n".join(table({"results": results})))

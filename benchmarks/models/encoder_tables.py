@@ -1,6 +1,6 @@
 """Tables of ``results/encoders.json``."""
 
-from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from statistics import mean
 from typing import Any
@@ -26,17 +26,6 @@ KEY = [
     "data sets of those years. STS-B: its English test set. Speed: text to vectors. Training: time",
     "from text to the last step. One seed each.",
 ]
-
-
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured groups, each with its ``conditions``."""
-    found = {name: record["sections"][name] for name in HEADS if name in record["sections"]}
-    return conjoined(
-        [
-            KEY,
-            *([*group(name, one["results"]), "", conditions(one)] for name, one in found.items()),
-        ]
-    )
 
 
 def group(name: str, results: dict[str, Any]) -> list[str]:
@@ -90,3 +79,6 @@ def _cells(row: dict[str, Any], mined: bool) -> list[str]:
         f"{metrics['parameters'] / 1e6:.1f} M",
         f"{seconds:,.0f} s" if seconds else "–",
     ]
+
+
+SECTIONS = {name: partial(group, name) for name in HEADS}

@@ -68,13 +68,6 @@ KEY = [
 ]
 
 
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured sections, each with its ``conditions``."""
-    found = {name: record["sections"][name] for name in HEADS if name in record["sections"]}
-    parts = ([*section(name, one["results"]), "", conditions(one)] for name, one in found.items())
-    return conjoined([KEY, *parts])
-
-
 def section(name: str, results: dict[str, Any]) -> list[str]:
     """Return the heading of a section and a table for each group."""
     parts = [[f"{HEADS[name]}:"]]
@@ -239,3 +232,6 @@ def _spearman(part: str, columns: dict[str, Correlation]) -> str:
             value = "undefined" if one.value is None else f"{one.value:+.2f}"
             parts.append(f"{name} {value} ({one.languages} languages)")
     return f"Spearman with STS 12–16{part}: {', '.join(parts)}."
+
+
+SECTIONS = {name: partial(section, name) for name in HEADS}

@@ -177,7 +177,7 @@ def measure(
     assert isinstance(encoder, ForeignEncoder)
     text = cut(data / "bucc-style", pair, share, place / f"{pair}.{share}")
     rows = {"transformer": mined(encoder, encoder, "margin", text, pair, threads)}
-    print(shown(pair, rows), flush=True)
+    print(pair, rows, flush=True)
     drawn = training_text.draw(_pairs(data, pair), sizes.pairs)
     bitext = training_text.written(pair, drawn, place)
     lesson = TextPair(str(bitext.path), named=pair)
@@ -192,7 +192,7 @@ def measure(
     )
     verifying = open_encoder(fitted, threads)
     rows["fit"] = mined(encoder, verifying, "probability", text, pair, threads)
-    print(shown(pair, rows), flush=True)
+    print(pair, rows, flush=True)
     config = TrainConfig(pieces=sizes.pieces, dimension=encoder.dimension, epochs=sizes.epochs)
     distill(
         encoder,
@@ -206,7 +206,7 @@ def measure(
     own = open_encoder(student, threads)
     for rank in ("margin", "probability"):
         rows[f"student, {rank}"] = mined(own, own, rank, text, pair, threads)
-    print(shown(pair, rows), flush=True)
+    print(pair, rows, flush=True)
     sentences = list(islice(_sentences(data, pair), sizes.timed * TIMES_MORE))
     return {
         "pair": pair,
@@ -224,17 +224,6 @@ def _sentences(data: Path, pair: str) -> Iterator[str]:
     source = bucc_protocol.located(data / "bucc-style", pair)
     corpus = read(source.need(f"test.{pair.split('-')[0]}"), format="bucc")
     return iter(corpus.sentences)
-
-
-def shown(pair: str, rows: dict[str, Any]) -> str:
-    """Format the results of a language pair as text."""
-    lines = []
-    for name, row in rows.items():
-        reached = ", ".join(
-            f"{asked}: {one['precision']:.3f}" for asked, one in row["reached"].items()
-        )
-        lines.append(f"{pair} {name:22} F1 {row['test']['f1']:.4f}  asked: reached  {reached}")
-    return "\n".join(lines)
 
 
 def main() -> None:

@@ -1,6 +1,5 @@
 """Tables of ``results/foreign.json``."""
 
-from collections.abc import Callable
 from typing import Any
 
 from benchmarks.markdown import table
@@ -13,17 +12,8 @@ NAMES = {
 }
 
 
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the table of mining and a line on throughput for each language pair."""
-    lines: list[str] = []
-    for section in record["sections"].values():
-        lines += [*mining(section["results"]), "", speed(section["results"]), ""]
-        lines += [conditions(section), ""]
-    return lines
-
-
-def mining(one: dict[str, Any]) -> list[str]:
-    """Return the table of one language pair."""
+def section(one: dict[str, Any]) -> list[str]:
+    """Return the table of mining of one language pair, and a line on throughput."""
     recipe = one["transformer"]
     asked = sorted({name for row in one["rows"].values() for name in row["reached"]})
     rows = []
@@ -43,6 +33,8 @@ def mining(one: dict[str, Any]) -> list[str]:
         "Precision is that reached where as much was asked for without gold.",
         "",
         *table(columns, rows),
+        "",
+        speed(one),
     ]
 
 

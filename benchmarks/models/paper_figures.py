@@ -9,7 +9,7 @@ the time to encode 128,000 sentences in batches of 128 (P19).
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -160,19 +160,6 @@ LINES = {
     "grades": grade_lines,
     "speed": speed_lines,
 }
-
-
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured sections, each with its ``conditions``."""
-
-    def parts() -> Iterator[str]:
-        for name in LINES:
-            if section := record["sections"].get(name):
-                spent = f"{section['results']['CPU seconds']:.0f} CPU seconds"
-                yield from (*LINES[name](section["results"]), "")
-                yield from (f"{conditions(section)} · {spent}", "")
-
-    return list(parts())
 
 
 def main() -> None:

@@ -8,16 +8,6 @@ from benchmarks.markdown import table
 NAMES = {"fused": "exhaustive", "hybrid": "hybrid"}
 
 
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured sections, each with its ``conditions``."""
-    lines: list[str] = []
-    for name, made in SECTIONS.items():
-        if name in record["sections"]:
-            section = record["sections"][name]
-            lines += [*made(section["results"]), "", conditions(section), ""]
-    return lines
-
-
 def quality(results: dict[str, Any]) -> list[str]:
     rows = []
     for row in results["rows"]:

@@ -9,19 +9,6 @@ from benchmarks.markdown import head, line
 Row = dict[str, Any]
 
 
-def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return the tables of all measured sections; sections of one run share ``conditions``."""
-    lines: list[str] = []
-    there = [name for name in SECTIONS if name in record["sections"]]
-    for name, following in zip(there, [*there[1:], None], strict=True):
-        section = record["sections"][name]
-        lines += [*SECTIONS[name](section["results"]), ""]
-        said = conditions(section)
-        if following is None or conditions(record["sections"][following]) != said:
-            lines += [said, ""]
-    return lines
-
-
 def limits(results: dict[str, Any]) -> list[str]:
     if "failed" in results or "missing" in results:
         return [f"Peak rates of the machine: {why(results)}."]

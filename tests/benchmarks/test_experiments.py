@@ -314,5 +314,5 @@ def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
     command.main()  # neither trained nor measured again
     assert "epoch 1 of 1" not in capsys.readouterr().out
     assert json.loads(result.read_text())["sections"]["sources"] == section
-    lines = experiment_tables.tables(json.loads(result.read_text()), pages.conditions)
+    lines = pages.sections(json.loads(result.read_text()), experiment_tables.SECTIONS)
     assert any(line.startswith("| near | 100 | ") for line in lines)

@@ -270,7 +270,7 @@ def test_metrics_become_tables(data: Path) -> None:
     sections = {name: {**about, "results": one} for name, one in results.items()}
     # JSON holds all of it.
     record = json.loads(json.dumps({"sections": sections}))
-    lines = filter_tables.tables(record, pages.conditions)
+    lines = pages.sections(record, filter_tables.SECTIONS)
     assert any(line.startswith("| absent | missing: no such thing") for line in lines)
     assert sum(line.startswith("| decides |") for line in lines) == 3
     heads = [line for line in lines if line.startswith("|  | AUC")]

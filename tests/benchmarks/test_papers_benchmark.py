@@ -18,7 +18,7 @@ def test_grades(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["papers", *map(str, options)])
     paper_figures.main()
     record = json.loads(result.read_text())
-    lines = paper_figures.tables(record, pages.conditions)
+    lines = pages.sections(record, paper_figures.LINES)
     assert lines[2].startswith("| test set | grade |")
     assert lines[4].startswith("| msrpc | 0 | 7 | ") and lines[4].endswith("| – | – |")
     assert lines[5].startswith("| msrpc | 1 | 5 | 1.000 | 0.000 | ")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.near_copies import NEAR
 
-from benchmarks import report
+from benchmarks import pages, report
 from benchmarks.speed import mine_speed, process, small_jobs, speed_tables, speed_text
 from benchmarks.speed.search_speed import recall
 
@@ -97,7 +97,7 @@ def test_sections_are_merged(tmp_path: Path) -> None:
     sections = json.loads(path.read_text())["sections"]
     assert list(sections) == ["limits", "other 1", "other 2"]
     assert "pytest" in sections["other 1"]["versions"]
-    lines = speed_tables.tables(json.loads(path.read_text()), lambda section: section["command"])
+    lines = pages.sections(json.loads(path.read_text()), speed_tables.SECTIONS)
     assert "2 threads: copy, GB/s 9." in lines[0]
 
 
