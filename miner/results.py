@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from html import escape
 from numbers import Integral
 from typing import Any, Self
@@ -70,6 +71,37 @@ class Results:
         )
         table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
         return f"<p>{escape(repr(self).strip('<>'))}</p>{table}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KeptPairs(Results):
+    """Results that are ``pairs``, best first, kept of ``all_pairs`` by their scores."""
+
+    pairs: Any
+    all_pairs: Any
+    estimate: Any
+
+    def __repr__(self) -> str:
+        return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{estimated(self.precision)}>"
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def take(self, keep: Any) -> Self:
+        """Return the result with some of the pairs kept; everything else stays."""
+        return replace(self, pairs=self.pairs.take(keep))
+
+    @property
+    def precision(self) -> float | None:
+        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
+        if self.estimate is None or not len(self.pairs):
+            return None
+        return float(self.estimate.precision_at(float(self.pairs.score[-1])))
+
+
+def estimated(precision: float | None) -> str:
+    """Return the words that end a line about results, nothing without an estimate."""
+    return "" if precision is None else f", estimated precision {precision:.3f}"
 
 
 def _numbers(column: list[Any]) -> bool:

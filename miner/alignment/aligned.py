@@ -14,7 +14,7 @@ from miner.alignment.ladder import write_ladder
 from miner.index.text_files import TextFile
 from miner.libraries import library
 from miner.names import SIDES
-from miner.results import Results
+from miner.results import Results, estimated
 from miner.text.corpus import Reader
 from miner.text.formats import TABLES, check_suffix, file_format
 from miner.text.text_format import Languages
@@ -92,8 +92,7 @@ class Aligned(Results):
     languages: Languages
 
     def __repr__(self) -> str:
-        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
-        return f"<{len(self)} beads{sure}>"
+        return f"<{len(self)} beads{estimated(self.precision)}>"
 
     def __len__(self) -> int:
         return len(self.score)

@@ -17,6 +17,7 @@ from miner.cli.settings_options import Command, Settings, arg, opt
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
+from miner.results import estimated
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES
 from miner.text_table import count_of
@@ -144,7 +145,7 @@ def align(
 def written(found: Aligned, output: str) -> str:
     """Say in one line how many beads were written, how sure they are, and what they leave out."""
     where = "standard output" if output == "-" else output
-    sure = "" if found.precision is None else f", estimated precision {found.precision:.3f}"
+    sure = estimated(found.precision)
     alone = "{:,} source and {:,} target sentences without a counterpart".format(*found.alone)
     return f"{count_of(len(found), 'bead')} written to {where}{sure}; {alone}"
 

@@ -16,6 +16,7 @@ from miner.documents.layout import DocumentFormat
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
+from miner.results import estimated
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES
 from miner.text.parquet import Parquet
@@ -94,10 +95,8 @@ def align_documents(
             say(note)
         where = "standard output" if output == "-" else output
         found = count_of(len(aligned.all_pairs), "pair")
-        line = f"{len(aligned.pairs):,} of {found} written to {where}"
-        if aligned.precision is not None:
-            line += f", estimated precision {aligned.precision:.3f}"
-        say(line)
+        sure = estimated(aligned.precision)
+        say(f"{len(aligned.pairs):,} of {found} written to {where}{sure}")
         if sentences is not None and aligned.sentences is not None:
             aligned.sentences.write(sentences, lines=True)
             for doubt in aligned.sentences.notes:

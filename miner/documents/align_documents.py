@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from miner.alignment.align import align_places
 from miner.alignment.aligned import Aligned
@@ -26,7 +26,7 @@ from miner.mining.search import languages_of
 from miner.names import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
-from miner.results import Results
+from miner.results import KeptPairs
 from miner.tasks.run import open_run
 from miner.tasks.workers import Workers
 from miner.text.formats import FORMATS, check_suffix, file_format
@@ -39,7 +39,7 @@ CAUTIOUS = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AlignedDocuments(Results):
+class AlignedDocuments(KeptPairs):
     """The result of :func:`align_documents`.
 
     ``pairs`` are the pairs kept, best first, ``all_pairs`` all that were matched one to one; their
@@ -51,29 +51,11 @@ class AlignedDocuments(Results):
 
     pairs: Scores
     all_pairs: Scores
-    names: tuple[list[Name], list[Name]]
     estimate: Estimate | None
+    names: tuple[list[Name], list[Name]]
     threshold: float | None
     notes: tuple[str, ...]
     sentences: Aligned | None = None
-
-    def __repr__(self) -> str:
-        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
-        return f"<{len(self.pairs)} of {len(self.all_pairs)} document pairs kept{sure}>"
-
-    @property
-    def precision(self) -> float | None:
-        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
-        if self.estimate is None or not len(self.pairs):
-            return None
-        return self.estimate.precision_at(float(self.pairs.score[-1]))
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def take(self, keep: Any) -> Self:
-        """Return the result with some of the pairs kept; everything else stays."""
-        return replace(self, pairs=self.pairs.take(keep))
 
     def columns(self) -> dict[str, Any]:
         """Return score, both ids and, where there are any, both URLs of the pairs kept."""
@@ -216,4 +198,4 @@ def _kept(
     kept = pairs if threshold is None else pairs.take(pairs.score >= threshold)
     if keep.top_n is not None:
         kept = Scores(*(column[: keep.top_n] for column in vars(kept).values()))
-    return AlignedDocuments(kept, pairs, names, estimate, threshold, tuple(notes))
+    return AlignedDocuments(kept, pairs, estimate, names, threshold, tuple(notes))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
@@ -19,7 +19,7 @@ from miner.precision.margins import (
     pool_with_vectors,
 )
 from miner.precision.search_result import Search
-from miner.results import Results
+from miner.results import KeptPairs
 from miner.scoring.language_notes import mismatched
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.unwanted import Unwanted
@@ -31,8 +31,8 @@ SHOWN = (0.99, 0.98, 0.95, 0.9, 0.8, 0.7, 0.5)
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 
-@dataclass(frozen=True, eq=False)
-class Mined(Results):
+@dataclass(frozen=True, eq=False, repr=False)
+class Mined(KeptPairs):
     """The result of :func:`mine`.
 
     Iterating, indexing and slicing give the pairs kept, best first, and so do ``to_arrow``,
@@ -44,26 +44,15 @@ class Mined(Results):
     reasons to doubt it. ``left_out`` are pairs with sentences of ``without``, if it was given.
     """
 
-    keep: Keep
     pairs: Pairs
     all_pairs: Pairs
-    search: Search
     estimate: Estimate | None
+    keep: Keep
+    search: Search
     threshold: float | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     left_out: LeftOut | None = None
-
-    def __repr__(self) -> str:
-        sure = "" if self.precision is None else f", estimated precision {self.precision:.3f}"
-        return f"<{len(self.pairs)} of {len(self.all_pairs)} pairs kept{sure}>"
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def take(self, keep: Any) -> Self:
-        """Return the result with some of the pairs kept; everything else stays."""
-        return replace(self, pairs=self.pairs.take(keep))
 
     def columns(self) -> dict[str, Any]:
         """Return score, texts and ids of the pairs kept."""
@@ -84,13 +73,6 @@ class Mined(Results):
         """Write the pairs kept: see :meth:`miner.scoring.pairs.Pairs.write`."""
         codes = self.search.languages[0].code, self.search.languages[1].code
         self.pairs.write(path, target, ids=ids, bucc=bucc, languages=codes)
-
-    @property
-    def precision(self) -> float | None:
-        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
-        if self.estimate is None or not len(self.pairs):
-            return None
-        return self.estimate.precision_at(float(self.pairs.score[-1]))
 
     @property
     def applied(self) -> float | None:
@@ -154,7 +136,7 @@ def conclude(
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
     said = tuple(notes), tuple(warnings)
-    return Mined(keep, kept, pairs, found, guess, threshold, *said, gone)
+    return Mined(kept, pairs, guess, keep, found, threshold, *said, gone)
 
 
 def _estimated(
