@@ -235,8 +235,8 @@ def described(found: Summary) -> Iterator[str]:
         for name, rows, judged, share in found.rejected:
             yield f"{name:20} {rows:5d}  {judged:6d}  {share if judged else '-'}"
     if found.errors:
-        ordered = sorted(found.errors.items(), key=lambda one: (-one[1], one[0]))
-        kinds = (f"{name} {count}" for name, count in ordered)
-        yield f"kinds of errors: {', '.join(kinds)}"
+        yield "kind of error       judged  of all pairs"
+        for kind, judged, about in found.errors:
+            yield f"{kind:20}{judged:6d}  about {about:,}"
     for left, right, common, kappa in found.agreement:
         yield f"{left} and {right}: kappa {round(kappa, 2) + 0:.2f} on {common} pairs"

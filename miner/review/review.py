@@ -79,8 +79,8 @@ class Summary:
 
     ``answered`` pairs count; of ``elsewhere`` answers the pair is not among these. ``rejected`` has
     for each reason its name, its rows, the rows answered, and the share that is right. ``errors``
-    counts kinds of errors, ``agreement`` has two judges, their common pairs and kappa. ``doubtful``
-    pairs can be shown again.
+    has kinds of errors, the pairs judged and about how many all pairs have, ``agreement`` two
+    judges, their common pairs and kappa. ``doubtful`` pairs can be shown again.
     """
 
     pairs: int
@@ -89,7 +89,7 @@ class Summary:
     elsewhere: int
     lines: tuple[Line, ...]
     rejected: tuple[tuple[str, int, int, Figure], ...]
-    errors: Counter[str]
+    errors: tuple[tuple[str, int, int], ...]
     agreement: tuple[tuple[str, str, int, float], ...]
     doubtful: int
     ahead: int = MORE
@@ -227,7 +227,13 @@ class Review:
             places = kept + np.flatnonzero(self.pairs.reason == number)
             votes = [right[row] for row in places.tolist() if row in right]
             reasons.append((name, len(places), len(votes), share(sum(votes), len(votes))))
-        wrong = (key for key in map(int, self.pairs.key[[*right]]) if self.answers.right(key) != 1)
+        asked = np.bincount(self._every[[*right]], minlength=len(self._size))
+        errors: Counter[str] = Counter()
+        about: Counter[str] = Counter()
+        for row, stratum in zip(right, self._every[[*right]].tolist(), strict=True):
+            for kind in self.answers.kinds(int(self.pairs.key[row])) if right[row] != 1 else ():
+                errors[kind] += 1
+                about[kind] += self._size[stratum] / asked[stratum]
         return Summary(
             len(self.pairs),
             len(right),
@@ -235,7 +241,7 @@ class Review:
             len(self.answers.standing) - len(rows),
             tuple(self._lines(judged)) if len(own) >= min(FEWEST, kept) else (),
             tuple(reasons),
-            self.answers.kinds(wrong),
+            tuple((kind, count, round(about[kind])) for kind, count in errors.most_common()),
             tuple(self.answers.agreement()),
             len(self._doubtful()),
         )

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
@@ -156,12 +155,9 @@ class Answers:
                 found[one.source, one.target] = right
         return found
 
-    def kinds(self, keys: Iterable[int]) -> Counter[str]:
-        """Count the kinds of errors that are named of these pairs, each once a pair."""
-        count: Counter[str] = Counter()
-        for key in keys:
-            count.update({_kind(one) for one in self.standing.get(key, {}).values()} - {""})
-        return count
+    def kinds(self, key: int) -> set[str]:
+        """Return the kinds of errors that judges name of a pair."""
+        return {_kind(one) for one in self.standing.get(key, {}).values()} - {""}
 
     def agreement(self) -> list[tuple[str, str, int, float]]:
         """Return each two judges with common pairs, how many, and Cohen's kappa (1960)."""

@@ -30,7 +30,7 @@ def test_answers_are_typed(
     assert code == 0, err
     assert "y yes, n no" in err and "4 of 40 pairs judged, 1 skipped" in err
     assert "26 more answers are needed" in err
-    assert "kinds of errors: machine-translated 1, partly 1" in err
+    assert "machine-translated       1  about" in err and "partly                   1  about" in err
     assert out.count("Der Hund") + out.count("Das Haus") == 8
     typed(monkeypatch, "y" * 50)
     code, _, err = miner("review", pairs, "--model", knowing_model, "--judge", "anna")
