@@ -68,7 +68,10 @@ class Labelled:
                 if (right := wanted.get(key_of(*both))) is not None:
                     found[row] = right
         if not found:
-            raise CorpusError(f"none of the {len(labels)} labels is of a pair that was found")
+            raise CorpusError(
+                f"none of the {len(labels)} labels is of a pair that was found; mine the corpus "
+                "that they are about together with this one, or review these pairs"
+            )
         return cls(np.array([*found], dtype=np.int64), np.array([*found.values()]))
 
 
