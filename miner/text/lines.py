@@ -11,11 +11,12 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from miner.errors import CorpusError
 from miner.text.compression import MAGIC, codec
+from miner.text.remote import is_remote, local_copy
 
 # Bytes of a line at most, and bytes that are read at a time.
 MOST, _PART = 64 << 20, 1 << 18
@@ -116,14 +117,12 @@ def opened(origin: str, held: bytes | None = None) -> Iterator[Any]:
         elif origin == "-":
             yield sys.stdin.buffer
         else:
-            with open(origin, "rb") as file:
+            with (
+                local_copy(origin) if is_remote(origin) else nullcontext(origin) as path,
+                open(path, "rb") as file,
+            ):
                 yield file
     except OSError as error:
-        if "://" in origin:
-            raise CorpusError(
-                f"{origin}: only mine, index and encode by shards read from object stores; add "
-                "--backend and --work, or copy it here"
-            ) from None
         raise CorpusError(
             f"{display_name(origin)}: cannot be read: {error.strerror or error}; "
             "check the path and its permissions"
