@@ -14,6 +14,7 @@ import click
 from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
+from miner.text.answers import KINDS
 from miner.text.formats import BITEXTS, BitextFormat
 from miner.text_table import count_of
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Keys in the terminal, and the answer and kind of error that each stands for.
 KEYS = {"y": ("yes", ""), "n": ("no", ""), "p": ("partly", ""), "s": ("skip", "")}
+KEYS |= {str(number): ("no", kind) for number, kind in enumerate(KINDS, 1)}
 MORE_KEYS = (
     "y yes, n no, p partly, s skip, u undo, q quit; no, because of: 1 another number, "
     "2 another name, 3 machine translation, 4 a wrong language"
@@ -94,28 +96,16 @@ def review(
         if labels is not None:
             new, foreign = opened.read_sheet(labels)
             say(f"{new} new answers read" + (f", {foreign} about other pairs" if foreign else ""))
+        elif count and opened.next() is None:
+            say("no answer is in doubt" if again else "every pair has an answer")
         elif count:
-            _ask(opened, count, model, languages, first if web else None)
+            unmatched = _unmatched(opened, model, languages)
+            if web:
+                _serve(opened, count, unmatched, Path(first).name)
+            else:
+                _ask(opened, count, unmatched)
         for line in described(opened.summary()):
             say(line)
-
-
-def _ask(
-    opened: Review,
-    count: int,
-    model: str,
-    languages: tuple[str | None, str | None],
-    page: str | None,
-) -> None:
-    """Ask until there is no answer: on a ``page`` of this name, or in the terminal."""
-    if opened.next() is None:
-        say("every pair has an answer" if not opened.again else "no answer is in doubt")
-        return
-    unmatched = _unmatched(opened, model, languages)
-    if page is None:
-        _ask_here(opened, count, unmatched)
-    else:
-        _serve(opened, count, unmatched, Path(page).name)
 
 
 def _serve(opened: Review, count: int, unmatched: Unmatched, name: str) -> None:
@@ -128,32 +118,20 @@ def _serve(opened: Review, count: int, unmatched: Unmatched, name: str) -> None:
             server.serve_forever()
 
 
-def _ask_here(opened: Review, count: int, unmatched: Unmatched) -> None:
+def _ask(opened: Review, count: int, unmatched: Unmatched) -> None:
     """Ask in the terminal, or by lines of standard input."""
     say(MORE_KEYS)
-    done = 0
-    keys = _keys()
+    done, keys = 0, _keys()
     while done < count and (question := opened.next()) is not None:
         _show(question, done + 1, unmatched)
-        key = next((key for key in keys if _known(key)), QUIT)
+        key = next((key for key in keys if key in KEYS or key in UNDO + QUIT), QUIT)
         if key in QUIT:
             break
         if key == UNDO:
             done -= opened.undo() is not None
-            continue
-        opened.answer(question, *_meant(key))
-        done += 1
-
-
-def _known(key: str) -> bool:
-    return key in KEYS or key in f"1234{UNDO}{QUIT}"
-
-
-def _meant(key: str) -> tuple[str, str]:
-    """Return the answer and kind of error of a key."""
-    from miner.text.answers import KINDS
-
-    return ("no", KINDS[int(key) - 1]) if key.isdecimal() else KEYS[key]
+        else:
+            opened.answer(question, *KEYS[key])
+            done += 1
 
 
 def _keys() -> Iterator[str]:
@@ -202,8 +180,6 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
 
 def described(found: Summary) -> Iterator[str]:
     """Lay out what the answers say, for people."""
-    from miner.text_table import count_of
-
     line = f"{found.answered:,} of {count_of(found.pairs, 'pair')} judged"
     line += f", {found.skipped} skipped" if found.skipped else ""
     yield line + (f", {found.doubtful} doubtful (--again)" if found.doubtful else "")
@@ -225,11 +201,13 @@ def described(found: Summary) -> Iterator[str]:
             f"{row.precision.low:.3f}-{row.precision.high:.3f} to about "
             f"{row.later.low:.3f}-{row.later.high:.3f}; recall is relative to these pairs"
         )
-    for row in found.contradictions[:1]:
-        yield (
-            f"warning: the scores promise a precision of {row.estimate:.3f} at {row.threshold:g}, "
-            f"the answers say {row.precision}; rank again with --labels"
-        )
+    for row in found.lines:
+        if row.estimate is not None and not row.precision.low <= row.estimate <= row.precision.high:
+            yield (
+                f"warning: the scores promise a precision of {row.estimate:.3f} at "
+                f"{row.threshold:g}, the answers say {row.precision}; rank again with --labels"
+            )
+            break
     if found.rejected:
         yield "rejected by           rows  judged  right (90% interval)"
         for name, rows, judged, share in found.rejected:

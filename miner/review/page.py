@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from miner.errors import MinerError, ResourceError
-from miner.review.review import Question, Review, Summary
+from miner.review.review import Question, Review
 from miner.scoring.marks import Spans, segments
 from miner.text.answers import KINDS, RIGHT, SKIP
 
@@ -84,7 +84,11 @@ class Server(ThreadingHTTPServer):
     def summary(self) -> dict[str, Any]:
         """Return what the answers say so far."""
         found = self.review.summary()
-        return {"judged": found.answered, "missing": found.missing, "lines": _lines(found)}
+        lines = [
+            (f"{row.threshold:.4g}", f"{row.kept:,}", str(row.precision), str(row.recall))
+            for row in found.lines
+        ]
+        return {"judged": found.answered, "missing": found.missing, "lines": lines}
 
     def finish(self) -> dict[str, Any]:
         """End the review."""
@@ -169,10 +173,3 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: the terminal is for the summary, and the path holds the token."""
-
-
-def _lines(found: Summary) -> list[tuple[str, str, str, str]]:
-    return [
-        (f"{row.threshold:.4g}", f"{row.kept:,}", str(row.precision), str(row.recall))
-        for row in found.lines
-    ]

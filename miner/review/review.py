@@ -24,7 +24,7 @@ from miner.errors import CorpusError
 from miner.review.estimate import Figure, Judged, share
 from miner.review.population import Origin, Population
 from miner.review.sample import asking_order, is_probability, strata
-from miner.text.answers import SKIP, UNDO, Answer, Answers
+from miner.text.answers import UNDO, Answer, Answers
 from miner.text.locks import lock
 from miner.text.output import StrPath
 from miner.text.sheet import read_sheet, write_sheet
@@ -98,16 +98,6 @@ class Summary:
     def missing(self) -> int:
         """How many more answers an estimate needs."""
         return max(min(FEWEST, self.pairs) - self.answered, 0)
-
-    @property
-    def contradictions(self) -> tuple[Line, ...]:
-        """Lines where the estimate without answers lies outside of the interval."""
-        return tuple(
-            line
-            for line in self.lines
-            if line.estimate is not None
-            and not line.precision.low <= line.estimate <= line.precision.high
-        )
 
 
 class Review:
@@ -217,16 +207,20 @@ class Review:
 
     def summary(self) -> Summary:
         """Tell what the answers of all judges say."""
-        rows = [row for key in self.answers.standing if (row := self._row.get(key)) is not None]
-        right = {row: value for row in sorted(rows) if (value := self._right(row)) is not None}
+        votes = {
+            row: self.answers.right(key)
+            for key in self.answers.standing
+            if (row := self._row.get(key)) is not None
+        }
+        right = {row: value for row, value in sorted(votes.items()) if value is not None}
         kept = len(self.pairs.score)
         own = np.array([row for row in right if row < kept], dtype=np.int64)
         judged = self._judged(own, np.array([right[row] for row in own.tolist()]))
         reasons = []
         for number, name in enumerate(self.pairs.reasons):
             places = kept + np.flatnonzero(self.pairs.reason == number)
-            votes = [right[row] for row in places.tolist() if row in right]
-            reasons.append((name, len(places), len(votes), share(sum(votes), len(votes))))
+            known = [right[row] for row in places.tolist() if row in right]
+            reasons.append((name, len(places), len(known), share(sum(known), len(known))))
         asked = np.bincount(self._every[[*right]], minlength=len(self._size))
         errors: Counter[str] = Counter()
         about: Counter[str] = Counter()
@@ -237,8 +231,8 @@ class Review:
         return Summary(
             len(self.pairs),
             len(right),
-            sum(self._skipped(row) for row in rows),
-            len(self.answers.standing) - len(rows),
+            len(self.answers.skipped & self._row.keys()),
+            len(self.answers.standing) - len(votes),
             tuple(self._lines(judged)) if len(own) >= min(FEWEST, kept) else (),
             tuple(reasons),
             tuple((kind, count, round(about[kind])) for kind, count in errors.most_common()),
@@ -282,30 +276,21 @@ class Review:
             (self._every == self._every[row]) & (self.pairs.key <= self.pairs.key[row])
         )
         drawn = float(rank / self._size[self._every[row]])
-        if row < kept:
-            return Question(row, *self._texts[row], drawn, float(self.pairs.score[row]))
-        reason = self.pairs.reasons[self.pairs.reason[row - kept]]
-        return Question(row, *self._texts[row], drawn, reason=reason)
+        score = float(self.pairs.score[row]) if row < kept else None
+        reason = "" if row < kept else self.pairs.reasons[self.pairs.reason[row - kept]]
+        return Question(row, *self._texts[row], drawn, score, reason)
 
     def _add(self, given: Iterable[tuple[Question, str, str, str]]) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         self.answers.add(
             *(
                 Answer(
-                    *(question.source, question.target, answer, judge, now, kind),
-                    round(question.drawn, 9),
-                    question.score,
+                    *(one.source, one.target, answer, judge, now, kind),
+                    *(round(one.drawn, 9), one.score),
                 )
-                for question, answer, kind, judge in given
+                for one, answer, kind, judge in given
             )
         )
-
-    def _right(self, row: int) -> float | None:
-        return self.answers.right(int(self.pairs.key[row]))
-
-    def _skipped(self, row: int) -> bool:
-        own = self.answers.standing[int(self.pairs.key[row])].values()
-        return all(one.answer == SKIP for one in own) and bool(own)
 
     def _restart(self) -> None:
         """Begin the order of asking again, without the pairs that were judged."""

@@ -141,6 +141,11 @@ class Answers:
         mean = sum(votes) / len(votes)
         return 0.5 if mean == 0.5 else float(mean > 0.5)
 
+    @property
+    def skipped(self) -> set[int]:
+        """Pairs that all their judges skip."""
+        return {key for key, own in self.standing.items() if own and not self.votes(key)}
+
     def times(self, key: int, judge: str) -> int:
         """Count the answers of a judge about a pair."""
         return len(self._before.get((key, judge), ()))

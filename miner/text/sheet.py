@@ -38,7 +38,6 @@ def write_sheet(path: StrPath, pairs: Iterable[tuple[str, str]]) -> None:
 def read_sheet(path: StrPath, judge: str = "", time: str = "") -> list[tuple[int, Answer]]:
     """Read the answers of a sheet, saved by whatever program, with the number of each pair.
 
-
     Rows without an answer are left out. Columns are found by their names, between tabs, commas or
     semicolons; source, target and answer must be there. A byte-order mark, quotes and any line ends
     are allowed. A column ``judge`` goes before ``judge``. Raises CorpusError for anything else,
