@@ -1,6 +1,6 @@
 """Measure the alignment of documents, and fit its weights.
 
-    python -m benchmarks align --data DIR [--fit] [--only SECTION ...]
+    python -m benchmarks align --data DIR [--fit] [--model DIR] [--only SECTION ...]
 
 ``--fit`` learns ``miner/alignment/weights.json`` from synthetic documents of running prose that may
 ship, in pairs with English and in pairs of two translations of one English text. Sections:
@@ -22,7 +22,7 @@ from benchmarks.alignment.synthetic_documents import AlignedDocuments, loosened,
 from benchmarks.markdown import table
 from miner import Encoder
 from miner.alignment.align import align_texts
-from miner.alignment.beads import WEIGHTS, Beads, Weights
+from miner.alignment.beads import WEIGHTS, Beads
 from miner.alignment.ladder import read_ladder
 from miner.evaluation.alignment import Bead, evaluate
 from miner.evaluation.labelled_text import find_file
@@ -232,10 +232,11 @@ def main() -> None:
     options.add_argument(
         "--fit", action="store_true", help="learn the weights, and measure nothing"
     )
+    options.add_argument("--model", default="default", help="model directory [default]")
     arguments = options.parse_args()
-    encoder = Encoder.load("default")
+    encoder = Encoder.load(arguments.model)
     if arguments.fit:
-        weights: Weights = fit(synthetic(arguments.data), encoder)
+        weights = fit(synthetic(arguments.data), encoder)
         WEIGHTS.write_text(json.dumps(weights.as_dict(), indent=1) + "\n", encoding="utf-8")
         return
     for section in arguments.only:

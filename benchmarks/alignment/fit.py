@@ -7,6 +7,7 @@ on the squares of the weights, and L-BFGS.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ import torch
 from benchmarks.alignment.synthetic_documents import AlignedDocuments
 from miner.alignment.anchors import Band
 from miner.alignment.beads import KINDS, Weights, spans_of
-from miner.alignment.fine import likely
+from miner.alignment.fine import LikelyBeads, likely
 from miner.alignment.lattice import Lattice, Side
 from miner.encoder.encoder import Encoder
 from miner.kernels.beads import FEATURES, forward_backward
@@ -27,26 +28,28 @@ ROUNDS, RIDGE = 60, 5.0
 
 @dataclass(frozen=True)
 class Example:
-    """Beads: cells and kinds ``(p,)``, features ``(p, F)``, and the places of the right ones."""
+    """Beads of two documents, and the places of the right ones among them."""
 
     band: Band
-    cell: np.ndarray
-    kind: np.ndarray
-    features: np.ndarray
+    beads: LikelyBeads
     right: np.ndarray
+
+    @classmethod
+    def of(cls, limits: Band, beads: LikelyBeads, right: tuple[np.ndarray, np.ndarray]) -> Self:
+        place = np.full((limits[1][-1], len(KINDS)), -1)
+        place[beads.cell, beads.kind] = np.arange(len(beads.cell))
+        return cls(limits, beads, place[right])
 
     def loss(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the negative log-likelihood of the right alignment, and its gradient."""
-        count = len(KINDS)
-        own = weights[self.kind] + self.features @ weights[count:]
-        scores = np.full((self.band[1][-1], count), -np.inf, np.float32)
-        scores[self.cell, self.kind] = own
+        at = self.beads.cell, self.beads.kind
+        scores = self.beads.scores(weights, self.band[1][-1])
         posterior = np.empty_like(scores)
         whole = forward_backward(scores, self.band, KINDS, posterior)
-        excess = posterior[self.cell, self.kind].astype(np.float64)
+        excess = posterior[at].astype(np.float64)
         excess[self.right] -= 1
-        gradient = [np.bincount(self.kind, excess, count), excess @ self.features]
-        return float(whole - own[self.right].sum()), np.concatenate(gradient)
+        gradient = [np.bincount(at[1], excess, len(KINDS)), excess @ self.beads.features]
+        return whole - scores[at][self.right].sum(dtype=np.float64), np.concatenate(gradient)
 
 
 def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: Encoder) -> Weights:
@@ -67,20 +70,20 @@ def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: 
         cell, kind = np.nonzero(lattice.scores(none) > -np.inf)
         known.append((document, languages, lattice, right))
         features = lattice.features(spans_of(cell, kind, lattice.band))
-        coarse.append(_example(lattice.band, cell, kind, features, right))
+        coarse.append(Example.of(lattice.band, LikelyBeads(cell, kind, features), right))
     weights = learn(coarse)
     fine = []
     for document, languages, lattice, right in known:
         quality = Quality(verifier_of(encoder, languages))
         scores = lattice.scores(weights)
         found = likely(lattice, scores, (document.source, document.target), quality, right)
-        fine.append(_example(lattice.band, found.cell, found.kind, found.features, right))
+        fine.append(Example.of(lattice.band, found, right))
     return Weights(weights, learn(fine))
 
 
 def learn(examples: Sequence[Example]) -> np.ndarray:
     """Return the weights ``(K + F,)`` that fit the examples best, held near zero."""
-    size = len(KINDS) + examples[0].features.shape[1]
+    size = len(KINDS) + examples[0].beads.features.shape[1]
     weights = torch.zeros(size, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([weights], max_iter=ROUNDS, line_search_fn="strong_wolfe")
 
@@ -103,15 +106,3 @@ def places_of(beads: np.ndarray, limits: Band) -> tuple[np.ndarray, np.ndarray] 
     if (j < low[i]).any() or (cell >= first[i + 1]).any() or not kind.any(axis=1).all():
         return None
     return cell, kind.argmax(axis=1)
-
-
-def _example(
-    limits: Band,
-    cell: np.ndarray,
-    kind: np.ndarray,
-    features: np.ndarray,
-    right: tuple[np.ndarray, np.ndarray],
-) -> Example:
-    place = np.full((limits[1][-1], len(KINDS)), -1)
-    place[cell, kind] = np.arange(len(cell))
-    return Example(limits, cell, kind, features, place[right])

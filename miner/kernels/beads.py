@@ -188,16 +188,12 @@ def widen_band(starts, ends, width, rectangle, low, high):
         i, j = starts[gap]
         i_end, j_end = ends[gap]
         rise = (j_end - j) / max(1, i_end - i)
-        slack = width
-        if (i_end - i + 1) * (j_end - j + 1) <= rectangle:
-            rise = np.inf
-        else:
-            slack += round(max(i_end - i, j_end - j) ** 0.5)
+        whole = (i_end - i + 1) * (j_end - j + 1) <= rectangle
+        slack = width if whole else width + round(max(i_end - i, j_end - j) ** 0.5)
         for row in range(i, i_end + 1):
-            left, right = j, j_end
-            if rise < np.inf:
-                line = j + rise * (row - i)
-                left, right = max(j, int(line - rise)), min(j_end, int(np.ceil(line + rise)))
+            line = j + rise * (row - i)
+            left = j if whole else max(j, int(line - rise))
+            right = j_end if whole else min(j_end, int(np.ceil(line + rise)))
             low[row] = min(low[row], left - slack)
             high[row] = max(high[row], right + slack)
 
