@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.scoring.logistic import Logistic, fit_ridge, sigmoid
+from miner.scoring.logistic import Logistic, fit_ridge, shift_to, sigmoid
 
 # Precision of the normal distributions of the constant around 0 and of the slope around 1.
 CONSTANT, SLOPE = 0.5, 5.0
@@ -145,18 +145,18 @@ def fit_again(
 ) -> Logistic:
     """Fit a function again to answers ``(n,)`` about pairs with ``features (n, f)``.
 
-    The answers rank by a function that knows that judges err and pairs have faults. Probabilities
-    are fitted to them as they are.
+    The function fitted first knows that judges err and pairs have faults. Its log-odds are then
+    shifted, so that half a pair more or less is right than the answers say.
     """
     scale = Scale.of(features)
     design = scale.design(start.logit(features), features)
     fitted = fit_answers(design, answers, *prior(features.shape[1], penalty))
-    below, rise = fit_ridge(line(design, fitted), answers, 1 - answers, *prior(0))
+    share = (answers.sum() + 0.5) / (len(answers) + 1)
+    shift = shift_to(_sums(design, fitted.weights), share * len(answers))
     constant, slope, *own = fitted.weights
     weight = np.array(own) / scale.spread
-    shift = constant + slope * start.intercept + weight @ (start.mean - scale.center)
-    total = rise * (slope * start.weight + weight)
-    return Logistic(start.names, float(below + rise * shift), total, start.mean)
+    constant += slope * start.intercept + weight @ (start.mean - scale.center)
+    return Logistic(start.names, constant + shift, slope * start.weight + weight, start.mean)
 
 
 def _sums(design: np.ndarray, weights: np.ndarray) -> np.ndarray:
