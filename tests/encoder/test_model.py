@@ -142,85 +142,66 @@ def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_pa
     )
 
 
-def test_a_missing_directory(tmp_path: Path) -> None:
-    assert "miner train" in refused(tmp_path / "none")
-
-
 def test_default_is_the_model_that_ships(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
     monkeypatch.setattr(models, "DEFAULT", tiny_model)
     assert load("default").path == tiny_model
     assert load().fingerprint == load(tiny_model).fingerprint
 
 
-def test_a_file_is_no_model(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    refused(tmp_path / "file")
+def flip(data: bytes) -> bytes:
+    """Alter a byte in the middle."""
+    half = len(data) // 2
+    return data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :]
 
 
-def test_a_directory_without_a_configuration(tmp_path: Path) -> None:
-    assert CONFIG in refused(tmp_path)
+FILES = [SPM, WEIGHTS]
+# Changes to the bytes of a file, and to the configuration, with a word of the error.
+DAMAGED: list[tuple[str, Callable[[bytes], bytes], str]] = [
+    *((name, lambda data, keep=keep: data[: int(len(data) * keep)], name)
+      for name in FILES for keep in (0.0, 0.5, 0.999)),
+    *((name, flip, name) for name in FILES),
+    *((CONFIG, lambda data, text=text: text.encode(), CONFIG)
+      for text in ("", "{", "[]", "null", '"text"', "3", "{}", '{"format": "other"}', "\ufffd",
+                   "[" * 10_000)),
+    (CONFIG, lambda data: b'{"format": "\xff"}', CONFIG),
+]  # fmt: skip
+CHANGED: list[tuple[dict[str, Any], str]] = [
+    *(({"version": version}, "version") for version in (0, 2, "1.0", None, [1])),
+    *(({"files": files}, "") for files in ([], "text", 3, None, {}, dict.fromkeys(FILES, 1))),
+    *(({"pieces": pieces}, "") for pieces in (3, "many")),
+    ({"dimension": 31}, ""),
+    ({"fingerprint": "0" * 16}, ""),
+]
 
 
-@pytest.mark.parametrize("name", [SPM, WEIGHTS])
+@pytest.mark.parametrize(("name", "damage", "word"), DAMAGED)
+def test_a_damaged_file(copied: Path, name: str, damage: Callable[[bytes], bytes], word: str):
+    (copied / name).write_bytes(damage((copied / name).read_bytes()))
+    assert word in refused(copied)
+
+
+@pytest.mark.parametrize("name", [CONFIG, *FILES])
 def test_a_missing_file(copied: Path, name: str) -> None:
     (copied / name).unlink()
     assert name in refused(copied)
 
 
-@pytest.mark.parametrize("name", [SPM, WEIGHTS])
-@pytest.mark.parametrize("keep", [0.0, 0.5, 0.999])
-def test_a_file_cut_short(copied: Path, name: str, keep: float) -> None:
-    os.truncate(copied / name, int((copied / name).stat().st_size * keep))
-    assert name in refused(copied)
+def test_a_missing_directory(tmp_path: Path) -> None:
+    assert "miner train" in refused(tmp_path / "none")
+    (tmp_path / "file").write_text("x")
+    refused(tmp_path / "file")
 
 
-@pytest.mark.parametrize("name", [SPM, WEIGHTS])
-def test_one_altered_byte(copied: Path, name: str) -> None:
-    data = bytearray((copied / name).read_bytes())
-    data[len(data) // 2] ^= 1
-    (copied / name).write_bytes(data)
-    assert name in refused(copied)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "{", "[]", "null", '"text"', "3", "{}", '{"format": "other"}', "\ufffd", "[" * 10_000],
-)
-def test_a_configuration_that_is_none(copied: Path, text: str) -> None:
-    (copied / CONFIG).write_text(text, encoding="utf-8")
-    assert CONFIG in refused(copied)
-
-
-def test_a_configuration_that_is_not_utf8(copied: Path) -> None:
-    (copied / CONFIG).write_bytes(b'{"format": "\xff"}')
-    assert CONFIG in refused(copied)
-
-
-@pytest.mark.parametrize("version", [0, 2, "1.0", None, [1]])
-def test_another_version(copied: Path, version: Any) -> None:
-    change(copied, lambda config: config.update(version=version))
-    assert "version" in refused(copied)
+@pytest.mark.parametrize(("values", "word"), CHANGED)
+def test_a_configuration_that_disagrees_with_its_files(copied, values, word):
+    change(copied, lambda config: config.update(values))
+    assert word in refused(copied)
 
 
 @pytest.mark.parametrize("key", ["files", "fingerprint", "pieces", "dimension"])
 def test_a_configuration_that_lacks_a_key(copied: Path, key: str) -> None:
     change(copied, lambda config: config.pop(key))
     assert key in refused(copied)
-
-
-@pytest.mark.parametrize("files", [[], "text", 3, None, {}, {"sp.model": 1, "weights.npy": 2}])
-def test_files_that_are_no_table_of_files(copied: Path, files: Any) -> None:
-    change(copied, lambda config: config.update(files=files))
-    refused(copied)
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("pieces", 3), ("pieces", "many"), ("dimension", 31), ("fingerprint", "0" * 16)],
-)
-def test_a_configuration_that_disagrees_with_its_files(copied: Path, key: str, value: Any) -> None:
-    change(copied, lambda config: config.update({key: value}))
-    refused(copied)
 
 
 def test_a_file_elsewhere_is_never_looked_at(copied: Path) -> None:
@@ -243,17 +224,16 @@ def test_a_vocabulary_that_is_none(copied: Path) -> None:
         Encoder.load(copied)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.float64, np.complex64, "S4"])
-def test_weights_of_a_wrong_type(copied: Path, weights: np.ndarray, dtype: Any) -> None:
-    np.save(copied / WEIGHTS, np.zeros(weights.shape, dtype))
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [(np.int32, WEIGHTS), (np.float64, WEIGHTS), (np.complex64, WEIGHTS), ("S4", WEIGHTS),
+     (np.int8, SCALES)],
+)  # fmt: skip
+def test_weights_of_a_wrong_type(copied: Path, weights: np.ndarray, dtype: Any, name: str) -> None:
+    """int8 lacks its scales."""
+    np.save(copied / WEIGHTS, np.ones(weights.shape, dtype))
     rehash(copied)
-    assert WEIGHTS in refused(copied)
-
-
-def test_int8_without_scales(copied: Path, weights: np.ndarray) -> None:
-    np.save(copied / WEIGHTS, np.ones(weights.shape, np.int8))
-    rehash(copied)
-    assert SCALES in refused(copied)
+    assert name in refused(copied)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.float16])
