@@ -199,18 +199,6 @@ def test_a_model_without_threshold_keeps_all(miner, other_model, german_file):
     assert "threshold None" not in done.err
 
 
-@pytest.mark.parametrize("margin", ["absolute", "distance"])
-def test_the_models_threshold_is_of_the_ratio(miner, german_file, english_file, margin):
-    done = miner.mine(german_file, english_file, "--margin", margin)
-    assert done.code == 0 and len(done.out.splitlines()) > 40
-
-
-def test_the_models_threshold_is_of_its_settings(miner: Miner, german_file: Path) -> None:
-    for more in (["-k", "5"], ["--retrieval", "forward"]):
-        assert "the model's default" not in miner.mine(german_file, german_file, *more).err
-    assert "the model's default" in miner.mine(german_file, german_file).err
-
-
 def test_the_table_keeps_what_it_says(ready: Miner) -> None:
     table = [line.split() for line in ready.search("de", "en", "-o", "all").err.splitlines()]
     rows = [row for row in table if len(row) == 2 and row[1].isdecimal()]

@@ -132,13 +132,6 @@ def test_a_dry_run_writes_nothing(clean, noisy: Path, size: str) -> None:
     assert f"\n{rows} row{'s' * (rows != 1)}: " in err
 
 
-def test_a_dry_run_names_the_line_at_fault(miner) -> None:
-    put(Path("a.tsv"), b"a\tb\n" * 99 + b"a\n")
-    code, _, err = miner("filter", "a.tsv", "--config", config("c", {"name": "length"}),
-                         "--dry-run", 5)  # fmt: skip
-    assert code == 1 and err.startswith("miner: error: a.tsv, line 100: column 2")
-
-
 def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
     rows = noisy.read_bytes().splitlines(keepends=True)
     Path("few.tsv").write_bytes(b"".join(rows[:3]))

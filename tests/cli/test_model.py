@@ -64,28 +64,6 @@ def test_a_model_is_downloaded(miner, server, tmp_path, tiny_model, files, name,
     assert [path.name for path in into.parent.iterdir()] == ["large"]
 
 
-def test_a_broken_download_is_resumed(miner, server, tmp_path, files, monkeypatch):
-    monkeypatch.setattr(download, "TRIES", 1)
-    body = tar_of(files)
-    served = server.add("http://x/m.tar.gz", body)
-    served.cut = [3000, 0]
-    code, _, err = get(miner, server, tmp_path / "large")
-    assert code == 1 and "3,000 bytes are kept: repeat the command" in err
-    assert not (tmp_path / "large").exists()
-    server.asked.clear()
-    served.cut = []
-    code, out, _ = get(miner, server, tmp_path / "large")
-    assert code == 0 and out.endswith(f"SHA-256 {hashlib.sha256(body).hexdigest()}\n")
-    assert server.asked == [("/m.tar.gz", "bytes=3000-")]
-
-
-def test_a_wrong_checksum_is_refused(miner, server, tmp_path, files):
-    server.add("http://x/m.tar.gz", tar_of(files))
-    code, out, err = get(miner, server, tmp_path / "large", "--sha256", "0" * 64)
-    assert (code, out) == (1, "") and "has the SHA-256" in err
-    assert not (tmp_path / "large").exists()
-
-
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from miner.index.index import Index
 from miner.precision.estimate import Estimate
 from miner.scoring.verifier import FEATURES
 from miner.text.bitext import read_bitext
@@ -106,14 +105,6 @@ def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
 def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, said: str) -> None:
     code, out, err = miner("search", *sides, *arguments.split())
     assert code == 2 and said in " ".join(err.split()) and out == ""
-
-
-def test_a_model_without_a_verifier(miner: Miner, indexes: tuple[Index, Index]) -> None:
-    places = indexes[0].path, indexes[1].path
-    code, out, _ = miner("search", *places)
-    assert code == 0 and float(out.split("\t")[0]) > 1
-    code, _, err = miner("search", *places, "--rank", "probability")
-    assert code == 1 and "carries no verifier" in err
 
 
 def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Path, Path]) -> None:

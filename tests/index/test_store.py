@@ -190,13 +190,6 @@ def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [EMBEDDINGS, SENTENCES, IDS])
-def test_a_missing_file(tmp_path: Path, name: str) -> None:
-    write(tmp_path, ["a", "b"], ["x", "y"])
-    (tmp_path / name).unlink()
-    assert name in refused(tmp_path)
-
-
-@pytest.mark.parametrize("name", [EMBEDDINGS, SENTENCES, IDS])
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
 def test_a_file_cut_short(tmp_path: Path, name: str, keep: float) -> None:
     write(tmp_path, ["one", "two", "three"], ["x", "y", "z"])

@@ -1,7 +1,6 @@
 """miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
 
 import dataclasses
-import math
 from pathlib import Path
 
 import numpy as np
@@ -86,22 +85,6 @@ def test_the_default_threshold_of_a_model_is_for_its_own_settings(verifying):
         found = miner.mine(*verifying, settings=settings, encoder=encoder)
         assert found.threshold == applied
         assert any("the model's default" in note for note in found.notes) == (applied is not None)
-
-
-@pytest.mark.parametrize(
-    ("choice", "said"),
-    [
-        ({"threshold": math.inf}, "finite"),
-        ({"threshold": -math.inf}, "finite"),
-        ({"threshold": 0.5, "target_precision": 0.9}, "give one of the two"),
-        ({"target_precision": 1.0}, "between 0 and 1"),
-        ({"target_precision": 0.9, "estimate": False}, "needs the estimate"),
-        ({"decoys": ["a"], "estimate": False}, "needs the estimate"),
-    ],
-)
-def test_choices_that_contradict_themselves(choice: dict, said: str) -> None:
-    with pytest.raises(KeepError, match=said):
-        Keep(**choice)
 
 
 def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) -> None:

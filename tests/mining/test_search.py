@@ -8,7 +8,7 @@ import pytest
 from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (fixtures)
 
 from miner.encoder.encoder import Encoder
-from miner.errors import MismatchError, ResourceError
+from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
@@ -105,10 +105,6 @@ def test_sides_can_be_swapped(pairs: Pairs, indexes: tuple[Index, Index]) -> Non
     np.testing.assert_array_equal(np.sort(swapped.score), np.sort(pairs.score))
 
 
-def test_k_above_the_corpus(indexes: tuple[Index, Index]) -> None:
-    assert len(mine(*indexes, k=1000)) > 50
-
-
 def test_too_little_memory(indexes: tuple[Index, Index]) -> None:
     with pytest.raises(ResourceError, match="--memory"):
         mine(*indexes, memory=1 << 10)
@@ -121,15 +117,6 @@ def test_compressed_indexes(build: Build, german: list[str], english: list[str])
     assert len(found) > 30
     mixed = mine(flat.source, compressed.target)
     assert len(set(rows(flat)) & set(rows(mixed))) > 40
-
-
-def test_two_models(indexes, other_model, english_file, tmp_path):
-    other = Index.build(Encoder.load(other_model), english_file, tmp_path / "other")
-    with pytest.raises(MismatchError) as caught:
-        mine(indexes[0], other)
-    for index in (indexes[0], other):
-        for word in (str(index.path), index.model_name, index.fingerprint):
-            assert word in str(caught.value)
 
 
 def test_duplicates_are_reported_once_or_each(build, german, english):
@@ -150,12 +137,6 @@ def test_duplicates_are_reported_once_or_each(build, german, english):
 def test_duplicates_do_not_change_the_neighbourhood(build, pairs, german, english):
     repeated = mine(build("a", german + german[:30] * 3), build("b", english + english[20:] * 2))
     same(repeated, pairs)
-
-
-def test_identical_corpora(build: Build, german: list[str]) -> None:
-    found = mine(build("a", german), build("b", german))
-    assert sorted(rows(found)) == [(row, row) for row in range(60)]
-    np.testing.assert_allclose(found.cosine, 1, atol=2e-3)
 
 
 def test_an_index_against_itself(indexes: tuple[Index, Index]) -> None:
