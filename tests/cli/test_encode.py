@@ -157,15 +157,6 @@ def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path
     assert encode(miner, german_file, "-o", place).code == 0, "a smaller one fits"
 
 
-@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-@pytest.mark.parametrize("limit", [100, 100_000])
-def test_files_that_may_not_grow(miner: Miner, limit: int, output: str) -> None:
-    corpus = many(miner.place / "corpus", 2000)
-    arguments = ["encode", corpus, "--model", miner.model, "-o", output]
-    only(miner.elsewhere(*arguments, largest=limit), output, "File too large")
-    assert miner.entries() == ["corpus", f"{output}.work"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("output", ["v.npy", "v.h5"])
 def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:

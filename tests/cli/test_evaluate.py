@@ -116,13 +116,6 @@ def test_a_directory_that_does_not_exist(miner: Run, tmp_path: Path, name: str) 
     assert f"{tmp_path / 'nowhere'}: no such directory; 'miner data get'" in err
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_a_set_that_is_not_there(miner: Run, tmp_path: Path, name: str, tiny_model: Path) -> None:
-    code, out, err = miner("evaluate", name, "--data", tmp_path, "--model", tiny_model)
-    assert (code, out) == (1, "") and err.startswith("miner: error: ") and err.count("\n") == 1
-    assert str(tmp_path) in err
-
-
 @pytest.mark.parametrize(
     "name, file, line",
     [

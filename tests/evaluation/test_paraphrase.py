@@ -1,6 +1,5 @@
 """miner.evaluation.paraphrase: labels, thresholds, and a classifier that learns."""
 
-import sys
 import warnings
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.evaluated_models import Recording, made_up, of_all, write
 
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError
 from miner.evaluation import paraphrase
 from miner.evaluation.labelled_text import read_labelled
 from miner.evaluation.paraphrase import LabelledVectors
@@ -144,13 +143,6 @@ def test_the_classifier_learns_and_is_the_same_in_two_runs(learned, features):
     assert (found == paraphrase.predict_by_classifier(learned, tested, features, 0)).all()
     swapped = LabelledVectors(tested.second, tested.first, tested.good)
     assert (paraphrase.predict_by_classifier(learned, swapped, features, 0) == found).all()
-
-
-def test_without_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
-    pairs = separable(30, 1)
-    with pytest.raises(DependencyError, match="pip install"):
-        paraphrase.predict_by_classifier(pairs, pairs, paraphrase.differences_and_products, 0)
 
 
 @pytest.fixture(scope="module")

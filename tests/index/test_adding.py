@@ -9,7 +9,7 @@ import pytest
 from support.indexes import entries, everything, text
 
 from miner.encoder.encoder import Encoder
-from miner.errors import CorpusError, MismatchError, ResourceError
+from miner.errors import CorpusError, ResourceError
 from miner.index import store
 from miner.index.index import Index
 from miner.index.stored import FLAT
@@ -74,15 +74,6 @@ def test_add_to_an_empty_index(encoder: Encoder, german_file: Path, tmp_path: Pa
     (tmp_path / "empty").touch()
     index = Index.build(encoder, tmp_path / "empty", tmp_path / "i").add(encoder, german_file)
     assert len(index) == 60 and index.ids(np.array([0])) == [f"{german_file}:1"]
-
-
-def test_add_with_another_model(built: Index, other_model: Path, english_file: Path) -> None:
-    other = Encoder.load(other_model)
-    with pytest.raises(MismatchError) as caught:
-        built.add(other, english_file)
-    for word in (built.model_name, built.fingerprint, other.name, other.fingerprint):
-        assert word in str(caught.value)
-    assert len(Index.open(built.path)) == 60
 
 
 @pytest.mark.parametrize("where", ["reading", "encoding", "writing"])

@@ -1,4 +1,4 @@
-"""From text to a model: what is said of it, and that a killed training goes on."""
+"""From text to a model in one call, and what a stopped training refuses to go on with."""
 
 import dataclasses
 from pathlib import Path
@@ -9,8 +9,6 @@ from support.invented import synthetic
 from support.trainings import Stop
 
 import miner
-import miner_train.loop
-import miner_train.pipeline
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner_train.config import TrainConfig
@@ -53,28 +51,6 @@ def kill(text, output, config=FROM_TEXT):
 
     with pytest.raises(Stop):
         train_model([text], config, output, progress=progress)
-
-
-def test_killed_then_repeated_is_the_same_model(text, whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", -1.0)
-    kill(text, tmp_path / "model")
-    assert [path.name for path in tmp_path.iterdir()] == [".model.training"]
-    monkeypatch.setattr(miner_train.pipeline, "learn_vocabularies", None)  # not learned again
-    lines, done = [], []
-    model = train_model(
-        [text],
-        FROM_TEXT,
-        tmp_path / "model",
-        report=lines.append,
-        progress=lambda *event: done.append(event[1]),
-    )
-    assert f"going on from {tmp_path / '.model.training'}" in lines
-    assert min(done) > 1000
-    assert model.fingerprint == whole.fingerprint
-    assert (
-        model.parts[0].weights == whole.parts[0].weights
-    ).all() and model.threshold == whole.threshold
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
