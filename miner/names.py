@@ -15,6 +15,9 @@ BACKENDS = ("serial", "processes", "ray", "slurm")
 # Keys at the top of a file of filters.
 PLAN_KEYS = ("source_lang", "target_lang", "model", "rank", "repair", "filter")
 
+# Language codes of source and target; None where nobody gave one.
+Languages = tuple[str | None, str | None]
+
 ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
 
 

@@ -26,11 +26,11 @@ from miner.index.text_files import text_files
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.progress import Reporter, silent
 from miner.scoring.languages import identify, sample
 from miner.scoring.quality import NAME, Quality
-from miner.scoring.verifier import Languages, verifier_of
+from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Job, hints
 from miner.tasks.workers import Workers

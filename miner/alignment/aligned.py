@@ -13,11 +13,10 @@ import numpy as np
 from miner.alignment.ladder import write_ladder
 from miner.index.text_files import TextFile
 from miner.libraries import library
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.results import Results, estimated
 from miner.text.corpus import Reader
 from miner.text.formats import TABLES, check_suffix, file_format
-from miner.text.text_format import Languages
 from miner.text.write_bitext import write_bitext
 
 LADDER = ".ladder"

@@ -8,8 +8,8 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.index.text_files import TextFile, text_files
+from miner.names import Languages
 from miner.scoring.languages import Identified, identify
-from miner.scoring.verifier import Languages
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.formats import FORMATS, BitextFormat, file_format

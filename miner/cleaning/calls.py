@@ -13,6 +13,7 @@ from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.funnel import Summary, table
 from miner.cleaning.plan import Plan, default_plan, plan_of, read_plan, scores_of, scores_plan
 from miner.filters.filter_types import Context
+from miner.names import Languages
 from miner.progress import Reporter, silent
 from miner.results import Results
 from miner.scoring.without import NOTHING, Without
@@ -21,7 +22,6 @@ from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
 from miner.text.given import Given, given_bitexts
-from miner.text.text_format import Languages
 from miner.text.write_bitext import write_bitext
 
 # A TOML file, or names and tables of filters.

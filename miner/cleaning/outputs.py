@@ -10,14 +10,13 @@ from typing import Any
 from miner.cleaning.bitexts import Bitext, Piece, languages_of
 from miner.cleaning.write import NAMED
 from miner.errors import CorpusError, writing
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.artifacts import write_manifest
 from miner.text.compression import MAGIC
 from miner.text.formats import ALL, file_format
 from miner.text.output import all_or_none, open_output
-from miner.text.text_format import Languages
 from miner.text.write_bitext import beside, write_bitext
 
 # Paths of the outputs of a bitext, by role: kept, kept-1, rejected, scores, scored, only.

@@ -24,8 +24,8 @@ from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import stamp
+from miner.names import Languages
 from miner.progress import Reporter, silent
-from miner.scoring.verifier import Languages
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers

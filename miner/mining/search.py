@@ -9,9 +9,10 @@ from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
 from miner.knn.engines import check_hybrid, search_device
 from miner.knn.settings import SearchSettings
+from miner.names import Languages
 from miner.progress import silent
 from miner.scoring.languages import Identified, identify, sample
-from miner.scoring.verifier import UNFITTED, Languages, Verifier
+from miner.scoring.verifier import UNFITTED, Verifier
 
 # Pairs of sentences from which on the hybrid engine is worth its preparation; and from which on
 # ``auto`` chooses it: 262,000 by 262,000.

@@ -20,11 +20,11 @@ from miner.index.store import BLOCK
 from miner.index.stored import GROWN, META
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.verification import prepare_texts
-from miner.scoring.verifier import Languages, Verifier, verifier_of
+from miner.scoring.verifier import Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 

@@ -14,6 +14,7 @@ from miner.encoder.pretrained import loads, torch_threads
 from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
+from miner.names import Languages
 from miner.papers.translators import Translation, by_length, distinct
 
 # Hypotheses of the beam, if no more translations are asked for; sentences of a batch.
@@ -24,7 +25,6 @@ LONGEST, FEWEST = 256, 10
 # Files of SentencePiece by the names that conversions give them: of source and target, or of both.
 SIDES = ("source.spm", "target.spm")
 # Codes of source and target.
-Languages = tuple[str | None, str | None]
 
 
 class CTranslate2Translator:

@@ -9,12 +9,11 @@ import numpy as np
 
 from miner.index.index import Index
 from miner.libraries import library
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.results import BLOCK, Results
 from miner.scoring.verifier import FEATURES
 from miner.text.formats import FORMATS, TABLES, check_suffix, check_written, file_format
 from miner.text.output import open_output
-from miner.text.text_format import Languages
 from miner.text.write_bitext import write_bitext
 
 IDS = ("source_id", "target_id")

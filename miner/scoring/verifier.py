@@ -15,6 +15,7 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
+from miner.names import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
@@ -25,7 +26,6 @@ UNFITTED = (
     "gives vectors and no token ids, so that its pairs cannot be verified without 'miner fit'"
 )
 
-Languages = tuple[str | None, str | None]
 FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)
 
 

@@ -6,6 +6,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from miner.errors import CorpusError
+from miner.names import Languages
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath, one_line, open_output
 
@@ -24,9 +25,8 @@ class Column(NamedTuple):
 
 
 Columns = Sequence[Column]
-# Rows of a bitext by name: `source`, `target` and any further cells. Codes of both languages.
+# Rows of a bitext by name: `source`, `target` and any further cells.
 BitextRows = Iterable[Mapping[str, Any]]
-Languages = tuple[str | None, str | None]
 # The parts of raw records: the lines of a file, or the cells of each column in Parquet.
 Cells = Sequence[Sequence[bytes]]
 # Takes the number of a line and the text of its raw record (of each column in Parquet); returns

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from miner.names import SIDES
+from miner.names import SIDES, Languages
 from miner.text.compression import MAGIC
 from miner.text.formats import FORMATS, file_format
 from miner.text.output import Waiting, all_or_none, one_line, open_output
-from miner.text.text_format import BitextRows, Languages
+from miner.text.text_format import BitextRows
 
 
 def write_bitext(
