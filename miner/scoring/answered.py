@@ -146,7 +146,7 @@ def fit_again(
     """Fit a function again to answers ``(n,)`` about pairs with ``features (n, f)``.
 
     The function fitted first knows that judges err and pairs have faults. Its log-odds are then
-    shifted, so that half a pair more or less is right than the answers say.
+    shifted, so that as many pairs are right as the answers say. Half a pair of each kind is added.
     """
     scale = Scale.of(features)
     design = scale.design(start.logit(features), features)
