@@ -79,23 +79,20 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
     return Int8Engine(threads) if has_avx2() and not exact else Float32Engine(threads)
 
 
-def search_device(device: str, engine: str) -> str:
-    """Resolve ``auto`` to ``cuda`` or ``cpu``. Raises ResourceError for a missing device."""
+def search_device(device: str, engine: str, exact: bool = False) -> str:
+    """Resolve ``auto`` to ``cuda`` or ``cpu``.
+
+    Raises ResourceError for a missing device, and for what the hybrid engine does not take.
+    """
     if engine == "hybrid":
+        if exact:
+            raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
         if device == "cuda":
             raise ResourceError("--engine hybrid runs on processors; leave out --device cuda")
         return "cpu"
     if (engine, device) == ("fused", "auto") and not any(map(os.path.exists, DRIVERS)):
         return "cpu"  # without loading FAISS to learn it
     return resolve_device(device, faiss.gpu_count, "FAISS")
-
-
-def check_hybrid(engine: str, device: str, exact: bool) -> None:
-    """Raise ResourceError for a device and ``exact`` that ``--engine hybrid`` does not take."""
-    if engine == "hybrid" and exact:
-        raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
-    if engine == "hybrid":
-        search_device(device, engine)
 
 
 class Int8Engine:

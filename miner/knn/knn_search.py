@@ -18,7 +18,6 @@ from miner.knn.engines import (
     FaissEngine,
     Float32Engine,
     Int8Engine,
-    check_hybrid,
     choose_engine,
     search_device,
 )
@@ -104,10 +103,9 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
 
     Sets the thread counts of the libraries, too. Raises the errors of :func:`nearest_both`.
     """
-    check_hybrid(settings.engine, settings.device, settings.exact)
     threads = thread_count(settings.threads)
     engine = "fused" if settings.engine == "auto" else settings.engine
-    device = search_device(settings.device, engine)
+    device = search_device(settings.device, engine, settings.exact)
     if source.ann is not None or target.ann is not None:
         if settings.exact:
             raise ResourceError(

@@ -7,7 +7,7 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
-from miner.knn.engines import check_hybrid, search_device
+from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.names import Languages
 from miner.progress import silent
@@ -70,7 +70,7 @@ def pairs_for_hybrid(settings: SearchSettings, lexicon: bool) -> int | None:
     missing device, and for settings that the hybrid engine does not take.
     """
     if settings.engine == "hybrid":
-        check_hybrid(settings.engine, settings.device, settings.exact)
+        search_device(settings.device, settings.engine, settings.exact)
         return HYBRID
     if settings.engine != "auto" or not lexicon or settings.exact:
         return None

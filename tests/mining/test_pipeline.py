@@ -248,9 +248,9 @@ def test_when_the_search_is_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
     for settings in ({"engine": "faiss"}, {"engine": "fused"}, {"exact": True}):
         assert pairs_for_hybrid(replace(auto, **settings), True) is None  # type: ignore[arg-type]
     assert pairs_for_hybrid(auto, False) is None
-    monkeypatch.setattr(search, "search_device", lambda device, engine: "cuda")
-    assert pairs_for_hybrid(SearchSettings(), True) is None
     with pytest.raises(ResourceError, match="hybrid runs on processors"):
         pairs_for_hybrid(replace(HYBRID, device="cuda"), True)
     with pytest.raises(ResourceError, match="is not exact"):
         pairs_for_hybrid(replace(HYBRID, exact=True), True)
+    monkeypatch.setattr(search, "search_device", lambda device, engine: "cuda")
+    assert pairs_for_hybrid(SearchSettings(), True) is None
