@@ -59,7 +59,7 @@ $(VENV)/developing: setup.cfg constraints.txt
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
 	@touch $(VENV)/installed $@
 
-# A wheel in dist/ that brings its loops compiled, for this Python and the installed numba: those of
+# A wheel in dist/ that brings its loops compiled, for the installed numba: the loops of
 # mine, score and filter, of short texts and long ones.
 LOOPS := NUMBA_CACHE_DIR=$(CURDIR)/build/cache
 wheel: $(VENV)/installed
@@ -69,7 +69,7 @@ wheel: $(VENV)/installed
 	$(LOOPS) $(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en -o build/pairs.tsv
 	$(LOOPS) $(BIN)/miner score --source build/de --target build/en -o build/scored.tsv
 	$(LOOPS) $(BIN)/miner filter build/pairs.tsv --scol 2 --tcol 3 -o build/clean.tsv
-	cp build/cache/bitext-miner/kernels-*/*.nb? miner/kernels/compiled
+	cp build/cache/bitext-miner/kernels-*/*.loop miner/kernels/compiled
 	$(BIN)/pip wheel -q --no-deps -w dist .
 
 clean:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -74,8 +74,25 @@ def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
     if threads <= 1:
         loop(0, count)
         return
-    starts = range(0, count, size)
-    deque(in_order(lambda start: loop(start, min(count, start + size)), starts, threads), 0)
+    starts = iter(range(0, count, size))  # shared by the threads
+
+    def work() -> None:
+        for start in starts:
+            loop(start, min(count, start + size))
+
+    others = [_pool().submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        for other in others:
+            if not other.cancel():
+                other.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Threads of compiled loops, kept because a loop can be over before threads have started."""
+    return ThreadPoolExecutor(64)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-import numba
 import numpy as np
 import torch
 
@@ -249,15 +248,13 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(ENCODERS[name].network for name in config.encoders)
-    before = torch.get_num_threads(), numba.get_num_threads(), use_loop_threads(threads)
+    before = torch.get_num_threads(), use_loop_threads(threads)
     torch.set_num_threads(1 if recurrent else threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     try:
         yield
     finally:
         torch.set_num_threads(before[0])
-        numba.set_num_threads(before[1])
-        use_loop_threads(before[2])
+        use_loop_threads(before[1])
 
 
 @contextmanager

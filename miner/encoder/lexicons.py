@@ -12,7 +12,6 @@ from functools import cached_property
 import numpy as np
 
 from miner.encoder.lexicon import Lexicon, Translations
-from miner.machine import thread_count
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, primary
 
@@ -113,15 +112,17 @@ class Lexicons:
         from miner.kernels.pivot import composed
 
         first, then = self.tables[source, pivot], self.tables[pivot, target]
-        arguments = first.entries, then.entries, LEAST, thread_count()
+        arguments = first.entries, then.entries, LEAST
+        sizes = np.empty(len(first.count), np.int64)
 
         def empty(offsets: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             return offsets, np.empty(size, np.int32), np.empty(size, np.float32)
 
-        offsets = offsets_of(composed(*arguments, empty(np.empty(0, np.int64), 0)))
+        composed(*arguments, empty(np.empty(0, np.int64), 0), sizes)
+        offsets = offsets_of(sizes)
         out = empty(offsets, offsets[-1])
         if offsets[-1]:
-            composed(*arguments, out)
+            composed(*arguments, out, sizes)
         return Table(*out, first.count)
 
 

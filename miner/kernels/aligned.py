@@ -11,8 +11,8 @@ surprising it is tells a table of its usual evidence.
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
 from miner.kernels.dots import dots
+from miner.kernels.loops import njit
 from miner.parallel import in_ranges
 
 # Tokens of a sentence that are compared; the rest of a longer text is not looked at.
@@ -51,7 +51,7 @@ def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     )
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _translations(own, others, lexicon, position, following, step, other_step, out):
     """Write the probabilities of ``others (m,)`` as translations of ``own (n,)``.
 
@@ -74,7 +74,7 @@ def _translations(own, others, lexicon, position, following, step, other_step, o
         position[token] = -1
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _relate(a, b, table, lexicon, scratch):
     """Write tables of all pairs of tokens, row ``j`` of ``b (m,)``, column ``i`` of ``a (n,)``.
 
@@ -106,7 +106,7 @@ def _relate(a, b, table, lexicon, scratch):
             score[i] = similar[i] + evidence - DISTANCE * abs(along[i] - place)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _describe(
     own, others, tables, side, step, other_step, weight, frequency, partner, mutual, out
 ):  # fmt: skip
@@ -222,14 +222,14 @@ def _describe_pairs(start, end, texts, table, lexicon, scratch, starts, ids, num
         _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _tokens(text, row):
     """Return the token ids of one sentence, MOST at most."""
     ids, offsets = text
     return ids[offsets[row] : min(offsets[row + 1], offsets[row] + MOST)]
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _neighbours(own, others, places, ids):
     n = len(own)
     for i in range(n):
@@ -319,13 +319,13 @@ def _compare_pairs(start, end, texts, knowledge, scratch, layers, out):
         out[c, 1] = total
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def evidence_bin(numbers):
     """Return the column of the table of surprise for a token that `_describe` described."""
     return min(max(int((numbers[0] + numbers[1]) * PER_UNIT), 0), BINS - 1)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _give(own, others, i, j, units, numbers, given):
     """Write the input of the first layer: token ``i`` of ``own`` and its counterpart ``j``."""
     for k in range(COLUMNS):
@@ -341,7 +341,7 @@ def _give(own, others, i, j, units, numbers, given):
         given[at + 5 * size] = units[own[i + 1], k] if i + 1 < len(own) else np.float32(0.0)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _layer(given, weight, bias, out):
     """Write ``max(0, given @ weight + bias)`` to ``out``.
 

@@ -9,7 +9,7 @@ cells follow ``first (n + 2,)``. A bead belongs to the cell that it ends in: arr
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
+from miner.kernels.loops import njit
 
 # Features of a bead beside its kind.
 FEATURES = ("similarity", "usual", "cosine", "delta", "left_out", "loose")
@@ -25,7 +25,7 @@ def cell_of(i, j, low, first):
     return first[i] + j - low[i]
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _features(i, j, a, b, products, norms, usual, lengths, facts, x):
     """Write to ``x (F,) float64`` the features of the bead of a and b sentences that ends there."""
     flat, flat_low, flat_first = products

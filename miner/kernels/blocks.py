@@ -3,8 +3,8 @@
 :mod:`miner.kernels.fused` is faster, but rounds vectors to int8.
 """
 
-from miner.kernels.cache import njit
 from miner.kernels.fused import put
+from miner.kernels.loops import njit
 
 # Columns compared at a time, in a few vector registers.
 STRIP = 64

@@ -1,21 +1,19 @@
 """Cache of compiled loops: one folder for each content of this package, shared by all clones.
 
-numba stamps a cached loop with the content of the file it stands in. A loop also inlines functions
-of other files here, so its result would outlive a change in them. The folder's name therefore
-hashes every file of the package, and numba and llvmlite by their versions.
+A loop inlines functions of other files here, so the folder's name hashes every file of the package,
+and numba and llvmlite by their versions. A file in it is a loop for one kind of arguments and one
+processor, as `save` wrote it.
 
-numba reads the cache by pickle, so the folder must belong to the user and be writable by nobody
-else. Where no such folder can be made, as in many containers, loops are compiled into a temporary
-one, which children of the process share and which goes with it.
+Machine code that others wrote could do anything, so the folder must belong to the user and be
+writable by nobody else. Where no such folder can be made, as in many containers, loops are compiled
+into a temporary one, which children of the process share and which goes with it.
 
-Loops are compiled for `TARGET`, so that all machines of a cluster share a cache, and a wheel can
-hold one (`SHIPPED`, filled by ``make wheel``). Where it does not fit the processor, Python or
-numba, a first run compiles them.
+A wheel can bring its loops compiled (`SHIPPED`, filled by ``make wheel``). Where they do not fit
+the processor or numba, a first run compiles them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import shutil
@@ -23,7 +21,6 @@ import stat
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,88 +28,36 @@ from typing import Any
 PACKAGE = Path(__file__).parent
 # Loops that a wheel brings compiled, as `folder` has them.
 SHIPPED = PACKAGE / "compiled"
-# Processors with AVX2, of 2013 (Intel) or 2015 (AMD) and later, by LLVM's names.
-TARGET = "x86-64-v3"
-FEATURES = (
-    *("64bit", "avx", "avx2", "bmi", "bmi2", "cmov", "crc32", "cx16", "cx8", "f16c", "fma", "fxsr"),
-    *("lzcnt", "mmx", "movbe", "popcnt", "sahf", "sse", "sse2", "sse3", "sse4.1", "sse4.2"),
-    *("ssse3", "xsave"),
-)
+SUFFIX = ".loop"
 # Folders unused for so long are removed when a new one is made.
 STALE_DAYS = 30
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a loop: ``numba.njit`` that keeps the compiled code in `folder`."""
-    # The threads of a loop would spin when it ends, at the cost of what comes next.
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        loop = helper(**options)(function)
-        loop._cache = _kept()(function)
-        return loop
-
-    return decorate
-
-
-def helper(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that loops call: ``numba.njit``, compiled and kept with the loops."""
-    import numba
-
-    _set_target()
-    return numba.njit(**{"no_cfunc_wrapper": True, **options})
+def load(name: str, key: Any) -> bytes | None:
+    """Return what `save` wrote for a loop; None if there is nothing, or it is damaged."""
+    for place in (SHIPPED, folder()):
+        try:
+            found = (place / _file(name, key)).read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(found[32:]).digest() == found[:32]:
+            return found[32:]
+        _tell("damaged; they are compiled again")
+    return None
 
 
-@cache
-def _set_target() -> None:
-    """Let numba compile for `TARGET`, unless the user chose or numba has compiled already."""
-    import llvmlite.binding
-    from numba import config
-    from numba.core.registry import cpu_target
-
-    settings: Any = config
-    chosen = settings.CPU_NAME is not None or settings.CPU_FEATURES is not None
-    if chosen or "_toplevel_target_context" in vars(cpu_target):
-        return
-    host = llvmlite.binding.get_host_cpu_features()
-    if all(host.get(name) for name in FEATURES):
-        settings.CPU_NAME, settings.CPU_FEATURES = TARGET, ",".join(f"+{name}" for name in FEATURES)
+def save(name: str, key: Any, compiled: bytes) -> None:
+    """Write the compiled loop ``name`` for the arguments and processor of ``key``."""
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder(), delete=False) as file:
+            file.write(hashlib.sha256(compiled).digest() + compiled)
+        os.replace(file.name, folder() / _file(name, key))
+    except OSError as error:
+        _tell(f"not kept ({error.strerror}); the next run compiles them again")
 
 
-@cache
-def _kept() -> Any:
-    """Return numba's class of the cache of a function, which reads `SHIPPED` and `folder`."""
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
-
-    class Placed(CompileResultCacheImpl):
-        _locator_classes: Any = [Locator]
-
-    class Kept(FunctionCache):
-        _impl_class = Placed
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            own = self._cache_file
-            shipped = IndexDataCacheFile(str(SHIPPED), self._impl.filename_base, content())
-            for self._cache_file in (shipped, own):
-                try:
-                    found = super().load_overload(sig, target_context)
-                except Exception as error:  # pickle raises anything for a damaged file
-                    _tell(f"damaged ({type(error).__name__}); they are compiled again")
-                    found = None
-                    with contextlib.suppress(OSError):
-                        self._cache_file.flush()
-                if found is not None:
-                    break
-            self._cache_file = own
-            return found
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            try:
-                super().save_overload(sig, data)
-            except OSError as error:
-                _tell(f"not kept ({error.strerror}); the next run compiles them again")
-
-    return Kept
+def _file(name: str, key: Any) -> str:
+    return f"{name}-{hashlib.sha256(repr((content(), key)).encode()).hexdigest()[:16]}{SUFFIX}"
 
 
 @cache  # once for each process
@@ -125,7 +70,7 @@ def compiled(module: str = "*") -> bool:
 
     Imports no numba.
     """
-    return any(any(place.glob(f"{module}.*.nbi")) for place in (SHIPPED, folder()))
+    return any(any(place.glob(f"{module}.*{SUFFIX}")) for place in (SHIPPED, folder()))
 
 
 @cache
@@ -191,28 +136,3 @@ def _remove_stale(path: Path) -> None:
     for other in path.parent.glob("kernels-*"):
         if other.stat().st_mtime < oldest:
             shutil.rmtree(other, ignore_errors=True)
-
-
-class Locator:
-    """numba's question for the cache of a function, answered with `folder` for this package."""
-
-    def __init__(self, line: int) -> None:
-        self.line = line
-
-    @classmethod
-    def from_function(cls, function: Any, file: str) -> Locator | None:
-        if Path(file).parent != PACKAGE:
-            return None  # another package's, which numba places
-        return cls(function.__code__.co_firstlineno)
-
-    def ensure_cache_path(self) -> None:
-        folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-
-    def get_cache_path(self) -> str:
-        return str(folder())
-
-    def get_source_stamp(self) -> str:
-        return content()
-
-    def get_disambiguator(self) -> str:
-        return str(self.line)

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from miner.kernels.cache import helper
+from miner.kernels.loops import Instructions, njit
 from miner.kernels.tile import Writer, constant, has_avx2
 
 # Rows of one tile, and rows of the other side that they are multiplied with.
@@ -44,6 +42,8 @@ def _tile(typingctx, rows, row, codes, first, second, steps, out):
 
     ``out[0:4]`` are those with the row ``first``, ``out[4:8]`` those with the row ``second``.
     """
+    from numba import types
+
     at = types.int64
     signature = types.void(rows, at, codes, at, at, at, out)
 
@@ -54,7 +54,7 @@ def _tile(typingctx, rows, row, codes, first, second, steps, out):
     return signature, codegen
 
 
-tile: Any = intrinsic(_tile)
+tile: Any = Instructions(_tile)
 
 
 class _Tile(Writer):
@@ -107,7 +107,7 @@ class _Tile(Writer):
         return self.call("llvm.x86.avx2.phadd.d", _INTS, one, other)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _by_tiles(rows, n, codes, wanted, m, out, eight):
     steps = rows.shape[1] // STEP
     for j in range(0, m, OTHERS):
@@ -119,7 +119,7 @@ def _by_tiles(rows, n, codes, wanted, m, out, eight):
                 out[last, i + row] = eight[ROWS * (last - j) + row]
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _one_by_one(rows, n, codes, wanted, m, out, eight):
     for j in range(m):
         code = codes[wanted[j]]

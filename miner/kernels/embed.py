@@ -4,17 +4,17 @@ Token ids and offsets are flat as in :mod:`miner.kernels.pool`. Threads split th
 the input, so results are the same bits for any number of threads.
 """
 
-import numba
 import numpy as np
 
-from miner.kernels.cache import helper, njit
+from miner.kernels.loops import njit
+from miner.kernels.model1 import occurrences
 
 
-@njit(parallel=True, error_model="numpy")
-def mean_batch(table, ids, offsets, out):
+@njit(lanes=True, error_model="numpy")
+def mean_batch(lane, lanes, table, ids, offsets, out):
     """Write the mean of each sentence's rows to ``out (n, d) float32``; zeros without ids."""
     d = table.shape[1]
-    for i in numba.prange(len(offsets) - 1):
+    for i in range(lane, len(offsets) - 1, lanes):
         row = out[i]
         row[:] = np.float32(0.0)
         for p in range(offsets[i], offsets[i + 1]):
@@ -28,7 +28,7 @@ def mean_batch(table, ids, offsets, out):
                 row[j] *= inverse
 
 
-@helper(inline="always")
+@njit()
 def _bits(seed, block):
     """Return 64 random bits, a function of ``seed`` and ``block`` (SplitMix64)."""
     x = seed + (np.uint64(block) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
@@ -37,8 +37,8 @@ def _bits(seed, block):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(parallel=True, error_model="numpy")
-def dropout_mask(places, seed, cut, out):
+@njit(lanes=True, error_model="numpy")
+def dropout_mask(lane, lanes, places, seed, cut, out):
     """Write the factors of embedding dropout to ``out (t, d) float32``: 0, or what keeps the mean.
 
     Number ``j`` of the token at place ``p`` of a batch is dropped if 16 bits that follow from
@@ -48,7 +48,7 @@ def dropout_mask(places, seed, cut, out):
     d = out.shape[1]
     blocks = (d + 3) // 4
     scale = np.float32(1.0 / (1.0 - cut / 65536.0))
-    for i in numba.prange(len(places)):
+    for i in range(lane, len(places), lanes):
         first = np.uint64(places[i]) * np.uint64(blocks)
         for b in range(blocks):
             bits = _bits(seed, first + np.uint64(b))
@@ -57,15 +57,15 @@ def dropout_mask(places, seed, cut, out):
                 bits >>= np.uint64(16)
 
 
-@njit(parallel=True, error_model="numpy")
-def mean_dropped(table, ids, offsets, seed, cut, out):
+@njit(lanes=True, error_model="numpy")
+def mean_dropped(lane, lanes, table, ids, offsets, seed, cut, out):
     """Compute :func:`mean_batch` with embedding dropout, by the factors of :func:`dropout_mask`.
 
     The place of a token is its index in ``ids``. ``out (n, d) float32``.
     """
     d = table.shape[1]
     blocks = (d + 3) // 4
-    for i in numba.prange(len(offsets) - 1):
+    for i in range(lane, len(offsets) - 1, lanes):
         row = out[i]
         row[:] = np.float32(0.0)
         for p in range(offsets[i], offsets[i + 1]):
@@ -84,15 +84,15 @@ def mean_dropped(table, ids, offsets, seed, cut, out):
                 row[j] *= inverse
 
 
-@njit(parallel=True, error_model="numpy")
-def spread_dropped(gradient, offsets, seed, cut, out):
+@njit(lanes=True, error_model="numpy")
+def spread_dropped(lane, lanes, gradient, offsets, seed, cut, out):
     """Write the gradient by each token's embedding, of :func:`mean_dropped`, to ``out (t, d)``.
 
     ``gradient (n, d) float32`` is the gradient by the means.
     """
     d = gradient.shape[1]
     blocks = (d + 3) // 4
-    for i in numba.prange(len(offsets) - 1):
+    for i in range(lane, len(offsets) - 1, lanes):
         count = offsets[i + 1] - offsets[i]
         if count == 0:
             continue
@@ -107,42 +107,24 @@ def spread_dropped(gradient, offsets, seed, cut, out):
                     bits >>= np.uint64(16)
 
 
-@njit(error_model="numpy")
-def group_by_id(ids, offsets, size, every):
-    """Group the occurrences of a batch by id, with a stable counting sort.
+def group_by_id(
+    ids: np.ndarray, offsets: np.ndarray, size: int, every: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Group the occurrences of a batch by id.
 
     Returns ``rows (u,) int32``, the distinct ids ascending, or all ids below ``size`` if ``every``,
     and the sentences of ``rows[r]``, ascending, once per occurrence, as a ragged array: ``starts (u
     + 1,) int64`` and ``sentences (t,) int32``.
     """
-    place = np.zeros(size + 1, np.int64)
-    for p in range(len(ids)):
-        place[ids[p] + 1] += 1
-    distinct = 0
-    for v in range(size):
-        if every or place[v + 1] > 0:
-            distinct += 1
-    rows = np.empty(distinct, np.int32)
-    starts = np.empty(distinct + 1, np.int64)
-    starts[0] = 0
-    r = 0
-    for v in range(size):
-        if every or place[v + 1] > 0:
-            rows[r] = v
-            r += 1
-            starts[r] = starts[r - 1] + place[v + 1]
-        place[v + 1] += place[v]
-    sentences = np.empty(len(ids), np.int32)
-    for i in range(len(offsets) - 1):
-        for p in range(offsets[i], offsets[i + 1]):
-            v = ids[p]
-            sentences[place[v]] = i
-            place[v] += 1
-    return rows, starts, sentences
+    starts, sentences = occurrences(ids, offsets, size)
+    rows = np.arange(size) if every else np.flatnonzero(np.diff(starts))
+    return rows.astype(np.int32), np.append(starts[rows], len(ids)), sentences
 
 
-@njit(parallel=True, error_model="numpy")
+@njit(lanes=True, error_model="numpy")
 def sparse_adam(
+    lane,
+    lanes,
     table,
     first,
     second,
@@ -178,8 +160,10 @@ def sparse_adam(
     # SparseAdam divides by sqrt(second) + eps before the correction of the second moment.
     small = np.float32(eps)
     twice = np.float32(2.0 * pull)
-    for r in numba.prange(len(rows)):
-        total = np.zeros(d, np.float32)
+    total = np.empty(d, np.float32)
+    for r in range(lane, len(rows), lanes):
+        for j in range(d):
+            total[j] = 0.0
         for p in range(starts[r], starts[r + 1]):
             i = sentences[p]
             share = np.float32(1.0 / (offsets[i + 1] - offsets[i]))
@@ -198,18 +182,23 @@ def sparse_adam(
             weights[j] -= size * m[j] / (np.sqrt(v[j]) + small)
 
 
-@njit(parallel=True, error_model="numpy")
-def margin_gradient(means, margin, gradient):
+def margin_gradient(means: np.ndarray, margin: float, gradient: np.ndarray) -> float:
     """Compute the two-sided margin loss (P19, equation 1, and its mirror image) and its gradient.
 
     ``means (4 n, d) float32`` holds sources, targets, negatives of the source language and
     negatives of the target language, not normalised; ``gradient`` has the same shape. Returns the
     mean loss of the n pairs, as :func:`miner_train.losses.margin_loss` does.
     """
+    losses = np.empty(len(means) // 4, np.float64)
+    _margin_gradient(means, margin, gradient, losses)
+    return float(losses.mean())
+
+
+@njit(lanes=True, error_model="numpy")
+def _margin_gradient(lane, lanes, means, margin, gradient, losses):
     n, d = len(means) // 4, means.shape[1]
-    losses = np.empty(n, np.float64)
-    for i in numba.prange(n):
-        inverse = np.empty(4, np.float32)
+    inverse = np.empty(4, np.float32)
+    for i in range(lane, n, lanes):
         for side in range(4):
             square = np.float32(0.0)
             row = means[side * n + i]
@@ -241,12 +230,11 @@ def margin_gradient(means, margin, gradient):
             gradient[n + i, j] = (g * usn - (h + g) * us - along_t * ut) * inverse[1]
             gradient[2 * n + i, j] = g * (ut - backward * usn) * inverse[2]
             gradient[3 * n + i, j] = h * (us - forward * utn) * inverse[3]
-    return losses.mean()
 
 
-@njit(parallel=True, error_model="numpy")
-def scale_both(matrix, by_row, by_column):
+@njit(lanes=True, error_model="numpy")
+def scale_both(lane, lanes, matrix, by_row, by_column):
     """Compute ``matrix[i, j] *= by_row[i] + by_column[j]`` in place, in one pass."""
-    for i in numba.prange(matrix.shape[0]):
+    for i in range(lane, matrix.shape[0], lanes):
         for j in range(matrix.shape[1]):
             matrix[i, j] *= by_row[i] + by_column[j]

@@ -7,8 +7,8 @@ the search, the block size, the thread count or the device.
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
-from miner.kernels.half import bits, read_only, widen
+from miner.kernels.half import bits, widen
+from miner.kernels.loops import njit
 from miner.parallel import in_ranges
 
 # Pairs that a thread takes at a time.
@@ -17,7 +17,7 @@ CHUNK = 1 << 14
 TOGETHER = 16
 
 
-@helper(fastmath={"reassoc", "contract"}, error_model="numpy")
+@njit(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _dot(a, b):
     total = 0.0
     for j in range(len(a)):
@@ -31,7 +31,7 @@ def rescore(queries: np.ndarray, base: np.ndarray, rows: np.ndarray, out: np.nda
     ``queries (n, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in
     [-1, m), ``out (n, c) float32``.
     """
-    queries, base, rows = bits(queries), bits(base), read_only(rows)
+    queries, base = bits(queries), bits(base)
     in_ranges(
         lambda first, last: _rescore(queries, base, rows[first:last], first, out[first:last]),
         len(rows),
@@ -68,7 +68,7 @@ def _rescore_pairs(queries, base, query, row, first, last, out):
         out[i] = _dot(queries[query[i]], base[row[i]])
 
 
-@helper(fastmath={"reassoc", "contract"}, error_model="numpy")
+@njit(fastmath={"reassoc", "contract"}, error_model="numpy")
 def _rough(a, b):
     total = np.float32(0.0)
     for j in range(len(a)):
@@ -86,7 +86,6 @@ def scan(
     ascending order, so that the lower row of a tie is listed first. The exact product is computed
     only where the float32 product and its rounding reach the list.
     """
-    queries, base = read_only(queries), read_only(base)
     own, others = np.empty(len(queries)), np.empty(len(base))
     _lengths(queries, own)
     _lengths(base, others)

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
 from miner.kernels.half import bits, widen
+from miner.kernels.loops import njit
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
 
 # Largest int8 value. Columns are stored as uint8, UP higher, so at most 127; two products of 127
@@ -46,7 +46,7 @@ class Pack:
     count: int
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _factor(vector, row):
     """Widen ``vector`` into ``row``; returns the largest factor that scales it to int8."""
     largest = np.float32(0.0)
@@ -147,8 +147,8 @@ def tile_reference(
             product = np.int32(0)
             for quad in range(quads):
                 for byte in range(4):
-                    left = np.int32(a[a_at + (quad * ROWS + r) * 4 + byte])
-                    right = np.int32(b[b_at + (quad * COLUMNS + c) * 4 + byte])
+                    left = np.int32(a[a_at // (quads * ROWS * 4), quad, r, byte])
+                    right = np.int32(b[b_at // (quads * COLUMNS * 4), quad, c, byte])
                     product += left * (right - np.int32(UP))
             value = np.float32(product) * b_scale[column + c] * a_scale[row + r]
             out[r * COLUMNS + c] = value
@@ -201,7 +201,6 @@ def merge(
     """
     quads = a.shape[1]
     a_size, b_size = quads * ROWS * 4, quads * COLUMNS * 4
-    flat_a, flat_b = a.reshape(-1), b.reshape(-1)
     out = np.empty(ROWS * COLUMNS, np.float32)
     hits = np.empty(ROWS, np.int32)
     # Last places of the lists; infinite for the padding of a tile.
@@ -216,7 +215,7 @@ def merge(
         for j in range(first_column, last_column):
             for i in range(near, min(near + step, last_row)):
                 if not tile(
-                    flat_a, i * a_size, flat_b, j * b_size, quads, correction, a_scale, i * ROWS,
+                    a, i * a_size, b, j * b_size, quads, correction, a_scale, i * ROWS,
                     b_scale, j * COLUMNS, row_least, i * ROWS, column_least, j * COLUMNS, out, hits,
                 ):  # fmt: skip
                     continue

@@ -8,8 +8,8 @@ so that a list tells a pair that comes twice.
 
 import numpy as np
 
-from miner.kernels.cache import njit
 from miner.kernels.fused import UP, Pack, empty_pack, put
+from miner.kernels.loops import njit
 
 
 def gather(

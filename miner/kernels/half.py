@@ -7,29 +7,20 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+
+from miner.kernels.loops import Instructions
 
 
 def bits(vectors: np.ndarray) -> np.ndarray:
     """Return the array that compiled loops read: uint16 bits of float16, float32 otherwise."""
     if vectors.dtype == np.float16:
-        return read_only(vectors.view(np.uint16))
-    return read_only(vectors.astype(np.float32, copy=False))
-
-
-def read_only(array: np.ndarray) -> np.ndarray:
-    """Return a view that cannot be written, as an opened memory map cannot.
-
-    A loop that got both kinds of arrays would be compiled for each.
-    """
-    view = np.asarray(array).view()  # numba takes a memory map for another type
-    view.flags.writeable = False
-    return view
+        return vectors.view(np.uint16)
+    return vectors.astype(np.float32, copy=False)
 
 
 def _widen(typingctx: Any, value: Any) -> Any:
     """Convert one number of :func:`bits` to float32."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         if value == types.float32:
@@ -41,4 +32,4 @@ def _widen(typingctx: Any, value: Any) -> Any:
     return types.float32(value), codegen
 
 
-widen: Any = intrinsic(_widen)
+widen: Any = Instructions(_widen)

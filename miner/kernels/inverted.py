@@ -7,25 +7,31 @@ Sums run in the order of the query's tokens, so a score depends on nothing but i
 
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.loops import njit
 
 # Bits of a float32 below those that choose its bucket, and the number of buckets of positive ones.
 SHIFT = 16
 BUCKETS = 1 << (31 - SHIFT)
 
 
-@njit(nogil=True, error_model="numpy")
-def count_holders(values, offsets, rows, size):
+def count_holders(
+    values: np.ndarray, offsets: np.ndarray, rows: np.ndarray, size: int
+) -> np.ndarray:
     """Count the lists ``rows (n,)`` of a ragged array that hold each value: ``(size,) int64``."""
     count = np.zeros(size, np.int64)
-    last = np.full(size, -1, np.int64)
+    _count_holders(values, offsets, rows, count)
+    return count
+
+
+@njit(nogil=True, error_model="numpy")
+def _count_holders(values, offsets, rows, count):
+    last = np.full(len(count), -1, np.int64)
     for place in range(len(rows)):
         for i in range(offsets[rows[place]], offsets[rows[place] + 1]):
             value = values[i]
             if last[value] != place:
                 last[value] = place
                 count[value] += 1
-    return count
 
 
 @njit(nogil=True, error_model="numpy")
@@ -116,7 +122,10 @@ def keep_best(sums, touched, buckets, value, place, out, scores):
         if kept < width:
             continue
         if bucket == 0:  # for the first time: the lowest bucket is found
-            bucket = bits[:held].min() >> SHIFT
+            bucket = bits[0]
+            for i in range(held):
+                bucket = min(bucket, bits[i])
+            bucket >>= SHIFT
         while kept - buckets[bucket] >= width:
             kept -= buckets[bucket]
             bucket += 1
@@ -165,7 +174,8 @@ def retrieve(
     terms = np.empty(size, np.int64)
     # A sum and its factor share a cache line: most of the time goes into reading them.
     sums = np.zeros((len(inverse), 2), np.float32)
-    sums[:, 1] = inverse
+    for j in range(len(inverse)):
+        sums[j, 1] = inverse[j]
     # One place more than may be written: the next one is written before it is known to be new.
     most = min(budget, len(inverse)) + 1
     touched = np.empty(most, np.int32)

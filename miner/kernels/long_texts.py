@@ -7,8 +7,8 @@ and with features as of texts that are as long as a window.
 
 import numpy as np
 
-from miner.kernels.cache import helper
 from miner.kernels.dots import dots
+from miner.kernels.loops import njit
 
 # Most tokens of a part, a multiple of miner.kernels.dots.ROWS, and parts on either side of its
 # place that a token is compared with.
@@ -17,13 +17,13 @@ PART, REACH = 40, 1
 ORDER_PART, ORDER_REACH = 128, 0
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def part_count(own, others, size):
     """Return the number of parts of at most ``size`` tokens of texts of ``own`` and ``others``."""
     return max(1, (max(own, others) + size - 1) // size)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def bounds(own, others, parts, w, reach):
     """Return the bounds of part ``w`` of a text, and of its window in the other text."""
     low, high = max(0, w - reach), min(parts, w + reach + 1)
@@ -40,7 +40,7 @@ def windows(
 ) -> list[tuple[slice, slice]]:
     """List the parts of a text of ``own`` tokens, each with its window in a text of ``others``."""
     parts = part_count(own, others, size)
-    spans = (bounds(own, others, parts, w, reach) for w in range(parts))
+    spans = (bounds.py_func(own, others, parts, w, reach) for w in range(parts))
     return [(slice(a, b), slice(c, d)) for a, b, c, d in spans]
 
 
@@ -60,7 +60,7 @@ def window_scratch(table: tuple[np.ndarray, ...], longest: int) -> tuple[np.ndar
     )
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def compare_windows(own, others, part, reach, table, lexicon, scratch):
     """Compare every token of ``own (n,)`` with its window of ``others (m,)``, both token ids.
 

@@ -6,8 +6,7 @@ sum over features of log(1 + count) times the log-probability of the feature.
 
 import numpy as np
 
-from miner.kernels.cache import njit
-from miner.kernels.half import read_only
+from miner.kernels.loops import njit
 from miner.kernels.tile import lowest_bit
 
 # Texts that are walked over side by side.
@@ -22,9 +21,6 @@ def naive_bayes(text, offsets, move, row, out, table, prior):
     state, ``out (s,) int32`` the feature that a state emits, or -1. ``table (f, m) float32`` holds
     the log-probabilities of features, ``prior (m,) float32`` of languages.
     """
-    text, offsets, move, row, out, table, prior = map(
-        read_only, (text, offsets, move, row, out, table, prior)
-    )
     found = np.empty(len(text), dtype=np.int32)
     _walk(text, offsets, move, row, out, np.empty(_ABREAST, dtype=np.int64), found)
     scores = np.tile(prior, (len(offsets) - 1, 1))

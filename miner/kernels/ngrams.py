@@ -12,7 +12,7 @@ logarithms, float64:
 
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.loops import njit
 from miner.kernels.units import find
 
 # Ids of an unknown word, of the end of a sentence and of the padding before its start.

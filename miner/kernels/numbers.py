@@ -8,11 +8,10 @@ thousands, of the digits 0 to 9: ``12 500``, but not ``in 1999 200 people``.
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
-from miner.kernels.half import read_only
+from miner.kernels.loops import njit
 
 
-@helper()
+@njit()
 def _digit(text, place, end):
     """Return the length in bytes of a digit at ``place``, or 0."""
     if place >= end:
@@ -38,14 +37,14 @@ def _digit(text, place, end):
     return 3 if thai_or_wide and 0x90 <= third <= 0x99 else 0
 
 
-@helper()
+@njit()
 def _value(text, place, width):
     """Return the value of the digit of this many bytes at ``place``."""
     last = text[place + width - 1]
     return np.uint64((last & 15) - (6 if width == 3 and last >= 0xA6 else 0))
 
 
-@helper()
+@njit()
 def _joiner(text, place, end):
     """Return the length in bytes of a mark at ``place`` that joins two digits, or 0."""
     if place < end and (text[place] == 46 or text[place] == 44):
@@ -54,7 +53,7 @@ def _joiner(text, place, end):
     return 2 if arabic and (text[place + 1] == 0xAB or text[place + 1] == 0xAC) else 0
 
 
-@helper()
+@njit()
 def _separator(text, place, end):
     """Return the length in bytes of a space or apostrophe between thousands at ``place``, or 0."""
     if place >= end:
@@ -69,7 +68,7 @@ def _separator(text, place, end):
     return 3 if text[place + 2] == 0xAF or text[place + 2] == 0x99 else 0
 
 
-@helper()
+@njit()
 def _run(text, place, end, value):
     """Append a run of digits to ``value``; returns it, their number, and the end of the run."""
     digits = 0
@@ -82,7 +81,7 @@ def _run(text, place, end, value):
     return value, digits, place
 
 
-@helper()
+@njit()
 def _number(text, place, end):
     """Read the numeral that starts at ``place``; returns its value modulo 2^64 and its end."""
     value, digits, place = _run(text, place, end, np.uint64(0))
@@ -108,7 +107,7 @@ def _number(text, place, end):
     return value, place
 
 
-@helper()
+@njit()
 def _scan(text, start, end, out, first):
     """Write the distinct numbers of a sentence to ``out`` from ``first``; returns their count."""
     count = 0
@@ -136,9 +135,9 @@ def find_numbers(text: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.
     ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. Returns
     ``values (m,) uint64``, ascending in each sentence, and their offsets ``(n + 1,) int64``.
     """
-    digits = _count_digits(read_only(text))
+    digits = _count_digits(text)
     values, bounds = np.empty(digits, dtype=np.uint64), np.zeros(len(offsets), dtype=np.int64)
-    _find_numbers(read_only(text), offsets, values, bounds)
+    _find_numbers(text, offsets, values, bounds)
     return values[: bounds[-1]].copy(), bounds
 
 

@@ -5,7 +5,7 @@ A mean of token vectors does not see order.
 
 import numpy as np
 
-from miner.kernels.cache import helper
+from miner.kernels.loops import njit
 
 # A token is matched if the similarity to its counterpart is at least this.
 MATCHED = 0.35
@@ -18,7 +18,7 @@ FEWEST = 4
 COLUMNS = 4
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def order_features(own, place, best, weight, row, side):
     """Write the two features of one side of a pair to ``row[side]`` and ``row[2 + side]``.
 

@@ -10,7 +10,7 @@ same bits.
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
+from miner.kernels.loops import njit
 
 
 def mean_pool(
@@ -76,7 +76,7 @@ def _normalise_rows(vectors, squares):
         _normalise(vectors[i], squares)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _sum(table, scales, ids, row):
     for j in range(len(row)):
         row[j] = 0.0
@@ -86,7 +86,7 @@ def _sum(table, scales, ids, row):
             row[j] += np.float32(values[j]) * scale
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _normalise(row, squares):
     """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
 

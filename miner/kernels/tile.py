@@ -6,15 +6,11 @@ neighbouring sums to 8 of int32. Partial sums run modulo 2**16, which is harmles
 :mod:`miner.kernels.fused` bounds the final sums to int16.
 """
 
-from functools import cache
 from typing import Any
 
-import llvmlite.binding
-import numba
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from miner.kernels.loops import Instructions, target
 
 # Rows and columns of one tile: its sums take 6 x 2 of the 16 vector registers.
 ROWS = 6
@@ -28,15 +24,9 @@ _INTS = ir.VectorType(_I32, LANES)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 
 
-@cache
 def has_avx2() -> bool:
-    """Check that this processor has AVX2, and that numba's settings let it be used."""
-    asked: Any = numba.config  # set by the user's environment
-    if asked.CPU_FEATURES is not None and "+avx2" not in asked.CPU_FEATURES:
-        return False
-    if asked.CPU_FEATURES is None and asked.CPU_NAME not in (None, "host"):
-        return False
-    return bool(llvmlite.binding.get_host_cpu_features().get("avx2", False))
+    """Check that loops are compiled for AVX2."""
+    return "+avx2" in target()[1].split(",")
 
 
 def _tile_avx2(
@@ -48,6 +38,8 @@ def _tile_avx2(
     Every array is followed by the position from which it is read; ``correction`` and ``a_scale``
     share ``row``.
     """
+    from numba import types
+
     at = types.int64
     signature = types.int32(
         a, at, b, at, at, correction, a_scale, at, b_scale, at,
@@ -60,7 +52,7 @@ def _tile_avx2(
     return signature, codegen
 
 
-tile_avx2: Any = intrinsic(_tile_avx2)
+tile_avx2: Any = Instructions(_tile_avx2)
 
 
 class Writer:
@@ -86,6 +78,8 @@ class Writer:
 
     def call(self, name: str, result: Any, *arguments: Any) -> Any:
         """Call an LLVM intrinsic by name."""
+        from numba.core import cgutils
+
         kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = cgutils.get_or_insert_function(self.builder.module, kind, name)
         return self.builder.call(function, arguments)
@@ -190,6 +184,7 @@ class _Tile(Writer):
 
 def _lowest_bit(typingctx, mask):
     """Return the position of the lowest set bit of an int32; 32 if there is none."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.cttz(values[0], ir.Constant(ir.IntType(1), 0))
@@ -197,7 +192,7 @@ def _lowest_bit(typingctx, mask):
     return types.int32(types.int32), codegen
 
 
-lowest_bit: Any = intrinsic(_lowest_bit)
+lowest_bit: Any = Instructions(_lowest_bit)
 
 
 def constant(kind: Any, value: int) -> Any:

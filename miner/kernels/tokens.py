@@ -5,7 +5,6 @@ Every candidate pair is compared on its own, so its features do not depend on th
 
 import numpy as np
 
-from miner.kernels.cache import helper, njit
 from miner.kernels.dots import dots
 from miner.kernels.long_texts import (
     ORDER_PART,
@@ -17,6 +16,7 @@ from miner.kernels.long_texts import (
     part_count,
     window_scratch,
 )
+from miner.kernels.loops import njit
 from miner.kernels.order import MATCHED, order_features
 from miner.parallel import in_ranges
 
@@ -31,7 +31,7 @@ CHUNK, LONG_CHUNK, SLOTS = 4096, 64, 4096
 COLUMNS = 9
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _features(own, others, best, total, weight, frequency, information, row, side):
     """Write the four features of one side of a pair to ``row``.
 
@@ -107,13 +107,13 @@ def _compare_long(pairs, texts, table, information, lexicon, scratch, out, order
                     out[c, 8] = common / known
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _sentence(text, row):
     ids, offsets = text
     return ids[offsets[row] : offsets[row + 1]]
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _places(similar, slot, b, n, place_a, best_a, place_b):
     """Find the positions of the counterparts of both sides: ``place_a (n,)`` and ``place_b``.
 
@@ -258,7 +258,7 @@ def _compare_short(start, end, texts, table, information, lexicon, scratch, out,
                 order_features(own_tokens, places[side], best, weight, order[c], side)
 
 
-@helper(error_model="numpy")
+@njit(error_model="numpy")
 def _forget(a, position, translated, offsets, translations):
     """Take the tokens ``a`` of a source out of ``position`` and ``translated``."""
     for token in a:

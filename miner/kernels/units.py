@@ -5,7 +5,7 @@ Sentences are flat code points: sentence ``i`` is ``codes[offsets[i]:offsets[i +
 
 import numpy as np
 
-from miner.kernels.cache import njit
+from miner.kernels.loops import njit
 
 # Bits of a character in a key: there are fewer than 2 ** 21 code points.
 BITS = 21
@@ -37,7 +37,7 @@ def _fill(keys, slots, places):
         places[slot] = i
 
 
-@njit(nogil=True, inline="always")
+@njit(nogil=True)
 def _first(key, mask):
     return ((key * _SPREAD) >> np.uint64(32)) & mask
 

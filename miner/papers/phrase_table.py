@@ -9,10 +9,10 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
+import numba
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.kernels.cache import helper
 from miner.kernels.model1 import learn
 from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
@@ -95,7 +95,7 @@ def _table(counts: Counter[tuple[Words, Words]]) -> PhraseTable:
 # translations of word ``x``, with the same slice of ``probability``.
 
 
-@helper(nogil=True, cache=True)
+@numba.njit(cache=True)
 def _probability(x, y, rows, columns, probability):
     low, high = rows[x], rows[x + 1]
     while low < high:
@@ -109,7 +109,7 @@ def _probability(x, y, rows, columns, probability):
     return np.float32(0.0)
 
 
-@helper(nogil=True, cache=True)
+@numba.njit(cache=True)
 def best_links(left, right, rows, columns, probability, tension, out):
     """Write the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
 
@@ -127,7 +127,7 @@ def best_links(left, right, rows, columns, probability, tension, out):
                     best, out[j] = p, i
 
 
-@helper(nogil=True, cache=True)
+@numba.njit(cache=True)
 def symmetrised(forward, backward):
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
@@ -163,7 +163,7 @@ def symmetrised(forward, backward):
     return links
 
 
-@helper(nogil=True, cache=True)
+@numba.njit(cache=True)
 def phrase_spans(links, longest):
     """List the phrase pairs that agree with an alignment: ``(m, 4) int64``, spans of both sides.
 

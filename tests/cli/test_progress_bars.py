@@ -26,7 +26,7 @@ def test_the_first_run_says_why_it_stands_still(tmp_path, monkeypatch, terminal)
     monkeypatch.setattr(sys, "stderr", shown)
     progress_bars.announce()
     assert ("compiling loops for this machine" in shown.getvalue()) == terminal
-    (tmp_path / "pool.mean_pool-30.py311.nbi").touch()
+    (tmp_path / "pool.mean_pool-0123.loop").touch()
     second = Terminal()
     monkeypatch.setattr(sys, "stderr", second)
     progress_bars.announce()

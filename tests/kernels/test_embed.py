@@ -1,6 +1,5 @@
 """Training kernels against plain references, torch's SparseAdam, and other thread counts."""
 
-import numba
 import numpy as np
 import pytest
 import torch
@@ -22,6 +21,7 @@ from miner.kernels.embed import (
     sparse_adam,
     spread_dropped,
 )
+from miner.parallel import use_loop_threads
 from miner_train import losses
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -63,14 +63,13 @@ def fresh(generator, size, dimension):
 
 
 @pytest.fixture
-def numba_threads():
-    before = numba.get_num_threads()
-    yield range(1, numba.config.NUMBA_NUM_THREADS + 1)
-    numba.set_num_threads(before)
+def thread_counts():
+    yield range(1, 4)
+    use_loop_threads(None)
 
 
 @pytest.mark.parametrize("dimension", [1, 4, 7, 33])
-def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, numba_threads):
+def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, thread_counts):
     generator = np.random.default_rng(dimension)
     table = generator.normal(size=(40, dimension)).astype(np.float32)
     ids, offsets = batch(generator, 40, 30, longest=9, shortest=0)
@@ -86,8 +85,8 @@ def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, numba
     np.add.at(expected, owner, table[ids] * mask / np.diff(offsets)[owner][:, None])
     gradient = generator.normal(size=(30, dimension)).astype(np.float32)
     by_token = gradient[owner] * mask / np.diff(offsets)[owner][:, None]
-    for threads in numba_threads:
-        numba.set_num_threads(threads)
+    for threads in thread_counts:
+        use_loop_threads(threads)
         out = np.full((30, dimension), np.nan, np.float32)
         mean_dropped(table, ids, offsets, seed, cut, out)
         np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-6)
@@ -208,10 +207,10 @@ def test_adam_with_a_pull_is_torchs_with_the_regulariser(pull):
 
 
 @pytest.mark.parametrize("pull", [0.0, 0.5])
-def test_threads_do_not_show(numba_threads, pull):
+def test_threads_do_not_show(thread_counts, pull):
     results = []
-    for threads in numba_threads:
-        numba.set_num_threads(threads)
+    for threads in thread_counts:
+        use_loop_threads(threads)
         generator = np.random.default_rng(7)
         tables = fresh(generator, 50, 33)
         start = tables[0].copy()

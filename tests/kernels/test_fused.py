@@ -3,7 +3,6 @@
 from types import FunctionType
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,6 +21,7 @@ from miner.kernels.fused import (
     pack,
     tile_reference,
 )
+from miner.kernels.loops import njit
 from miner.kernels.tile import has_avx2, tile_avx2
 from miner.knn.lists import Lists
 
@@ -106,7 +106,7 @@ def test_packing_in_parts_is_packing_at_once() -> None:
 def compiled(tile: Any) -> Any:
     """Wrap a tile function so that Python can call it; an intrinsic cannot be called."""
 
-    @numba.njit
+    @njit()
     def call(
         a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
         row_least, row_at, column_least, column_at, out, hits,
@@ -126,7 +126,7 @@ def run_tile(call: Any, left: Pack, i: int, right: Pack, j: int, least: Any) -> 
     quads = left.tiles.shape[1]
     out, hits = np.full(ROWS * COLUMNS, np.nan, np.float32), np.full(ROWS, -1, np.int32)
     any_hit = call(
-        left.tiles.reshape(-1), i * quads * ROWS * 4, right.tiles.reshape(-1),
+        left.tiles, i * quads * ROWS * 4, right.tiles,
         j * quads * COLUMNS * 4, quads, left.correction, left.scale, i * ROWS, right.scale,
         j * COLUMNS, least[0], 0, least[1], 3, out, hits,
     )  # fmt: skip
@@ -182,7 +182,8 @@ def with_reference() -> Any:
     plain = merge.py_func
     space = dict(plain.__globals__, tile=tile_reference)
     made = FunctionType(plain.__code__, space, "merge_without_avx2")
-    return numba.njit(nogil=True, error_model="numpy")(made)
+    made.__qualname__ = made.__name__  # also its name in the cache
+    return njit(error_model="numpy")(made)
 
 
 WITHOUT_AVX2 = with_reference()

@@ -15,6 +15,7 @@ from miner.kernels.model1 import (
     occurrences,
     partners,
 )
+from miner.parallel import use_loop_threads
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 3))
@@ -31,18 +32,22 @@ def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None
     starts, where = occurrences(*left, size)
     rows = np.zeros(size + 1, dtype=np.int64)
     none = np.empty(0, dtype=np.int32)
-    np.cumsum(partners(starts, where, *right, 1, rows, none, lanes), out=rows[1:])
+    sizes = np.empty(size, dtype=np.int64)
+    use_loop_threads(lanes)
+    partners(starts, where, *right, 1, rows, none, sizes)
+    np.cumsum(sizes, out=rows[1:])
     columns = np.empty(rows[-1], dtype=np.int32)
     if len(columns):
-        partners(starts, where, *right, 1, rows, columns, lanes)
+        partners(starts, where, *right, 1, rows, columns, sizes)
     frequency = (generator.random(size) + 0.1).astype(np.float32)
     probability = np.repeat(1 / np.maximum(np.diff(rows), 1), np.diff(rows)).astype(np.float32)
     for _ in range(iterations):
         expected = np.empty(len(right[0]), dtype=np.float32)
         expectation(*left, *right, rows, columns, probability, frequency, expected)
-        probability = maximisation(
-            starts, where, *right, rows, columns, probability, expected, lanes
-        )
+        following = np.zeros_like(probability)
+        maximisation(starts, where, *right, rows, columns, probability, expected, following)
+        probability = following
+    use_loop_threads(None)
     dense = np.zeros((size, size))
     dense[np.repeat(np.arange(size), np.diff(rows)), columns] = probability
     reference = model1_reference(sets[0], sets[1], size, frequency, iterations)

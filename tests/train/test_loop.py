@@ -5,7 +5,6 @@ import os
 import signal
 import threading
 
-import numba
 import numpy as np
 import pytest
 import torch
@@ -185,14 +184,10 @@ def test_rate_falls_to_its_final_share(monkeypatch):
 
 
 @BOTH
-def test_the_seed_decides_everything(config):
-    threads = numba.get_num_threads()
+def test_the_seed_decides_everything(config, monkeypatch):
     first = trained(trainer(config))
-    try:
-        numba.set_num_threads(1)
-        assert trained(trainer(config)) == first
-    finally:
-        numba.set_num_threads(threads)
+    monkeypatch.setattr("miner.kernels.loops.loop_threads", lambda: 1)
+    assert trained(trainer(config)) == first
     other = trained(trainer(dataclasses.replace(config, seed=2)))
     assert all(
         other[name] != first[name]
