@@ -8,7 +8,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test ci lint docs bench model model-39 wheel clean
+.PHONY: demo test ci lint docs bench model wheel clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -80,18 +80,8 @@ clean:
 SHIPPED := $(shell cat train/shipped.txt)
 model: $(VENV)/developing
 	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 64000 --coverage 0.99995 --temperature 1.25 --epochs 6 --dtype int8 \
-	  --threshold 1.24 \
-	  --overwrite -o models/default
+	  --pieces 120000 --coverage 0.99995 --temperature 1.3 --one-script --epochs 6 --dtype int8 \
+	  --threshold 1.24 --overwrite -o models/default
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md
 	$(BIN)/python -m benchmarks languages --data $(DATA) --record
-
-# The model that ships, extended by 23 languages. It is 80 MB large, and does not ship.
-MORE := $(shell cat train/shipped-39.txt)
-model-39: $(VENV)/developing
-	$(BIN)/miner train --from default $(MORE:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 56000 --temperature 1.5 --batch 1024 --epochs 5 --one-script --overwrite -o models/39
-	cp train/shipped-39.md models/39/README.md
-	$(BIN)/python -m benchmarks languages --data $(DATA) --model models/39 --record \
-	  --json benchmarks/results/languages-39.json

@@ -253,7 +253,6 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "slurm": simple("slurm.json", scale_tables.slurm),
     "memory": part("memory.json", scale_tables.memory),
     "languages": part("languages.json", language_tables.tables),
-    "languages-39": part("languages-39.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
     "encoders": sectioned("encoders.json", encoder_tables.SECTIONS, encoder_tables.KEY),
     "foreign": sectioned("foreign.json", dict.fromkeys(foreign.PAIRS, foreign_tables.section)),

@@ -80,7 +80,7 @@ model: Any = click.option(
     "--model",
     default="default",
     metavar="DIR",
-    help="Model directory; 'default' is the one that ships (sixteen languages and English). "
+    help="Model directory; 'default' is the one that ships (39 languages and English). "
     "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
 )
 side: Any = click.option(
