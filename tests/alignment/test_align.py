@@ -84,7 +84,7 @@ def test_lines_without_text_keep_their_numbers(files, texts, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.parquet", "a.tmx", "b.de"])
-def test_score_and_filter_read_what_is_written(name, miner, files, tmp_path: Path) -> None:
+def test_score_and_filter_read_what_is_written(name, miner, texts, files, tmp_path: Path) -> None:
     output = [tmp_path / name, *([tmp_path / "b.en"] if name == "b.de" else [])]
     page = ["--report", tmp_path / "page.html"] if name == "a.tsv" else []
     code, _, err = miner("align", *files, "--lines", *page, "-o", *output)
@@ -105,7 +105,8 @@ def test_score_and_filter_read_what_is_written(name, miner, files, tmp_path: Pat
         assert ids[3].split("\t")[1:] == [str(files[0]), "3,4", str(files[1]), "3"]
     else:
         names = ["column4", "column5"] if name == "a.tsv" else ["source_document", "source_lines"]
-        assert [kept[0][key] for key in names] == [str(files[0]), "0"]
+        path, line = (kept[0][key] for key in names)
+        assert path == str(files[0]) and kept[0]["source"] == texts[0][int(line)]
     if name == "a.tmx":
         assert 'xml:lang="de"' in output[0].read_text("utf-8")
 

@@ -183,7 +183,7 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     assert (code, err) == (0, "")
     head = out.partition("\n\n")[0]
     assert model.fingerprint in head and model.describe() in head
-    assert f"{model.training['pairs']:,} pairs: tatoeba.tsv.xz" in head
+    assert f"{model.training['pairs']:,} pairs: " in head and "tatoeba.tsv.xz 19,456; " in head
     assert f"{model.training['held-out mining F1']:.3f}" in head
     assert model.path is not None
     assert out.endswith("\n\n" + (model.path / "README.md").read_text(encoding="utf-8"))
