@@ -4,7 +4,6 @@ import html
 import re
 from collections.abc import Iterator
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
 
 from miner.errors import CorpusError
 from miner.names import VERSION
@@ -45,6 +44,8 @@ class Tmx(Units):
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         """Write units with the texts of both languages; further cells are id and properties."""
+        from xml.sax.saxutils import escape, quoteattr  # it imports an HTTP client
+
         source, target = (quoteattr(code or "und") for code in languages)
         with open_output(path, **how) as file:
             file.write(
