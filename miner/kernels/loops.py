@@ -4,7 +4,8 @@ numba takes half a second to import and to make ready, so only a loop that is no
 imports it. A loop is kept as an object file, which llvmlite links into the process. ctypes calls
 its function by numba's convention: it returns a status, and takes a pointer to the result, one to
 an exception, and the arguments, tuples and arrays flattened to numbers. Loops run without Python's
-lock. Their arguments are numbers, arrays and tuples of these; a result is a number or None.
+lock. Their arguments are numbers, arrays and tuples of these; a result is a number or None. The
+convention is numba's own affair and may change, so setup.cfg names the last version tried.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class Loop:
         types = tuple(map(_type, arguments))
         self.dispatcher.compile(types)
         made = self.dispatcher.overloads[types]
-        library = made._asdict()["library"]
+        library = made.library
         about = f"{made.fndesc.llvm_func_name} {unliteral(made.signature.return_type)}\n"
         return about.encode() + library._get_compiled_object()
 
