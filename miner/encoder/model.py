@@ -208,7 +208,8 @@ class Model:
     def read_decoys(self, language: str | None = None) -> list[str]:
         """Return the sentences that precision is estimated with; empty for a model without.
 
-        ``language``: ISO 639 code; sentences that are known to be in others are left out. Raises
+        They are sorted within a language, so the first of them are no sample. ``language``: ISO 639
+        code; sentences that are known to be in others are left out. Raises
         ArtifactError if their file has changed since the model was loaded.
         """
         return decoy_file.in_language(self.decoys_by_language(language), language)
