@@ -37,6 +37,14 @@ def _bits(seed, block):
     return x ^ (x >> np.uint64(31))
 
 
+@njit()
+def _draw(seed, token, draws):
+    """Fill ``draws (blocks,) uint64`` with the random bits of one token of a batch."""
+    first = np.uint64(token) * np.uint64(len(draws))
+    for b in range(len(draws)):
+        draws[b] = _bits(seed, first + np.uint64(b))
+
+
 @njit(lanes=True, error_model="numpy")
 def dropout_mask(lane, lanes, places, seed, cut, out):
     """Write the factors of embedding dropout to ``out (t, d) float32``: 0, or what keeps the mean.
@@ -46,15 +54,13 @@ def dropout_mask(lane, lanes, places, seed, cut, out):
     int64`` are the tokens' places, so that a part of a batch has the factors of the whole.
     """
     d = out.shape[1]
-    blocks = (d + 3) // 4
+    draws = np.empty((d + 3) // 4, np.uint64)
+    parts = draws.view(np.uint16)
     scale = np.float32(1.0 / (1.0 - cut / 65536.0))
     for i in range(lane, len(places), lanes):
-        first = np.uint64(places[i]) * np.uint64(blocks)
-        for b in range(blocks):
-            bits = _bits(seed, first + np.uint64(b))
-            for j in range(4 * b, min(4 * b + 4, d)):
-                out[i, j] = scale if (bits & np.uint64(0xFFFF)) >= cut else np.float32(0.0)
-                bits >>= np.uint64(16)
+        _draw(seed, places[i], draws)
+        for j in range(d):
+            out[i, j] = scale if parts[j] >= cut else np.float32(0.0)
 
 
 @njit(lanes=True, error_model="numpy")
@@ -64,19 +70,16 @@ def mean_dropped(lane, lanes, table, ids, offsets, seed, cut, out):
     The place of a token is its index in ``ids``. ``out (n, d) float32``.
     """
     d = table.shape[1]
-    blocks = (d + 3) // 4
+    draws = np.empty((d + 3) // 4, np.uint64)
+    parts = draws.view(np.uint16)
     for i in range(lane, len(offsets) - 1, lanes):
         row = out[i]
         row[:] = np.float32(0.0)
         for p in range(offsets[i], offsets[i + 1]):
             source = table[ids[p]]
-            first = np.uint64(p) * np.uint64(blocks)
-            for b in range(blocks):
-                bits = _bits(seed, first + np.uint64(b))
-                for j in range(4 * b, min(4 * b + 4, d)):
-                    if (bits & np.uint64(0xFFFF)) >= cut:
-                        row[j] += source[j]
-                    bits >>= np.uint64(16)
+            _draw(seed, p, draws)
+            for j in range(d):
+                row[j] += source[j] if parts[j] >= cut else np.float32(0.0)
         count = offsets[i + 1] - offsets[i]
         if count > 0:
             inverse = np.float32(1.0 / (count * (1.0 - cut / 65536.0)))
@@ -91,20 +94,17 @@ def spread_dropped(lane, lanes, gradient, offsets, seed, cut, out):
     ``gradient (n, d) float32`` is the gradient by the means.
     """
     d = gradient.shape[1]
-    blocks = (d + 3) // 4
+    draws = np.empty((d + 3) // 4, np.uint64)
+    parts = draws.view(np.uint16)
     for i in range(lane, len(offsets) - 1, lanes):
         count = offsets[i + 1] - offsets[i]
         if count == 0:
             continue
         inverse = np.float32(1.0 / (count * (1.0 - cut / 65536.0)))
         for p in range(offsets[i], offsets[i + 1]):
-            first = np.uint64(p) * np.uint64(blocks)
-            for b in range(blocks):
-                bits = _bits(seed, first + np.uint64(b))
-                for j in range(4 * b, min(4 * b + 4, d)):
-                    kept = (bits & np.uint64(0xFFFF)) >= cut
-                    out[p, j] = gradient[i, j] * inverse if kept else np.float32(0.0)
-                    bits >>= np.uint64(16)
+            _draw(seed, p, draws)
+            for j in range(d):
+                out[p, j] = gradient[i, j] * inverse if parts[j] >= cut else np.float32(0.0)
 
 
 def group_by_id(
