@@ -359,8 +359,9 @@ def test_every_option_is_explained(path: str) -> None:
             assert not parameter.hidden, f"{path} {parameter.opts}"
         else:
             text = COMMANDS[path].help or ""
-            name = parameter.make_metavar(click.Context(COMMANDS[path])).strip("[].")
-            assert name in text, f"{path} {name}"
+            names = parameter.make_metavar(click.Context(COMMANDS[path])).strip("[].")
+            for name in names.split(" | "):
+                assert all(word in text for word in name.split()), f"{path} {name}"
 
 
 def test_options_under_a_heading_are_options_of_a_command() -> None:

@@ -11,7 +11,7 @@ from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, Settings, arg, opt
+from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
@@ -53,11 +53,11 @@ class Outputs:
 
 
 @click.command(cls=Command)
-@options.sides
+@options.bitext
 def filter(
+    bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
-    files: tuple[str, ...] = arg(nargs=-1, metavar="[BITEXT]"),
     outputs: Outputs = Settings(Outputs, "outputs")(),
     config: str | None = opt("Filters, settings and bounds, in TOML.", metavar="FILE"),
     listing: bool = opt("Describe all filters and their settings.", "--list"),
@@ -90,21 +90,21 @@ def filter(
     threads: int | None = options.threads,
 ) -> None:
     """Clean a bitext: BITEXT, a tsv, jsonl, parquet or tmx file (- for standard input), or two
-    aligned files.
+    aligned files, SOURCE and TARGET.
 
     Without --config the default filters run: rules, languages, duplicates, and the quality of each
     pair by the model. Every row is kept or rejected, unchanged
     and in order. The funnel, a table of the pairs that each filter removed, goes to standard error.
     Repeat a stopped run to continue where it was.
 
-    BITEXT, --source and --target may be patterns such as 'web/*.tsv.zst'. Their files are filtered
+    Each may be a pattern such as 'web/*.tsv.zst'. Their files are filtered
     as if they were one. The rows of all go to -o FILE, or to files of their names in -o DIR/;
     --rejected and --scores-jsonl likewise.
 
     Examples:
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
       miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
-      miner filter --source web.de --target web.en --config filters.toml -o clean.de clean.en
+      miner filter web.de web.en --config filters.toml -o clean.de clean.en
       miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
       miner filter web.jsonl --carry id,url -o clean.de clean.en
       miner filter web.tsv --target-words 5M -o clean.tsv
@@ -130,7 +130,7 @@ def filter(
     from miner.text.sheet import read_labels
 
     layout = dataclasses.replace(layout, carry=carry)
-    inputs, kept = _files(files, source, target, outputs.kept)
+    inputs, kept = _files(bitext, source, target, outputs.kept)
     names = sharding.bitexts(inputs)
     written = *kept, outputs.rejected, outputs.scores
     folders = dry_run is None and len(kept) == 1 and filtering.in_folders(inputs, names, *written)
@@ -216,19 +216,15 @@ def filter(
 def _files(
     files: tuple[str, ...], source: str | None, target: str | None, output: str | None
 ) -> tuple[list[str], list[str]]:
-    """Inputs and outputs: an argument is the bitext, or the second file of -o."""
-    if source is None and target is None:
-        if not files or len(files) > 1 + (output is not None):
-            raise click.UsageError(
-                "give one BITEXT, in quotes if it is a pattern, or --source and --target"
-            )
-        if len(files) == 2 and os.path.exists(files[1]) and not os.path.exists(str(output)):
-            raise click.UsageError(
-                f"{files[1]} would be replaced, as the second file of -o; give two inputs by "
-                "--source and --target"
-            )
-        return [files[0]], [output or "-", *files[1:]]
-    inputs = filtering.inputs(None, source, target)
-    if len(files) > 1 or (files and output is None):
-        raise click.UsageError("with --source and --target, give the outputs as -o SOURCE TARGET")
-    return inputs, [output or "-", *files]
+    """Inputs and outputs: the argument after ``-o FILE`` is its second file, if others are left."""
+    given = list(files)
+    second: list[str] = []
+    after = after_output()
+    if len(given) == 2 and given[0] == after:
+        raise click.UsageError(f"give -o after the inputs: {after} could be its second file")
+    if after in given and (len(given) > 1 or source is not None):
+        if os.path.exists(after) and not os.path.exists(str(output)):
+            raise click.UsageError(f"{after} would be replaced, as the second file of -o")
+        given.remove(after)
+        second = [after]
+    return filtering.inputs(given, source, target), [output or "-", *second]

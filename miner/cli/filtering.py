@@ -41,15 +41,19 @@ reading = options.bitext_format(
 )
 
 
-def inputs(bitext: str | None, source: str | None, target: str | None) -> list[str]:
+def inputs(files: Sequence[str], source: str | None, target: str | None) -> list[str]:
     """The one file or the two that were given. Raises UsageError for anything else."""
-    if bitext is not None and source is None and target is None:
-        return [bitext]
-    if bitext is None and source is not None and target is not None:
-        if source == target == "-":
-            raise click.UsageError("only one of --source and --target can be standard input")
-        return [source, target]
-    raise click.UsageError("give either BITEXT, or both --source and --target")
+    if source is not None and target is not None:
+        files = (*files, source, target)
+    elif source is not None or target is not None:
+        files = ()
+    if len(files) not in (1, 2):
+        raise click.UsageError(
+            "give one BITEXT, in quotes if it is a pattern, or two aligned files, SOURCE and TARGET"
+        )
+    if list(files) == ["-", "-"]:
+        raise click.UsageError("only one of SOURCE and TARGET can be standard input")
+    return list(files)
 
 
 def context(languages: tuple[str | None, str | None], model: str) -> Context:

@@ -30,7 +30,7 @@ SIZES = (1, 20, 40, 120)
 @options.bitext
 def negatives(
     model: str,
-    bitext: str | None,
+    bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
     sizes: tuple[int, ...] = opt(
@@ -53,8 +53,8 @@ def negatives(
     """Show the hardest negatives that a training would choose, by size of the mega-batch.
 
     MODEL is a model directory, or 'default'. BITEXT is a tsv, jsonl or parquet file, or - for
-    standard input; or give two aligned files by --source and --target. A sample of pairs, as many
-    as the largest mega-batch has, is divided into mega-batches of each size. Each sentence gets the
+    standard input; or give two aligned files, SOURCE and TARGET. A sample of pairs, as many as the
+    largest mega-batch has, is divided into mega-batches of each size. Each sentence gets the
     nearest sentence of its mega-batch that is no translation, as 'miner train' chooses it. Pairs
     after the last whole mega-batch are left out.
 
@@ -63,7 +63,7 @@ def negatives(
 
     Examples:
       miner negatives default web.de-en.tsv.gz
-      miner negatives models/de-en --source web.de --target web.en --mega-batch 1 --mega-batch 100
+      miner negatives models/de-en web.de web.en --mega-batch 1 --mega-batch 100
       miner negatives models/de-en web.de-en.tsv.gz --batch 2048 --mega-batch 4 --examples 20
       miner negatives models/english paraphrases.tsv --negatives-from either --seed 2
     """

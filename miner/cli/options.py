@@ -90,11 +90,11 @@ side: Any = click.option(
     "vocabularies.",
 )
 # One file with both sides, or a file for each.
-sides = several(
-    click.option("--source", metavar="FILE", help="Source file, with --target, not one file."),
-    click.option("--target", metavar="FILE", help="Target file, aligned line by line."),
+bitext = several(
+    click.argument("bitext", nargs=-1, metavar="BITEXT | SOURCE TARGET"),
+    click.option("--source", metavar="FILE", help="SOURCE by name, with --target."),
+    click.option("--target", metavar="FILE", help="TARGET, aligned line by line."),
 )
-bitext = several(click.argument("bitext", required=False), sides)
 reading = several(
     text_format(
         "format",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import filtering, guard, options
 from miner.cli.options import say
-from miner.cli.settings_options import Command, arg, opt
+from miner.cli.settings_options import Command, opt
 from miner.text.answers import KINDS
 from miner.text.formats import BITEXTS, BitextFormat
 from miner.text_table import count_of
@@ -35,14 +35,14 @@ USUAL = 0.95
 
 
 @click.command(cls=Command)
-@options.sides
+@options.bitext
 def review(
+    bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
-    pairs: str | None = arg(required=False),
     rejects: str | None = opt("Rows that 'miner filter' rejected, to judge too.", metavar="FILE"),
     answers: str | None = opt(
-        "Where answers are kept [PAIRS.review.jsonl]; they are appended.", metavar="FILE"
+        "Where answers are kept [BITEXT.review.jsonl]; they are appended.", metavar="FILE"
     ),
     judge: str | None = opt("Who answers [the user's name].", metavar="NAME"),
     count: int = opt("Questions at most.", default=100, type=click.IntRange(0), metavar="N"),
@@ -57,11 +57,11 @@ def review(
     score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
     layout: BitextFormat = options.bitext_format(format={"choices": dict.fromkeys(BITEXTS, "")}),
 ) -> None:
-    """Judge a sample of PAIRS, and learn the precision at every threshold.
+    """Judge a sample of BITEXT, and learn the precision at every threshold.
 
-    PAIRS is a file of mined, aligned or scored pairs, or give two aligned files by --source and
-    --target. Pairs whose answer tells most come first. A key answers: y yes, n no, p partly right,
-    s skip, u undo, q quit. Words without a counterpart are marked. Answers are kept beside PAIRS: a
+    BITEXT is a file of mined, aligned or scored pairs; or give two aligned files, SOURCE and
+    TARGET. Pairs whose answer tells most come first. A key answers: y yes, n no, p partly right, s
+    skip, u undo, q quit. Words without a counterpart are marked. Answers are kept beside BITEXT: a
     review that was stopped goes on, and 'miner mine', 'search' and 'filter' rank better with them
     (--labels). After 30 answers there are estimates, after 100 good ones. --count 0 only shows
     them.
@@ -73,16 +73,15 @@ def review(
       miner review pairs.tsv --tsv sheet.tsv
       miner review pairs.tsv --labels sheet.tsv --judge anna
       miner review pairs.tsv --judge ben --again
-      miner review clean.tsv --rejects bad.tsv --count 50
+      miner review clean.de clean.en --rejects bad.tsv --count 50
     """
     from miner.review.population import origin_of
     from miner.review.review import Review
 
-    if (pairs is None) == (source is None or target is None):
-        raise click.UsageError("give either PAIRS, or both --source and --target")
+    first, *other_side = filtering.inputs(bitext, source, target)
+    target = other_side[0] if other_side else None
     if tsv is not None and labels is not None:
         raise click.UsageError("--tsv writes a sheet and --labels reads one; do one after another")
-    first = pairs if pairs is not None else str(source)
     guard.check([first, target, rejects, labels, answers], {"--tsv": tsv})
     guard.check([first, target, rejects, labels, tsv], {"--answers": answers})
     kept = origin_of(first, target, layout, score_col)

@@ -7,7 +7,7 @@ import click
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, arg, opt
+from miner.cli.settings_options import Command, after_output, opt
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
@@ -15,11 +15,11 @@ from miner.text_table import count_of
 
 
 @click.command(cls=Command)
-@options.sides
+@options.bitext
 def score(
+    bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
-    bitext: tuple[str, ...] = arg(nargs=-1, metavar="[BITEXT]"),
     names: tuple[str, ...] = opt(
         "quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
         "setting; several are several columns [quality].",
@@ -48,17 +48,17 @@ def score(
 
     --without adds a column for each FILE: the line of its sentence that the pair has, or 0.
 
-    BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned files
-    by --source and --target. The default score is the probability that both sides mean the same; a
-    pair's score does not depend on the other pairs of the file. BITEXT, --source and --target may
-    be patterns such as 'web/*.tsv.zst'. Repeat a stopped run to continue where it was.
+    BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned
+    files, SOURCE and TARGET. Each may be a pattern such as 'web/*.tsv.zst'. The default score is
+    the probability that both sides mean the same; a pair's score does not depend on the other pairs
+    of the file. Repeat a stopped run to continue where it was.
 
     Examples:
       miner score web.de-en.tsv.gz --score-only > scores.txt
       miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
-      miner score --source web.de --target web.en --score cosine --score margin -o scored.tsv
+      miner score web.de web.en --score cosine --score margin -o scored.tsv
       miner score 'web/*.tsv.zst' --backend processes -o scored/
-      miner score --source 'web/*.de' --target 'web/*.en' --workers 2 -o scored/
+      miner score 'web/*.de' 'web/*.en' --workers 2 -o scored/
       zcat web.tsv.gz | miner score - --score-only | paste scores.old -
     """
     from miner.cleaning.bitexts import refuse_equal_names
@@ -68,11 +68,9 @@ def score(
     from miner.filters.registry import FILTERS
 
     layout = replace(layout, carry=carry)
-    if len(bitext) > 1 or (bitext and target and output != "-"):  # -o FILE FILE
-        raise click.UsageError(
-            "scores go to one file; beside two files of text put those of --score-only -o FILE"
-        )
-    inputs = filtering.inputs(bitext[0] if bitext else None, source, target)
+    if after_output() in bitext and (len(bitext) > 1 or source is not None):
+        raise click.UsageError("-o takes one file; --score-only writes scores without the text")
+    inputs = filtering.inputs(bitext, source, target)
     known = filtering.scoring()
     for name in names:
         if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):

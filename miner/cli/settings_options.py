@@ -41,6 +41,8 @@ HEADINGS = {
     "Foreign encoders": "source-prompt target-prompt runtime",
     "Any command": "config save-config quiet verbose",
 }
+# Key of the word after "-o FILE", among the facts about a command line.
+AFTER_OUTPUT = "miner.after_output"
 PLAIN: dict[str, click.ParamType] = {
     "int": click.INT,
     "float": click.FLOAT,
@@ -165,6 +167,11 @@ def declared(function: Callable[..., Any]) -> list[click.Parameter]:
     return list(reversed(getattr(holder, "__click_params__", [])))
 
 
+def after_output() -> str | None:
+    """Return the word after ``-o FILE``, which may be its second file; None if there is none."""
+    return click.get_current_context().meta[AFTER_OUTPUT]
+
+
 def _help(docstring: str | None) -> tuple[str, str]:
     """Split a docstring into the help of a command and the examples that end it."""
     text, _, examples = inspect.cleandoc(docstring or "").partition("\n\nExamples:\n")
@@ -187,6 +194,14 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = take(self, ctx, list(args))
+        ctx.meta[AFTER_OUTPUT] = next(
+            (
+                after
+                for word, _, after in zip(args, args[1:], args[2:], strict=False)
+                if word in ("-o", "--output")
+            ),
+            None,
+        )
         left = super().parse_args(ctx, args)
         finish(given, ctx)
         return left

@@ -17,14 +17,14 @@ from miner.text_table import count_of
 @click.command(cls=Command)
 @options.bitext
 def split(
-    bitext: str | None,
+    bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
     settings: Split = Settings(Split, "settings")(),
     layout: BitextFormat = filtering.reading,
     output: str = opt("Directory of the parts.", "-o --output", required=True, metavar="DIR"),
 ) -> None:
-    """Split BITEXT, one file or two, into train, dev and test in DIR.
+    """Split BITEXT, or aligned files SOURCE and TARGET, into train, dev and test in DIR.
 
     No sentence, near-copy or document is in two of them. Rows are unchanged, in order, and in the
     format of BITEXT; manifest.json describes the files. The text of a row decides where it goes:
@@ -32,7 +32,7 @@ def split(
 
     Examples:
       miner split pairs.tsv --dev 2000 --test 2000 -o split
-      miner split --source web.de --target web.en --dev 0.01 --test 0.01 -o split
+      miner split web.de web.en --dev 0.01 --test 0.01 -o split
       miner split pairs.jsonl --document-col url --near 1 -o split
     """
     inputs = filtering.inputs(bitext, source, target)

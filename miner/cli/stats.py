@@ -5,25 +5,26 @@ from dataclasses import replace
 
 import click
 
-from miner.cli import guard, options
+from miner.cli import filtering, guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
-from miner.cli.settings_options import Command, arg, opt
+from miner.cli.settings_options import Command, opt
 from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.output import open_output
 
 
 @click.command(cls=Command)
+@options.bitext
 def stats(
-    file: str | None = arg(required=False),
-    source: str | None = opt("One side, where each side has a file of its own.", metavar="FILE"),
-    target: str | None = opt("The other side, line by line.", metavar="FILE"),
+    bitext: tuple[str, ...],
+    source: str | None,
+    target: str | None,
     layout: BitextFormat = options.bitext_format(
         format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
     ),
-    column: str | None = opt("Column of FILE with its only text, instead.", metavar="N|NAME"),
+    column: str | None = opt("Column of BITEXT with its only text, instead.", metavar="N|NAME"),
     score_cols: tuple[str, ...] = opt(
-        "Column of FILE with a score, to correlate with the statistics of each sentence; "
+        "Column of BITEXT with a score, to correlate with the statistics of each sentence; "
         "repeatable.",
         "--score-col",
         metavar="N|NAME",
@@ -39,15 +40,15 @@ def stats(
         metavar="FILE",
     ),
 ) -> None:
-    """Length, rare words, entropy and repetition of the text in FILE.
+    """Length, rare words, entropy and repetition of text.
 
-    FILE is a bitext in TSV, JSONL or Parquet, or one text, plain or in a --column; - is standard
-    input. Tokens are words and punctuation marks, and characters of scripts without spaces, in
-    lower case. IDF is ln(sentences / sentences with the token), counted in one table for both
-    sides: high for rare words.
-    The entropy of a token, or of three in a row, is high for a rich vocabulary and grows with the
-    text. A token of 3 characters or more, or a trigram, is repeated if it stands earlier in its
-    sentence too. Surprisal is the mean of -log2 of the frequencies of a sentence's tokens.
+    BITEXT is a TSV, JSONL or Parquet file, or one text, plain or in a --column, or - for standard
+    input; or give two aligned files, SOURCE and TARGET. Tokens are words and punctuation marks, and
+    characters of scripts without spaces, in lower case. IDF is ln(sentences / sentences with the
+    token), counted in one table for both sides: high for rare words. The entropy of a token, or of
+    three in a row, is high for a rich vocabulary and grows with the text. A token of 3 characters
+    or more, or a trigram, is repeated if it stands earlier in its sentence too. Surprisal is the
+    mean of -log2 of the frequencies of a sentence's tokens.
 
     Pairs with an empty side are left out. --score-col prints Spearman's correlation of each score
     with the statistics of the sentences. --score-col and --per-pair keep 4 bytes a token in a
@@ -56,29 +57,28 @@ def stats(
     Examples:
       miner stats web.de-en.tsv.gz
       miner stats web.de-en.tsv.gz --scol 1 --tcol 2 --score-col 3 --score-col 4
-      miner stats --source web.de --target web.en --json statistics.json
-      miner stats --source reference.en --target translation.en --idf wikipedia.en
+      miner stats web.de web.en --json statistics.json
+      miner stats reference.en translation.en --idf wikipedia.en
       miner stats references.en
       miner stats classified.tsv --column 1 --score-col 2
       zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz
     """
-    if (file is None) == (source is None) or (source is None) != (target is None):
-        raise click.UsageError("give one FILE, or --source and --target")
+    origin, *aligned = filtering.inputs(bitext, source, target)
+    file, other = (None, aligned[0]) if aligned else (origin, None)
     scol, tcol, format = layout.source_column, layout.target_column, layout.format
     columns = [str(name) for name in (scol, tcol, column, *score_cols) if name is not None]
-    if source is not None and columns:
-        raise click.UsageError("--scol, --tcol, --column and --score-col are columns of FILE")
+    if aligned and columns:
+        raise click.UsageError("--scol, --tcol, --column and --score-col are columns of BITEXT")
     if column is not None and (scol or tcol):
-        raise click.UsageError("--column is the only text of FILE; --scol and --tcol are two")
+        raise click.UsageError("--column is the only text of BITEXT; --scol and --tcol are two")
     if columns and format is not None and not FORMATS[format].sides:
         raise click.UsageError(f"a {format} file has no columns")
-    guard.check([file, source, target, idf], {"--json": json_file, "--per-pair": per_pair})
+    guard.check([origin, *aligned, idf], {"--json": json_file, "--per-pair": per_pair})
 
     from miner.analysis import bitext_statistics as statistics
     from miner.text.bitext import stream_bitext
     from miner.text.corpus import Reader
 
-    origin = str(file or source)
     left_out: Counter[str] = Counter()
     if file is not None and not columns and not FORMATS[file_format(file, format)].sides:
         names: tuple[str, ...] = ("text",)
@@ -94,7 +94,7 @@ def stats(
                 raise click.UsageError(
                     f"text and scores are in columns {', '.join(given)}: one is given twice"
                 )
-        pairs = stream_bitext(origin, target, layout, more=score_cols)
+        pairs = stream_bitext(origin, other, layout, more=score_cols)
         blocks = statistics.pair_blocks(pairs, len(names), left_out)
     keep = bool(score_cols or per_pair)
     with Progress(loops=None) as bar:

@@ -57,8 +57,9 @@ def test_all_inputs_and_outputs_agree(clean, noisy: Path, monkeypatch) -> None:
         assert [line for raw in rows_out for (line,) in raw] == joined
     out, _ = clean("--source", sides[0], "--target", sides[1])
     assert out.encode().split(b"\n")[:-1] == joined
-    clean("--source", sides[0], "--target", sides[1], "-o", "out.0", "out.1")
-    assert list(zip(read("out.0"), read("out.1"), strict=True)) == expected
+    for given in (("--source", sides[0], "--target", sides[1]), sides):
+        clean(*given, "-o", "out.0", "out.1")
+        assert list(zip(read("out.0"), read("out.1"), strict=True)) == expected
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(two.read_bytes())))
     out, _ = clean("-", "-o", "-")
     assert out.encode().split(b"\n")[:-1] == joined
@@ -162,11 +163,13 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "give one BITEXT, in quotes if it is a pattern, or --source and --target"),
-        (("a.tsv", "b.tsv"), "give one BITEXT"),
-        (("a.tsv", "--source", "a.tsv"), "give either BITEXT"),
-        (("--source", "a.tsv"), "give either BITEXT"),
-        (("--source", "a.tsv", "--target", "a.tsv", "x"), "give the outputs as -o SOURCE TARGET"),
+        ((), "give one BITEXT, in quotes if it is a pattern, or two aligned files"),
+        (("a.tsv", "b.tsv", "c.tsv"), "give one BITEXT"),
+        (("a.tsv", "--source", "a.tsv"), "give one BITEXT"),
+        (("--source", "a.tsv"), "give one BITEXT"),
+        (("--source", "a.tsv", "--target", "a.tsv", "x"), "give one BITEXT"),
+        (("-o", "x", "a.tsv", "c.toml"), "give -o after the inputs: a.tsv could be its second"),
+        (("a.tsv", "-o", "x", "c.toml"), "c.toml would be replaced, as the second file of -o"),
         (("a.tsv", "-o", "a.tsv"), "-o a.tsv would replace the input a.tsv"),
         (
             ("a.tsv", "-o", "./c.toml", "--config", "c.toml"),

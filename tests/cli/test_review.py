@@ -64,7 +64,7 @@ def test_sheet_and_labels(miner: Run, pairs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        ([], "give either PAIRS"),
+        ([], "give one BITEXT"),
         (["pairs.tsv", "--tsv", "a.tsv", "--labels", "b.tsv"], "one after another"),
         (["pairs.tsv", "--answers", "pairs.tsv"], "would replace the input"),
         (["pairs.tsv", "--tsv", "pairs.tsv"], "would replace the input"),

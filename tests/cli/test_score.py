@@ -200,12 +200,12 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "give either BITEXT, or both --source and --target"),
-        (("a.tsv", "--source", "a.tsv"), "give either BITEXT"),
-        (("a.tsv", "-o", "out.de", "out.en"), "scores go to one file"),
-        (("--source", "a", "--target", "b", "-o", "o.de", "o.en"), "scores go to one file"),
-        (("--source", "a.tsv"), "give either BITEXT"),
-        (("--source", "-", "--target", "-"), "only one of --source and --target"),
+        ((), "give one BITEXT"),
+        (("a.tsv", "--source", "a.tsv"), "give one BITEXT"),
+        (("a.tsv", "-o", "out.de", "out.en"), "-o takes one file"),
+        (("--source", "a", "--target", "b", "-o", "o.de", "o.en"), "-o takes one file"),
+        (("--source", "a.tsv"), "give one BITEXT"),
+        (("--source", "-", "--target", "-"), "only one of SOURCE and TARGET"),
         (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),
         (("a.tsv", "--score", "qality"), "there is no score 'qality'"),
         (("a.tsv", "--score", "perplexity"), "perplexity needs settings; give it in a --config"),
