@@ -28,7 +28,7 @@ TORCH = (
     "miner.cli.train",
     "miner.cli.train_classifier",
 )
-# The commands that train, or show what a training does, in their bodies.
+# The commands that train, in their bodies.
 TRAINING = (
     "miner.cli.distill",
     "miner.cli.fit",
@@ -36,7 +36,6 @@ TRAINING = (
     "miner.cli.train_classifier",
     "miner.cli.train_verifier",
     "miner.cli.training_text",
-    "miner.cli.negatives",
     "miner.cli.paraphrase_generate",
     "miner.cli.paraphrase_tune",
 )

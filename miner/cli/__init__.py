@@ -22,7 +22,7 @@ from miner.errors import MinerError
 HEADINGS = {
     "Mine and clean": ("mine", "score", "filter", "split", "review", "explain"),
     "Align": ("align", "align-documents"),
-    "Train": ("train", "fit", "distill", "train-verifier", "train-classifier", "negatives"),
+    "Train": ("train", "fit", "distill", "train-verifier", "train-classifier"),
     "Vectors": ("index", "encode", "search", "neighbors", "export"),
     "Evaluate": ("evaluate", "stats"),
     "Scale": ("plan", "status", "doctor"),

@@ -248,7 +248,7 @@ def test_no_missing_option_is_advised(miner: Run, tmp_path: Path) -> None:
     place.write_bytes(b"eins\tone\nzw\xffei\ttwo\n")
     code, _, err = miner("evaluate", "tatoeba", "--data", tmp_path)
     assert code == 1 and "line 2" in err and "iconv" in err and "--on-error" not in err
-    code, _, err = miner("negatives", "default", place)
+    code, _, err = miner("score", place)
     assert code == 1 and err.endswith("-t UTF-8, or pass --on-error replace or skip\n")
 
 

@@ -1,8 +1,6 @@
-"""Slow definitions of train.negatives and train.examples, for comparison."""
+"""Slow definitions of train.negatives, for comparison."""
 
 import numpy as np
-
-from miner_train.examples import Pairs
 
 
 def forbidden_pairs_reference(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
@@ -42,25 +40,3 @@ def nearest_reference(
     similarity[~allowed_reference(source_text, target_text, either)] = -np.inf
     best = np.where(np.isfinite(similarity.max(axis=1)), similarity.argmax(axis=1), -1)
     return best[:n], best[n:]
-
-
-def hardest_reference(
-    source: np.ndarray, target: np.ndarray, pairs: Pairs, size: int, either: bool
-) -> tuple[list[int], list[int]]:
-    """``for_source`` and ``for_target`` of :func:`hardest`, by whole matrices, a row at a time."""
-    total = len(source)
-    size = min(size, total)
-    texts = [*pairs.source, *pairs.target]
-    chosen: tuple[list[int], list[int]] = [], []
-    for start in range(0, total - size + 1, max(size, 1)):
-        rows = range(start, start + size)
-        left, right = (
-            np.array([texts.index(side[row]) for row in rows], dtype=np.int64)
-            for side in (pairs.source, pairs.target)
-        )
-        found = nearest_reference(source[rows], target[rows], left, right, either)
-        for side, negatives in zip(chosen, found, strict=True):
-            for row in negatives.tolist():
-                column, place = divmod(row, max(size, 1))
-                side.append(-1 if row < 0 else column * total + start + place)
-    return chosen
