@@ -112,7 +112,7 @@ COMMANDS = {
         ),
         Command(
             "export",
-            "export model --to model2vec --overwrite -o exported",
+            "export model --overwrite -o exported",
             ("exported",),
             ("train",),
         ),

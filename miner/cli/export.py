@@ -1,4 +1,4 @@
-"""``miner export``: an encoder in the format of other libraries."""
+"""``miner export``: an encoder for sentence-transformers and model2vec."""
 
 from pathlib import Path
 
@@ -8,18 +8,10 @@ from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
 
-# As in miner.encoder.export, which loads numpy.
-FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
-
 
 @click.command(cls=Command)
 def export(
     model: str = arg(),
-    to: str = opt(
-        "Library or format. safetensors is the plain table with its tokenizers.",
-        type=click.Choice(FORMATS),
-        required=True,
-    ),
     output: str = opt("The directory to make.", "-o --output", required=True, metavar="DIR"),
     dtype: str = opt(
         "Type of the table.", type=click.Choice(["float32", "float16"]), default="float32"
@@ -34,19 +26,17 @@ def export(
     ),
     overwrite: bool = options.overwrite("an export"),
 ) -> None:
-    """Write the encoder of MODEL in the format of another library.
+    """Write the encoder of MODEL for sentence-transformers and model2vec; DIR serves both.
 
     MODEL is a model directory, or 'default', whose encoder is a mean of pieces. DIR gets the table
-    of embeddings, a tokenizer with the same ids, and a model card; the libraries need not be
-    installed. Verification stays behind: it is no part of an encoder.
+    of embeddings as safetensors, a tokenizer with the same ids, and a model card; the libraries
+    need not be installed. Verification stays behind: it is no part of an encoder.
 
     Examples:
-      miner export default --to model2vec -o exported
-      miner export models/de-en --to sentence-transformers --licence cc-by-4.0 -o exported
-      miner export models/de-en --to onnx --check news.de -o exported
+      miner export default -o exported
+      miner export models/de-en --licence cc-by-4.0 --check news.de -o exported
     """
     from miner.encoder import export as exporting
-    from miner.encoder.export_card import card
     from miner.encoder.model import load
     from miner.errors import ArtifactError
     from miner.libraries import library
@@ -54,15 +44,15 @@ def export(
 
     guard.check([model, check], {"-o": output})
     place = Path(output)
-    if place.exists() and not (overwrite and (place / exporting.MARKERS[to]).is_file()):
+    if place.exists() and not (overwrite and (place / exporting.MARKER).is_file()):
         raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
     sentences: list[str] = []
     if check is not None:  # what it lacks is said before anything is written
         library("tokenizers", "--check")
         sentences = read(check).sentences
     found = load(model)
-    exporting.export(found, place, to, card(found, to, licence), dtype)
-    say(f"{output}: {found.describe()}, for {to}")
+    exporting.export(found, place, dtype, licence)
+    say(f"{output}: {found.describe()}, for sentence-transformers and model2vec")
     if check is not None:
         count = exporting.differing_sentences(place, found, sentences)
         say(

@@ -1,8 +1,9 @@
-"""Export of an encoder to the formats of other libraries, which need not be installed.
+"""Export of an encoder for sentence-transformers and model2vec, which need not be installed.
 
-Only a mean of piece embeddings can be exported: it is a table and a tokenizer. The tokenizer is a
-Unigram of the library ``tokenizers`` with the same pieces, scores and normalisation. Both libraries
-cut text alike but for rare Unicode; :func:`differing_sentences` counts.
+One directory serves both libraries: a table in the format safetensors, a tokenizer, and a card.
+Only a mean of piece embeddings can be exported. The tokenizer is a Unigram of the library
+``tokenizers`` with the same pieces, scores and normalisation. Both cut text alike but for rare
+Unicode; :func:`differing_sentences` counts.
 Pieces that our encoder ignores have zero rows, which change no direction.
 """
 
@@ -17,60 +18,74 @@ import numpy as np
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
+from miner.encoder.model_info import CARD as MODEL_CARD
 from miner.encoder.pieces import SPACE_MARK
 from miner.encoder.sentencepiece_proto import normalizer_spec
 from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.text.artifacts import atomic_directory
+from miner.text.language_codes import describe
 
-FORMATS = ("sentence-transformers", "model2vec", "onnx", "safetensors")
-# File that marks a directory of each kind; only a directory that has it is replaced.
-MARKERS = {name: "tokenizer.json" for name in FORMATS} | {FORMATS[0]: "modules.json"}
-CARD = "README.md"
-WEIGHTS = "model.safetensors"
-ONNX = "model.onnx"
+# File that marks an export; only a directory that has it is replaced.
+MARKER = "modules.json"
 # Types of a table, by their names in the header of a safetensors file.
 DTYPES = {"float32": "F32", "float16": "F16"}
 MODULES = "sentence_transformers.models"
-OPSET = 17
+CARD = """\
+A vector is the normalised mean of the embeddings of SentencePiece pieces, case folded where the
+model folds case. Exported by bitext-miner from a model with the fingerprint {fingerprint}.
+
+```python
+from model2vec import StaticModel
+
+vectors = StaticModel.from_pretrained("DIR").encode(["Guten Morgen!", "Good morning!"])
+```
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("DIR", device="cpu")
+vectors = model.encode(["Guten Morgen!", "Good morning!"], batch_size=1024)
+```
+"""
 # Sentences that are compared at a time.
 BLOCK = 2000
 
 
-def export(model: Model, place: str | Path, to: str, card: str, dtype: str = "float32") -> Path:
-    """Write ``model`` to the directory ``place`` in one of :data:`FORMATS`.
+def export(
+    model: Model, place: str | Path, dtype: str = "float32", licence: str | None = None
+) -> None:
+    """Write ``model`` to the directory ``place``; an older export there is replaced.
 
-    ``card`` is the text of its README.md. An older export at ``place`` is replaced. Raises
-    ArtifactError for a model that is no mean of pieces, DependencyError for onnx without it.
+    ``dtype`` is float32 or float16. ``licence`` is an identifier for the card's head, such as
+    ``cc-by-4.0``. Raises ArtifactError for a model that is no mean of pieces.
     """
     encoder = _checked(model)
     table = piece_table(encoder, dtype)
-    vocabulary = model.vocabularies[VOCABULARIES["piece"]]
-    with atomic_directory(place, marker=MARKERS[to]) as directory:
-        inside = directory / "0_StaticEmbedding"
-        if to == "sentence-transformers":
-            inside.mkdir()
-            _write_json(directory / "modules.json", _modules(inside.name))
-            _write_json(
-                directory / "config_sentence_transformers.json",
-                {"similarity_fn_name": "cosine", "prompts": {}, "default_prompt_name": None},
-            )
-        elif to == "model2vec":
-            inside = directory
-            _write_json(directory / "modules.json", _modules("."))
-            _write_json(directory / "config.json", _model2vec_config(table))
-        elif to == "safetensors":
-            inside = directory
-            (directory / VOCABULARIES["piece"]).write_bytes(vocabulary)
-        else:
-            inside = directory
-            _write_onnx(directory / ONNX, table)
-        _write_json(inside / "tokenizer.json", tokenizer_json(encoder, vocabulary))
-        if to != "onnx":
-            name = "embeddings" if to == "model2vec" else "embedding.weight"
-            write_safetensors(inside / WEIGHTS, {name: table})
-        (directory / CARD).write_text(card, encoding="utf-8")
-    return Path(place)
+    kinds = ((".", "StaticEmbedding"), ("1_Normalize", "Normalize"))
+    modules = [
+        {"idx": number, "name": str(number), "path": path, "type": f"{MODULES}.{kind}"}
+        for number, (path, kind) in enumerate(kinds)
+    ]
+    config = {
+        "model_type": "model2vec",
+        "architectures": ["StaticModel"],
+        "hidden_dim": int(table.shape[1]),
+        "normalize": True,
+        "max_length": None,
+        "embedding_dtype": dtype,
+    }
+    files = {
+        MARKER: modules,
+        "config.json": config,
+        "tokenizer.json": tokenizer_json(encoder, model.vocabularies[VOCABULARIES["piece"]]),
+    }
+    with atomic_directory(place, marker=MARKER) as directory:
+        for name, values in files.items():
+            text = json.dumps(values, ensure_ascii=False) + "\n"
+            (directory / name).write_text(text, encoding="utf-8")
+        write_safetensors(directory / "model.safetensors", {"embeddings": table})
+        (directory / "README.md").write_text(card(model, licence), encoding="utf-8")
 
 
 def piece_table(encoder: Encoder, dtype: str = "float32") -> np.ndarray:
@@ -125,8 +140,8 @@ def differing_sentences(directory: Path, model: Model, sentences: Sequence[str])
     Raises DependencyError without the library ``tokenizers``.
     """
     tokenizers = library("tokenizers", "a comparison of tokenizers")
-    path = next(iter(sorted(directory.rglob("tokenizer.json"))))
-    theirs, processor = tokenizers.Tokenizer.from_file(str(path)), _checked(model).tokenizer
+    theirs = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
+    processor = _checked(model).tokenizer
     count = 0
     for start in range(0, len(sentences), BLOCK):
         block = list(sentences[start : start + BLOCK])
@@ -168,63 +183,49 @@ def _checked(model: Model) -> Encoder:
     return Encoder(model, threads=1)
 
 
-def _modules(path: str) -> list[dict[str, Any]]:
-    kinds = ((path, "StaticEmbedding"), ("1_Normalize", "Normalize"))
-    return [
-        {"idx": number, "name": str(number), "path": place, "type": f"{MODULES}.{kind}"}
-        for number, (place, kind) in enumerate(kinds)
+def card(model: Model, licence: str | None = None) -> str:
+    """Return the text of the card, with the metadata that model hubs read at its head.
+
+    ``licence`` is an identifier such as ``cc-by-4.0``; None leaves the choice to its reader. The
+    model's own card follows, if its directory has one.
+    """
+    codes = sorted(model.languages)
+    head = ["---", "library_name: model2vec", "pipeline_tag: sentence-similarity"]
+    if licence is not None:
+        head.append(f"license: {licence}")
+    head += ["language:", *(f"- {code}" for code in codes)] if codes else []
+    head += ["tags:", "- sentence-similarity", "- bitext-mining", "- static-embeddings"]
+    head += ["- sentence-transformers", "---"]
+    name = model.path.name if model.path is not None else "model"
+    lines = [
+        *head,
+        "",
+        f"# {name}",
+        "",
+        f"Sentence vectors for bitext mining: {model.describe()}.",
+        CARD.format(fingerprint=model.fingerprint),
+        *_figures(model),
     ]
+    own = model.path / MODEL_CARD if model.path is not None else None
+    if own is not None and own.is_file():
+        text = own.read_text(encoding="utf-8")
+        # One heading of the first level a page.
+        shown = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
+        lines += ["", *shown]
+    return "\n".join(lines) + "\n"
 
 
-def _model2vec_config(table: np.ndarray) -> dict[str, Any]:
-    return {
-        "model_type": "model2vec",
-        "architectures": ["StaticModel"],
-        "hidden_dim": int(table.shape[1]),
-        "normalize": True,
-        "max_length": None,
-        "embedding_dtype": str(table.dtype),
-    }
-
-
-def _write_json(path: Path, values: Any) -> None:
-    path.write_text(json.dumps(values, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _write_onnx(path: Path, table: np.ndarray) -> None:
-    """Write a graph ``input_ids, attention_mask (b, t) int64 → sentence_embedding (b, d)``."""
-    onnx, helper, numpy_helper = (
-        library(name, "an export to onnx") for name in ("onnx", "onnx.helper", "onnx.numpy_helper")
-    )
-    types = onnx.TensorProto
-    nodes = [
-        helper.make_node("Gather", ["embeddings", "input_ids"], ["rows"]),  # (b, t, d)
-        helper.make_node("Cast", ["rows"], ["wide"], to=types.FLOAT),
-        helper.make_node("Cast", ["attention_mask"], ["mask"], to=types.FLOAT),
-        helper.make_node("Unsqueeze", ["mask", "last"], ["column"]),  # (b, t, 1)
-        helper.make_node("Mul", ["wide", "column"], ["masked"]),
-        helper.make_node("ReduceSum", ["masked", "middle"], ["sum"], keepdims=0),  # (b, d)
-        helper.make_node("Mul", ["sum", "sum"], ["squares"]),
-        helper.make_node("ReduceSum", ["squares", "one"], ["square"], keepdims=1),
-        helper.make_node("Sqrt", ["square"], ["root"]),
-        helper.make_node("Max", ["root", "least"], ["length"]),
-        helper.make_node("Div", ["sum", "length"], ["sentence_embedding"]),
-    ]
-    inputs = [
-        helper.make_tensor_value_info(name, types.INT64, ["batch", "tokens"])
-        for name in ("input_ids", "attention_mask")
-    ]
-    shape = ["batch", int(table.shape[1])]
-    output = helper.make_tensor_value_info("sentence_embedding", types.FLOAT, shape)
-    constants = {
-        "embeddings": table,
-        "last": np.array([2], dtype=np.int64),
-        "middle": np.array([1], dtype=np.int64),
-        "one": np.array([1], dtype=np.int64),
-        "least": np.array([1e-12], dtype=np.float32),
-    }
-    tensors = [numpy_helper.from_array(array, name) for name, array in constants.items()]
-    graph = helper.make_graph(nodes, "mean of pieces", inputs, [output], tensors)
-    found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    onnx.checker.check_model(found)
-    onnx.save(found, str(path))
+def _figures(model: Model) -> list[str]:
+    """Lines on the training text and the metrics that the training recorded."""
+    training = model.training
+    lines = []
+    if "pairs" in training:
+        lines.append(f"Trained on {training['pairs']:,} pairs.")
+    for one in training.get("text", []):
+        lines.append(f"- {one['name']}: {one['pairs']:,} pairs")
+    if training.get("held-out mining F1") is not None:
+        lines += ["", f"F1 of mining held-out pairs: {training['held-out mining F1']:.3f}."]
+    if model.languages and not (model.path is not None and (model.path / MODEL_CARD).is_file()):
+        lines += ["", "| language | training pairs |", "|---|---|"]
+        lines += [f"| {describe(code)} | {one.pairs:,} |" for code, one in model.languages.items()]
+    return lines

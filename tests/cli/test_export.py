@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.export import FORMATS, normalizer_spec
+from miner.encoder.export import normalizer_spec
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 
@@ -31,26 +31,24 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("to", [one for one in FORMATS if one != "onnx"])
-def test_table_and_tokenizer(miner: Run, tiny_model: Path, tmp_path: Path, to: str) -> None:
+def test_table_and_tokenizer(miner: Run, tiny_model: Path, tmp_path: Path) -> None:
     place = tmp_path / "out"
-    code, _, err = miner("export", tiny_model, "--to", to, "--licence", "cc0-1.0", "-o", place)
-    assert code == 0 and f"for {to}" in err
-    inside = place / "0_StaticEmbedding" if to == "sentence-transformers" else place
+    code, _, err = miner("export", tiny_model, "--licence", "cc0-1.0", "-o", place)
+    assert code == 0 and "for sentence-transformers and model2vec" in err
     own = Encoder.load(tiny_model)
-    (table,) = read_safetensors(inside / "model.safetensors").values()
+    (table,) = read_safetensors(place / "model.safetensors").values()
     assert table.dtype == np.float32 and not table[~own.tokenizer.meaningful].any()
     known = own.tokenizer.meaningful
     np.testing.assert_array_equal(table[known], own.model.parts[0].table()[known])
-    tokenizer = json.loads((inside / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer = json.loads((place / "tokenizer.json").read_text(encoding="utf-8"))
     assert len(tokenizer["model"]["vocab"]) == len(table)
     card = (place / "README.md").read_text(encoding="utf-8")
     assert card.startswith("---\n") and "license: cc0-1.0" in card and own.fingerprint in card
-    code, _, err = miner("export", tiny_model, "--to", to, "-o", place)
+    code, _, err = miner("export", tiny_model, "-o", place)
     assert code == 1 and "--overwrite" in err
     more = ["--dtype", "float16", "--overwrite"]
-    assert miner("export", tiny_model, "--to", to, *more, "-o", place)[0] == 0
-    (table,) = read_safetensors(inside / "model.safetensors").values()
+    assert miner("export", tiny_model, *more, "-o", place)[0] == 0
+    (table,) = read_safetensors(place / "model.safetensors").values()
     assert table.dtype == np.float16
 
 
@@ -59,9 +57,7 @@ def test_ids_of_the_library_tokenizers(miner, german_file, tiny_model, tmp_path)
     (tmp_path / "odd").write_text("\n".join(ODD) + "\n", encoding="utf-8")
     for number, text in enumerate((german_file, tmp_path / "odd")):
         place = tmp_path / f"out{number}"
-        code, _, err = miner(
-            "export", tiny_model, "--to", "safetensors", "--check", text, "-o", place
-        )
+        code, _, err = miner("export", tiny_model, "--check", text, "-o", place)
         assert code == 0 and "cuts 0 of" in err
 
 
@@ -71,32 +67,15 @@ def test_back_through_the_libraries(miner, german, tiny_model, tmp_path):
     from miner.encoder.open_encoder import open_encoder
 
     vectors = Encoder.load(tiny_model).encode(german)
-    for to in ("sentence-transformers", "model2vec"):
-        assert miner("export", tiny_model, "--to", to, "-o", tmp_path / to)[0] == 0
-        encoder = open_encoder(f"hf:{tmp_path / to}")
+    place = tmp_path / "out"
+    assert miner("export", tiny_model, "-o", place)[0] == 0
+    static = model2vec.StaticModel.from_pretrained(str(place))
+    for encoder in (static, open_encoder(f"hf:{place}"), open_encoder(f"model2vec:{place}")):
         np.testing.assert_allclose(encoder.encode(german), vectors, atol=1e-6)
-    static = model2vec.StaticModel.from_pretrained(str(tmp_path / "model2vec"))
-    np.testing.assert_allclose(static.encode(german), vectors, atol=1e-6)
-    encoder = open_encoder(f"model2vec:{tmp_path / 'model2vec'}")
-    np.testing.assert_allclose(encoder.encode(german), vectors, atol=1e-6)
-
-
-def test_a_graph(miner: Run, german: list[str], tiny_model: Path, tmp_path: Path) -> None:
-    reference = pytest.importorskip("onnx.reference")
-    assert miner("export", tiny_model, "--to", "onnx", "-o", tmp_path / "out")[0] == 0
-    own = Encoder.load(tiny_model)
-    ids, offsets = own.tokenizer(german[:5])
-    longest = int(np.diff(offsets).max())
-    rows = [ids[offsets[i] : offsets[i + 1]] for i in range(5)]
-    padded = np.array([np.pad(row, (0, longest - len(row))) for row in rows]).astype(np.int64)
-    mask = np.array([np.arange(longest) < len(row) for row in rows]).astype(np.int64)
-    graph = reference.ReferenceEvaluator(str(tmp_path / "out" / "model.onnx"))
-    (found,) = graph.run(None, {"input_ids": padded, "attention_mask": mask})
-    np.testing.assert_allclose(found, own.encode(german[:5]), atol=1e-6)
 
 
 def test_what_cannot_be_exported(miner: Run, separate_model: Path, tmp_path: Path) -> None:
-    code, _, err = miner("export", separate_model, "--to", "model2vec", "-o", tmp_path / "x")
+    code, _, err = miner("export", separate_model, "-o", tmp_path / "x")
     assert code == 1 and "only means of piece embeddings" in err
     with pytest.raises(ArtifactError, match="not a SentencePiece model"):
         normalizer_spec(b"\xff\xff")
@@ -111,7 +90,7 @@ def test_what_a_check_lacks_is_said_before_anything_is_written(
     miner: Run, german_file: Path, tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "out"
-    wishes = ("export", tiny_model, "--to", "model2vec", "-o", place, "--check")
+    wishes = ("export", tiny_model, "-o", place, "--check")
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     code, _, err = miner(*wishes, german_file)
     assert code == 1 and "--check needs tokenizers" in err and not place.exists()
