@@ -15,9 +15,6 @@ from miner.cli.settings_options import Group, arg, opt
 from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
 
-# Beginnings of the names of translators that are opened, not learned.
-NAMED = ("ctranslate2:", "hf:", "http://", "https://")
-
 
 @click.group(cls=Group)
 def paraphrase() -> None:
@@ -37,18 +34,16 @@ def build(
     bitext: str = arg(),
     layout: BitextFormat = paraphrase_options.columns("foreign sentences", "references"),
     translator: str = opt(
-        "The built-in translator; a model of CTranslate2 with its SentencePiece files; an "
-        "encoder-decoder of transformers; a server with the interface of LibreTranslate; or "
-        "translations in the bitext (column:N,M for more).",
+        "The built-in translator, or translations in the bitext, of any system (column:N,M for "
+        "more).",
         default="phrases",
-        metavar="phrases|ctranslate2:DIR|hf:DIR|URL|column:N",
+        metavar="phrases|column:N",
     ),
     learn: str | None = opt(
         "Bitext that phrases are learned from [each half of BITEXT for the other half].",
         metavar="FILE",
     ),
     cost_col: str | None = opt("Column with the cost of column:N.", metavar="N|NAME"),
-    api_key: str | None = opt("Key for the server at URL.", envvar="LIBRETRANSLATE_API_KEY"),
     best: int = paraphrase_options.best("Translations of each sentence, each a row."),
     config: str | None = opt(
         "Filters, in TOML as for 'miner filter'; the reference is the source, and column 3 the "
@@ -59,14 +54,6 @@ def build(
     json_file: str | None = paraphrase_options.json_file,
     restart: bool = paraphrase_options.restart("translations"),
     output: str = opt("Kept rows, a TSV.", "-o --output", required=True, metavar="FILE"),
-    languages: tuple[str | None, str | None] = options.languages(
-        source={
-            "help": "Language of the foreign side, for a server or a multilingual model, as that "
-            "writes it: de, deu_Latn (NLLB)."
-        },
-        target={"help": "Language to translate into."},
-    ),
-    device: str = options.device,
     threads: int | None = options.threads,
 ) -> None:
     """Pair the references of BITEXT with translations of its foreign side (P17, P18).
@@ -78,25 +65,17 @@ def build(
     Examples:
       miner paraphrase build de-en.tsv -o paraphrases.tsv
       miner paraphrase build de-en.tsv --learn other.de-en.tsv --best 5 -o paraphrases.tsv
-      miner paraphrase build a.tsv --translator http://host --source-lang de --target-lang en -o p
-      miner paraphrase build de-en.tsv --translator ctranslate2:opus-mt-de-en -o paraphrases.tsv
-      miner paraphrase build a.tsv --translator hf:m2m --source-lang de --target-lang en -o p.tsv
       miner paraphrase build with-translations.tsv --translator column:3 -o paraphrases.tsv
       miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
       miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
     from miner.papers import build as work
-    from miner.papers.open_translator import fingerprint, open_translator, phrase_parts
     from miner.text.bitext import parse_scores, read_bitext
 
     by_column = translator.startswith("column:")
-    if not (by_column or translator == "phrases" or translator.startswith(NAMED)):
-        raise click.UsageError(
-            f"--translator {translator}: give phrases, ctranslate2:DIR, hf:DIR, a URL or column:N"
-        )
-    if translator.startswith("http") and None in languages:
-        raise click.UsageError("a server needs --source-lang and --target-lang")
-    if learn and translator != "phrases":
+    if not (by_column or translator == "phrases"):
+        raise click.UsageError(f"--translator {translator}: give phrases or column:N")
+    if learn and by_column:
         raise click.UsageError("--learn is for the translator 'phrases'")
     if cost_col and not by_column:
         raise click.UsageError("--cost-col is for translations in a column (column:N)")
@@ -115,14 +94,9 @@ def build(
             costs = parse_scores([row[-1] for row in pairs.more], bitext, pairs.lines).tolist()
         translations = [own[:best] for own in work.given_translations(texts, costs)]
     else:
-        key: dict[str, Any] = {"translator": translator, "learn": learn, "languages": languages}
         with Progress("sentences") as progress:
-            if translator == "phrases":
-                parts = phrase_parts(pairs, learn, progress.say, progress)
-            else:
-                key["fingerprint"] = fingerprint(translator)
-                opening = languages, api_key, device, threads
-                parts = work.whole(len(pairs), lambda: open_translator(translator, *opening))
+            parts = work.phrase_parts(pairs, learn, progress.say, progress)
+            key = {"learn": learn}
             translations = work.translate_all(pairs.source, parts, best, checkpoint, key, progress)
     facts = _filtered(work.paired(pairs.target, translations), config, output, rejected, threads)
     record = {"translator": translator, "sentences": len(pairs), **facts}

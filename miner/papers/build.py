@@ -17,6 +17,7 @@ from miner.errors import ArtifactError, CorpusError, writing
 from miner.filters.ngram_overlap import overlap, sentence_bleu
 from miner.papers.translators import Translation, Translator
 from miner.progress import Reporter, silent
+from miner.text.bitext import Bitext, read_bitext
 from miner.text.output import one_line
 from miner.text.words import tokens
 
@@ -51,6 +52,27 @@ def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
     """
     even, odd = np.arange(0, count, 2), np.arange(1, count, 2)
     return [(even, lambda: learn(odd)), (odd, lambda: learn(even))]
+
+
+def phrase_parts(
+    pairs: Bitext, learn: str | None, say: Callable[[str], None], report: Reporter
+) -> list[Part]:
+    """Parts of a bitext, translated by the phrases of the file ``learn``, or of the other half."""
+    from miner.papers.phrase_decoder import PhraseTranslator
+
+    def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
+        say(f"learning phrases from {len(source):,} pairs")
+        made = PhraseTranslator.learn(source, target, report=report)
+        say(f"{sum(map(len, made.table.values())):,} phrase pairs")
+        return made
+
+    def of_rows(rows: np.ndarray) -> Translator:
+        return learned(*([side[row] for row in rows] for side in (pairs.source, pairs.target)))
+
+    if learn is None:
+        return halves(len(pairs), of_rows)
+    other = read_bitext(learn)
+    return whole(len(pairs), lambda: learned(other.source, other.target))
 
 
 def translate_all(

@@ -1,20 +1,17 @@
-"""``miner paraphrase``: back-translation by each translator, stopped runs, and pivots."""
+"""``miner paraphrase``: back-translation, stopped runs, and pivots."""
 
 import json
 import math
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from miner.errors import ArtifactError, CorpusError, DownloadError
+from miner.errors import ArtifactError, CorpusError
 from miner.papers import build, cleanliness
 from miner.papers.shared_translations import pivot_pairs
-from miner.papers.translators import LibreTranslate, Translation
+from miner.papers.translators import Translation
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -22,65 +19,6 @@ Run = Callable[..., tuple[int, str, str]]
 def write(path: Path, rows: list[list[str]]) -> Path:
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     return path
-
-
-@pytest.fixture
-def server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server with LibreTranslate's interface, which turns text round; what it was asked."""
-    asked: list[dict[str, Any]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({**body, "path": self.path})
-            q = body["q"]
-            if body.get("api_key") == "wrong":
-                self.send_response(403)
-                answer: dict[str, Any] = {"error": "Invalid API key"}
-            else:
-                self.send_response(200)
-                turned = [text[::-1] for text in q] if isinstance(q, list) else q[::-1]
-                answer = {"translatedText": turned}
-                if "alternatives" in body:
-                    answer["alternatives"] = [f"{q} {n}" for n in range(body["alternatives"])]
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    made = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=made.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{made.server_port}", asked
-    made.shutdown()
-
-
-def test_libretranslate(server: tuple[str, list[dict[str, Any]]]) -> None:
-    address, asked = server
-    translator = LibreTranslate(address, "de", "en", "key")
-    assert [own[0].text for own in translator.translate(["ab", "cd"], 1)] == ["ba", "dc"]
-    assert asked[0]["q"] == ["ab", "cd"] and asked[0]["path"] == "/translate"
-    assert (asked[0]["source"], asked[0]["target"], asked[0]["api_key"]) == ("de", "en", "key")
-    several = translator.translate(["ab"], 3)[0]
-    assert [one.text for one in several] == ["ba", "ab 0", "ab 1"]
-    assert math.isnan(several[0].cost) and translator.translate([], 1) == []
-    with pytest.raises(DownloadError, match="answer 403: .*Invalid API key"):
-        LibreTranslate(address + "/translate", "de", "en", "wrong").translate(["a"], 1)
-    with pytest.raises(DownloadError, match="is the server running"):
-        LibreTranslate("http://127.0.0.1:9", "de", "en").translate(["a"], 1)
-
-
-def test_build_by_a_server(server, tmp_path, miner):
-    bitext = write(tmp_path / "a.tsv", [["eb ro", "be or"], ["ton", "so"], ["emas", "same"]])
-    out = tmp_path / "out.tsv"
-    arguments = ["paraphrase", "build", bitext, "--translator", server[0], "-o", out]
-    code, _, err = miner(*arguments, "--source-lang", "de", "--target-lang", "en")
-    assert code == 0, err
-    assert out.read_text() == "be or\tor be\t\nso\tnot\t\n"  # a copy is left out
-    assert not (tmp_path / "out.tsv.translations").exists()
-    code, _, err = miner(*arguments)
-    assert code == 2 and "needs --source-lang and --target-lang" in err
 
 
 def test_build_from_columns(tmp_path: Path, miner: Run) -> None:
@@ -99,7 +37,7 @@ def test_build_from_columns(tmp_path: Path, miner: Run) -> None:
     assert code == 0, err
     assert out.read_text() == "e f\te f\t0.1000\n"
     for wrong, said in (
-        (["--translator", "deepl"], "give phrases, ctranslate2:DIR, hf:DIR, a URL or column:N"),
+        (["--translator", "deepl"], "give phrases or column:N"),
         (["--cost-col", 4], "--cost-col is for translations in a column"),
         (["--translator", "column:3", "--learn", bitext], "--learn is for"),
     ):
