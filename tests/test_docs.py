@@ -87,9 +87,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (directory / "tests.txt").write_text(
         "".join(f"{other}\n" for _, other in gold[:5]), encoding="utf-8"
     )
-    (directory / "scores.tsv").write_text("de\t70.1\nfr\t70.5\nru\t64.2\n", encoding="utf-8")
-    table = "language\tgrammar\nde\t0.42\nfr\t0.46\nru\t0.5\n"
-    (directory / "distances.tsv").write_text(table, encoding="utf-8")
     return directory
 
 

@@ -6,6 +6,7 @@ languages and the overlap of pieces. Five languages are few for a correlation, s
 also varied alone: part of the word types on the source side of English paraphrases are enciphered.
 """
 
+import csv
 import hashlib
 import re
 import string
@@ -26,7 +27,6 @@ from miner.papers.language_overlap import (
     correlate,
     correlate_apart,
     overlap,
-    read_distances,
 )
 from miner_train.config import TrainConfig
 
@@ -154,6 +154,14 @@ def pieces(
     return {**asdict(found), "share": found.share}
 
 
+def distances() -> dict[str, dict[str, float]]:
+    """Return each column of the table of distances, by language."""
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    rows = list(csv.DictReader((one for one in lines if one[0] != "#"), delimiter="\t"))
+    names = [name for name in rows[0] if name != "language"]
+    return {name: {row["language"]: float(row[name]) for row in rows} for name in names}
+
+
 def correlations(group: str, rows: list[Row]) -> dict[str, dict[str, Correlation]]:
     """Return Spearman's correlation of each column with the score over the languages of a group.
 
@@ -164,7 +172,7 @@ def correlations(group: str, rows: list[Row]) -> dict[str, dict[str, Correlation
         return {}
     scores = {row["name"]: row["figures"][SCORE]["value"] for row in measured}
     columns = {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in measured}}
-    columns |= read_distances(TABLE)
+    columns |= distances()
     found = {"": correlate(scores, columns)}
     if group == EVERY:
         median = float(np.median(list(columns[OVERLAP].values())))

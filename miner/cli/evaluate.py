@@ -1,6 +1,6 @@
 """``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
-One group of ten commands with common options and one run; its 400 lines stay together. The commands
+One group of commands with common options and one run. The commands
 ``contrast``, ``labelled`` and ``senteval``, which read other text, have files of their own.
 """
 
@@ -15,7 +15,7 @@ from miner.cli.evaluate_contrast import contrast
 from miner.cli.evaluate_labelled import labelled
 from miner.cli.evaluate_senteval import senteval
 from miner.cli.evaluated import against, evaluated, report
-from miner.cli.option_types import NUMBER, Parsed
+from miner.cli.option_types import NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Group, arg, opt
 from miner.encoder.loading import Loading
@@ -271,69 +271,6 @@ def sentences(
         say(str(one))
     count = write_sentences(suite.sentences(data, tasks.values()), place / SENTENCES)
     say(f"{place / SENTENCES}: {count_of(count, 'sentence')} of {', '.join(tasks)}")
-
-
-def language_place(text: str) -> tuple[str, str]:
-    """Split LANG=PLACE: a language's code, and a file or directory."""
-    language, equals, place = text.partition("=")
-    if not (language and equals and place):
-        raise ValueError(f"{text!r} is not LANG=PLACE, such as de=models/de-en")
-    return language, place
-
-
-@evaluate.command()
-def languages(
-    scores: str = arg(),
-    distances: str | None = opt(
-        "A table 'language, tab, name, tab, name ...' with numbers for each language.",
-        metavar="FILE",
-    ),
-    models: Sequence[tuple[str, str]] = opt(
-        "The model of a language, whose vocabulary splits --text; repeatable.",
-        "--model",
-        type=Parsed("named", language_place),
-        metavar="LANG=DIR",
-        multiple=True,
-    ),
-    texts: Sequence[tuple[str, str]] = opt(
-        "A bitext in TSV of that language and the other one (English, say); repeatable.",
-        "--text",
-        type=Parsed("named", language_place),
-        metavar="LANG=FILE",
-        multiple=True,
-    ),
-    split: float | None = opt(
-        "Correlate languages with an overlap of at most SHARE, and the others, apart, too.",
-        type=click.FloatRange(0, 1),
-        metavar="SHARE",
-    ),
-    json_file: str | None = options.json_file(),
-) -> None:
-    """Correlate scores of languages with language distances and vocabulary overlap.
-
-    SCORES is 'language, tab, score': for example the score of one model for each language, on the
-    same English sentences. Prints SCORES beside the columns of --distances and the overlap of both
-    sides of --text (distinct pieces of the vocabulary that both sides use / that either uses), and
-    Spearman's correlation of each column with the scores. Lines that start with # are comments.
-
-    Examples:
-      miner evaluate languages scores.tsv --distances benchmarks/models/distances.tsv
-      miner evaluate languages scores.tsv --model de=models/de-en --text de=de-en.tsv.gz
-      miner evaluate languages scores.tsv --model de=m/de --text de=de.tsv --json found.json
-      miner evaluate languages scores.tsv --distances with-overlap.tsv --split 0.3
-    """
-    from miner.papers import language_overlap as overlap
-
-    if dict(models).keys() != dict(texts).keys():
-        raise click.UsageError("give --model and --text for the same languages")
-    if len(dict(models)) < len(models) or len(dict(texts)) < len(texts):
-        raise click.UsageError("a language has --model or --text twice; give one of each")
-    inputs = [scores, distances, *dict(models).values(), *dict(texts).values()]
-    guard.check(inputs, {"--json": json_file})
-    found = overlap.compare_languages(scores, distances, dict(models), dict(texts), split)
-    click.echo("\n".join(overlap.table(found)))
-    if json_file:
-        write_json(json_file, found.as_dict(), indent=2, ensure_ascii=False)
 
 
 evaluate.add_command(contrast)
