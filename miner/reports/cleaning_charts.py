@@ -12,7 +12,7 @@ from miner.cleaning.samples import StepSummary
 from miner.filters.filter_types import MODEL
 from miner.reports import page
 
-INSIDE, OUTSIDE, ALONE, WORDS = "#4c78a8", "#e45756", "#f3bdbd", "#f58518"
+INSIDE, OUTSIDE, WORDS = "#4c78a8", "#e45756", "#f58518"
 # Thresholds at equal distances, of pairs and of scores.
 STEPS = 1000
 
@@ -91,82 +91,6 @@ def _figure(**settings: Any) -> Any:
     if settings.get("y_axis_type") == "log" or settings.get("x_axis_type") == "log":
         return chart
     chart.xaxis.formatter = NumeralTickFormatter(format="0,0")
-    return chart
-
-
-def _bars(found: Cleaned, top: str | None, title: str, **settings: Any) -> tuple[Any, np.ndarray]:
-    """Return a chart with a bar for each stage, after one labelled ``top``, and their positions."""
-    from bokeh.models import Range1d
-
-    labels = [*([top] if top else []), *(stage.label for stage in found.stages)]
-    chart = _figure(
-        title=title,
-        height=80 + 24 * len(labels),
-        y_range=Range1d(len(labels) - 0.4, -0.6),
-        tools="hover",
-        tooltips=[("", "@label"), ("", "@said")],
-        **settings,
-    )
-    # By position, since two labels may be equal.
-    chart.yaxis.ticker = list(range(len(labels)))
-    chart.yaxis.major_label_overrides = dict(enumerate(labels))
-    chart.ygrid.visible = False
-    return chart, np.arange(len(labels))
-
-
-def left(found: Cleaned) -> Any:
-    """Draw the pairs left after each stage, and those that it removed."""
-    from bokeh.models import Range1d
-
-    stages, total = found.stages, found.count
-    chart, place = _bars(
-        found, "all rows", "Left after each filter", x_range=Range1d(0, max(total, 1) * 1.01)
-    )
-    left = np.array([total, *(stage.left for stage in stages)])
-    gone = np.array([0, *(stage.removed for stage in stages)])
-    said = [f"{a:,} left, {b:,} removed" for a, b in zip(left.tolist(), gone.tolist(), strict=True)]
-    labels = ["all rows", *(stage.label for stage in stages)]
-    for name, start, end, color in (
-        ("left", np.zeros(len(left)), left, INSIDE),
-        ("removed", left, left + gone, OUTSIDE),
-    ):
-        chart.hbar(
-            y="y", left="left", right="right", height=0.75, fill_color=color, line_color=None,
-            legend_label=name,
-            source={"y": place, "left": start, "right": end, "said": said, "label": labels},
-        )  # fmt: skip
-    _legend(chart)
-    return chart
-
-
-def removed(found: Cleaned) -> Any:
-    """Draw the pairs that each stage removed, and those that it would have removed by itself."""
-    from bokeh.models import Range1d
-
-    stages = found.stages
-    most = max((max(stage.alone, stage.removed) for stage in stages), default=1)
-    chart, place = _bars(
-        found,
-        None,
-        "Removed by each filter",
-        x_axis_type="log",
-        x_range=Range1d(0.7, max(most, 10) * 1.5),
-    )
-    labels = [stage.label for stage in stages]
-    said = [f"{one.alone:,} alone, {one.removed:,} in sequence" for one in stages]
-    for name, count, color, height in (
-        ("alone", [stage.alone for stage in stages], ALONE, 0.75),
-        ("in sequence", [stage.removed for stage in stages], OUTSIDE, 0.4),
-    ):
-        some = np.array(count, dtype=np.float64)
-        chart.hbar(
-            y="y", left=0.7, right="right", height=height, color=color, legend_label=name,
-            source={
-                "y": place, "right": np.where(some > 0, some, 0.7), "said": said, "label": labels,
-            },
-        )  # fmt: skip
-    chart.xaxis.axis_label = "pairs (logarithmic)"
-    _legend(chart)
     return chart
 
 

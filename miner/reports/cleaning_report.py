@@ -47,10 +47,7 @@ def write(
     chosen = {int(row) for group in groups for row in group.rows}
     show = _Samples(filtered, found, chosen, report)
 
-    charts: dict[str, Any] = {
-        "left": cleaning_charts.left(found),
-        "removed": cleaning_charts.removed(found),
-    }
+    charts: dict[str, Any] = {}
     if usable is not None:
         charts["curve"] = cleaning_charts.thresholds(found, usable)
     for place, one in enumerate(summaries):

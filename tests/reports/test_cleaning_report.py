@@ -369,9 +369,9 @@ def test_the_page_in_a_browser(found: Cleaned, place: Path, tiny_model: Path) ->
         opened.on("pageerror", lambda error: errors.append(str(error)))
         opened.on("request", lambda request: requests.append(request.url))
         opened.goto((place / "odd.html").as_uri())
-        # The funnel twice, the curve, and a histogram of each filter that measures.
-        opened.wait_for_function("document.querySelectorAll('.chart').length === 6")
-        opened.locator(".chart canvas").nth(5).wait_for(state="attached")
+        # The curve, and a histogram of each filter that measures.
+        opened.wait_for_function("document.querySelectorAll('.chart').length === 4")
+        opened.locator(".chart canvas").nth(3).wait_for(state="attached")
         assert opened.locator("h1").count() == 1
         before = opened.locator("#state").inner_text()
         assert f"--threshold 0.2 keeps {found.kept.sum()} pairs" in before
