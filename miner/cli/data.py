@@ -70,7 +70,6 @@ def get(
       miner data get bucc2018 --pair de-en -o data
       miner data get tatoeba --pair de-en --pair fr-en -o data
       miner data get sts2012 sts2013 sts2014 sts2015 sts2016 sts2017 stsb sick-r msrpc -o data
-      miner data get europarl news-commentary --pair de-en -o data
       miner data get opusparcus --pair de -o data
       miner data get tatoeba --from https://mirror.example.org/sets -o data
     """

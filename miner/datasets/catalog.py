@@ -1,7 +1,7 @@
 """Catalogue of public data sets: addresses, sizes, checksums, licences.
 
 A size or checksum stands here only where a source states it; None is unknown. The sources are the
-records of TensorFlow Datasets (BUCC, MSRPC, News Commentary) and Hugging Face Datasets (SICK).
+records of TensorFlow Datasets (BUCC, MSRPC) and Hugging Face Datasets (SICK).
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ class Dataset:
         return [file for files in self.parts.values() for file in files]
 
 
-# Known sizes in bytes and SHA-256: files of BUCC by pair and split, of News Commentary by name.
+# Known sizes in bytes and SHA-256: files of BUCC by pair and split, others by name.
 _KNOWN_TEXT = """
 de-en.sample-gold 2529652 8e16ba8b02ef8d648b06adfbd6dfb188f43524e18f97b2b12a14a086caac62f3
 de-en.training-gold 28189548 766e0fdebbd1438fb87c21254828eb13c8b997d8fbab002103dd060dcac50c5c
@@ -66,11 +66,6 @@ ru-en.sample-gold 4269233 fce3cabc7ee50ddb4b18aa6fb090e2669c8383d2a29fc97eed6ae7
 ru-en.training-gold 37085079 1895df56e936ca3d4f5b12299ceffe0b7ff4806584c40bdaa3ae1d445f25afa5
 zh-en.sample-gold 769869 a3425be5c0320ee131a0927b66c3e29befb3b481ebf1b87257e660e514bc16ac
 zh-en.training-gold 6344925 3facb71798277c8f44dc78c1f8ae2110f254d0e14799f3508eedd54b4236877a
-cs-en 28119465 b0ef38b810bc67811eb908080243e0211062c26a7a71cc05996c96ea6c55e0ff
-de-en 39390551 8aaa98a77d38bd39dcbdbcb775f3b6c633700e4c10fd915cf3dc6b9bfd0f2dca
-en-kk 1269004 bc0fdd1dd040c53409ace60c019a8a58450a36f128bc1e4263fcb5d4fc1bf0cb
-en-ru 41411245 09aef10a0bb51104622ff6852cdf4f693b5906de970156b4e8db1e64ec55340c
-en-zh 36696769 fc9cc3f28ad62872d8eece1dffb1148f972baf6621bc87ba049a3ae0aab4025b
 sick 217584 da272af924399fc2de4889ed55383e38822c10d16c4a949a89d597d09a0b7912
 msrpc.train 1047044 60a9b09084528f0673eedee2b69cb941920f0b8cd0eeccefc464a98768457f89
 msrpc.test 441275 a04e271090879aaba6423d65b94950c089298587d9c084bf9cd7439bd785f784
@@ -110,9 +105,6 @@ STS_TRACKS = (
 )
 SENTEVAL = "https://dl.fbaipublicfiles.com/senteval/senteval_data"
 STS_WIKI = "http://ixa2.si.ehu.eus/stswiki"
-EUROPARL_V10 = ("cs", "de", "fi", "fr", "lt", "pl")
-EUROPARL_V7 = ("bg", "da", "el", "es", "et", "hu", "it", "lv", "nl", "pt", "ro", "sk", "sl", "sv")
-NEWS_BEFORE_ENGLISH, NEWS_AFTER_ENGLISH = ("ar", "cs", "de"), ("es", "fr", "kk", "ru", "zh")
 
 
 def _whole(*files: File | str) -> dict[str, tuple[File, ...]]:
@@ -138,29 +130,6 @@ def _tatoeba() -> dict[str, tuple[File, ...]]:
         files = tuple(File(f"{where}/tatoeba.{code}-eng.{side}") for side in (code, "eng"))
         parts[f"{short or code}-en"] = files
     return dict(sorted(parts.items()))
-
-
-def _europarl() -> dict[str, tuple[File, ...]]:
-    where = "https://www.statmt.org/europarl"
-    parts = {}
-    for code in EUROPARL_V10:
-        address = f"{where}/v10/training/europarl-v10.{code}-en.tsv.gz"
-        parts[f"{code}-en"] = (File(address),)
-    for code in EUROPARL_V7:
-        name = f"europarl-v7.{code}-en.tgz"
-        parts[f"{code}-en"] = (File(f"{where}/v7/{code}-en.tgz", saved_as=name),)
-    return dict(sorted(parts.items()))
-
-
-def _news() -> dict[str, tuple[File, ...]]:
-    where = "https://data.statmt.org/news-commentary/v14/training/news-commentary-v14"
-    # The files are named with the two codes in alphabetical order.
-    names = {f"{code}-en": f"{code}-en" for code in NEWS_BEFORE_ENGLISH}
-    names |= {f"{code}-en": f"en-{code}" for code in NEWS_AFTER_ENGLISH}
-    return {
-        pair: (File(f"{where}.{name}.tsv.gz", *KNOWN.get(name, (None, None))),)
-        for pair, name in names.items()
-    }
 
 
 def _sts(year: int) -> Dataset:
@@ -319,25 +288,6 @@ _EVERY = (
             "https://cs.pomona.edu/~dkauchak/simplification/data.v2/sentence-aligned.v2.tar.gz"
         ),
         note="this address was not seen; its page says where the archive is",
-    ),
-    Dataset(
-        name="europarl",
-        content="bitext, parliament; v10, else v7",
-        home="https://www.statmt.org/europarl/",
-        licence="no known restriction",
-        parts=_europarl(),
-        note=f"v10 for {' '.join(EUROPARL_V10)}",
-        large=True,
-    ),
-    Dataset(
-        name="news-commentary",
-        content="bitext, news commentary, v14",
-        home="https://data.statmt.org/news-commentary/v14/",
-        licence="unknown",
-        parts=_news(),
-        note="newer versions exist, without published checksums; the addresses of ar, es and fr "
-        "are by analogy",
-        large=True,
     ),
 )
 CATALOG: dict[str, Dataset] = {dataset.name: dataset for dataset in _EVERY}

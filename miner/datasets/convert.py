@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from miner.datasets import convert_labelled
-from miner.datasets.archive import TAR
 from miner.datasets.converted_files import (
     Convert,
     Converted,
@@ -74,27 +73,6 @@ def _tatoeba(writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
         writer.rows(f"tatoeba/{pair}.tsv", map(both_sides, rows))
 
 
-def _bitext(name: str, writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
-    """Read a tar of two aligned files, or a table whose file name tells the order of columns."""
-    (path,) = files
-    foreign, english = pair.split("-")
-    pairs: Iterator[Sequence[str]]
-    with ExitStack() as stack:
-        if path.name.endswith(TAR):
-            ends = [f".{pair}.{code}" for code in (foreign, english)]
-            sides = [
-                first_member(stack, files, ".*" + re.escape(end), f"a file that ends in {end}")
-                for end in ends
-            ]
-            pairs = line_pairs(str(path), *sides)
-        else:
-            table = (text.split("\t") for text in first_member(stack, files))
-            pairs = ((cells + [""])[:2] for cells in table)  # further columns name the source
-            if f".{english}-{foreign}." in path.name:
-                pairs = (pair[::-1] for pair in pairs)
-        writer.rows(f"train/{pair}/{name}.tsv.gz", map(both_sides, pairs))
-
-
 def _small(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
     names = f"({'|'.join(map(re.escape, SMALL))})"
     for name, _, lines in wanted_members(files[0], names, set(SMALL)):
@@ -117,7 +95,6 @@ CONVERTERS: Mapping[str, Convert] = {
     **convert_labelled.CONVERTERS,
     "senteval-small": _small,
     **{name: partial(_senteval, places) for name, places in SENTEVAL.items()},
-    **{name: partial(_bitext, name) for name in ("europarl", "news-commentary")},
 }
 
 

@@ -2,7 +2,6 @@
 
 import json
 import lzma
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,32 +156,6 @@ def test_thresholds_at_a_precision() -> None:
 def test_removed_by_kind() -> None:
     kept = np.array([True, False, False, True])
     assert filter_metrics.removed(kept, ["", "a", "a", "b"]) == {"": 0.0, "a": 1.0, "b": 0.0}
-
-
-# A command in place of the miner: scores are lengths, pairs with a digit are removed.
-STUB = """
-import json, sys
-name, path, *options = sys.argv[1:]
-assert options[:8] == ["--source-lang", "de", "--target-lang", "en", "--scol", "1", "--tcol", "2"]
-lines = open(path, encoding="utf-8").read().splitlines()
-if name == "score":
-    print(*(len(line.split("\\t")[1]) for line in lines), sep="\\n")
-else:
-    kept = [line for line in lines if not any(map(str.isdigit, line.split("\\t")[1]))]
-    with open(options[options.index("-o") + 1], "w", encoding="utf-8") as file:
-        file.writelines(f"{line}\\n" for line in kept)
-    if "--report" in options:
-        filters = [{"label": "length", "seconds": 1.0}, {"label": "numbers", "seconds": 3}]
-        with open(options[options.index("--report") + 1], "w") as file:
-            json.dump({"filters": filters}, file)
-"""
-
-
-@pytest.fixture
-def stub(tmp_path: Path) -> str:
-    path = tmp_path / "stub.py"
-    path.write_text(STUB, encoding="utf-8")
-    return f"{sys.executable} {path}"
 
 
 @pytest.fixture

@@ -41,10 +41,6 @@ WRITTEN = {
     "train/paraphrases/opusparcus.de.tsv.gz": "8.5\tSatz 1.\tZeile 1.\n7.5\tSatz 2.\tZeile 2.\n",
     "train/paraphrases/ppdb.tsv.gz": "3.5\tthe cat\ta cat\n",
     "train/paraphrases/simpwiki.tsv.gz": "A cat is feline.\tA cat is an animal.\nSo.\tSo.\n",
-    "train/de-en/europarl.tsv.gz": "Deutsch.\tGerman.\nZwei.\tTwo.\n",
-    "train/es-en/europarl.tsv.gz": "Uno.\tOne.\nDos.\tTwo.\n",
-    "train/de-en/news-commentary.tsv.gz": "Eins\tOne\n",
-    "train/ru-en/news-commentary.tsv.gz": "Один\tOne\n",
 }
 
 
@@ -53,22 +49,20 @@ def get_all(get: Callable[..., SimpleNamespace]) -> list[SimpleNamespace]:
     return [
         get("bucc2018", "tatoeba", *small, "--pair", "de-en"),
         get("opusparcus", "--pair", "de"),
-        get("europarl", "--pair", "de-en", "--pair", "es-en"),
-        get("news-commentary", "--pair", "de-en", "--pair", "ru-en"),
     ]
 
 
 def test_every_set_is_got_and_converted(get, server, tmp_path):
     serve_all(server)
     done = get_all(get)
-    assert [run.code for run in done] == [0] * 4, [run.err for run in done]
+    assert [run.code for run in done] == [0] * 2, [run.err for run in done]
     into = tmp_path / "data"
     for path, expected in WRITTEN.items():
         body = (into / path).read_bytes()
         assert (gzip.decompress(body) if path.endswith(".gz") else body).decode() == expected, path
     out = "".join(run.out for run in done)
     assert "sts/2015.belief.tsv: 2 rows\n    left out, without a gold score: 1" in out
-    assert "train/de-en/europarl.tsv.gz: 2 rows\n    left out, with an empty side: 3" in out
+    assert "simpwiki.tsv.gz: 2 rows\n    left out, with an empty side: 1" in out
     assert "no checksum is known; SHA-256 " in out
     # Neither the gold of test, nor members nobody asked for, nor temporary files are there.
     names = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
@@ -91,7 +85,7 @@ def test_every_set_is_got_and_converted(get, server, tmp_path):
 
     server.asked.clear()
     again = get_all(get)
-    assert [run.code for run in again] == [0] * 4 and not server.asked
+    assert [run.code for run in again] == [0] * 2 and not server.asked
     assert again[1].out.startswith("opusparcus de: licence CC BY-NC, already there\n")
     # A missing file is made again from its download; a missing download is not needed.
     (into / "paraphrase/opusparcus.de.dev.tsv").unlink()
@@ -130,7 +124,12 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
         ("sick-r", "all", [zipped({"SICK.txt": "pair_ID\tx\ty\tz\n"})], "names no column"),
         ("sick-r", "all", [zipped({"SICK.txt": SICK})[:150]], "damaged"),
         ("stsb", "all", [b"\x1f\x8b" + bytes(60)], "damaged"),
-        ("europarl", "de-en", [gzip.compress(b"a\tb\n" * 99)[:-9]], "damaged"),
+        (
+            "ppdb",
+            "all",
+            [gzip.compress(b"[X] ||| a ||| b ||| PPDB2.0Score=1\n" * 99)[:-9]],
+            "damaged",
+        ),
         ("pit-2015", "all", [zipped({"dev.data": "1\tx\ta\tb\t4\tt\tt\n"})], "'4' is no grade"),
         ("pit-2015", "all", [zipped({"x.data": "x"})], "holds no"),
         ("ppdb", "all", [gzip.compress(b"[X] ||| a ||| b ||| Score=1")], "line 1: no PPDB2.0Score"),
@@ -156,7 +155,6 @@ def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) 
         ),
         ("bucc2018", "de-en", [bucc("sample")[:-200], b"BZh", b"BZh"], "damaged"),
         ("tatoeba", "de-en", [b"a\nb\n", b"a\n"], "2 lines and 1"),
-        ("europarl", "es-en", [tarred("w:gz", {"x.es-en.es": "a\n"})], "ends in .es-en.en"),
         (
             "msrpc",
             "all",
@@ -281,7 +279,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["wmt"], "wmt: no such data set; there are bucc2018, tatoeba"),
         (["bucc2018", "--pair", "xx-en"], "bucc2018: no pair xx-en; there are de-en, fr-en"),
-        (["europarl"], "europarl: is large; choose with --pair from bg-en, cs-en"),
+        (["opusparcus"], "opusparcus: is large; choose with --pair from de, en"),
         (["stsb"], "answers 404 Not Found"),
     ],
 )

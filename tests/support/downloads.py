@@ -221,17 +221,10 @@ def serve_all(server: Server) -> None:
     phrases = "[NP] ||| the cat ||| a cat ||| PPDB2.0Score=3.5 Abstract=0 ||| 0-0 ||| Equivalence"
     server.add(files_of("ppdb", "all")[0].address, gzip.compress(phrases.encode()))
     wiki = {
-        f"v2/{side}.aligned": f"Cat\t0\tA cat is {what}.\nDog\t1\tSo.\n"
+        f"v2/{side}.aligned": f"Cat\t0\tA cat is {what}.\nDog\t1\tSo.\nOwl\t2\t\n"
         for side, what in (("normal", "feline"), ("simple", "an animal"))
     }
     server.add(files_of("simpwiki", "all")[0].address, tarred("w:gz", wiki))
-    table = "Deutsch.\tGerman.\textra\n\t\nOhne.\t\nEiner allein\nZwei.\tTwo.\n"
-    server.add(files_of("europarl", "de-en")[0].address, gzip.compress(table.encode()))
-    sides = {"europarl-v7.es-en.en": "One.\n\nTwo.\n", "europarl-v7.es-en.es": "Uno.\n\nDos.\n"}
-    server.add(files_of("europarl", "es-en")[0].address, tarred("w:gz", sides))
-    server.add(files_of("news-commentary", "de-en")[0].address, gzip.compress(b"Eins\tOne\n"))
-    news = gzip.compress("One\tОдин\n".encode())
-    server.add(files_of("news-commentary", "ru-en")[0].address, news)
 
 
 @pytest.fixture
