@@ -1,4 +1,4 @@
-"""Paraphrase lexicon: pairs of words from paraphrases (P18, supplement), or near in a model.
+"""Paraphrase lexicon: pairs of words from paraphrases (P18, supplement).
 
 P18 ranks pairs of words by adjusted pointwise mutual information (PMI): the PMI of occurring on
 different sides of a paraphrase, minus the PMI of occurring in one sentence. Without the second term
@@ -10,39 +10,31 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.encoder.architecture import ENCODERS, VOCABULARIES
-from miner.encoder.model import Model
-from miner.encoder.pieces import PieceTokenizer
-from miner.encoder.unit_lists import vocabulary_lines
 from miner.errors import CorpusError
 from miner.text.words import tokens
 
 # Words of a sentence: P18 leaves out longer ones. Pairs that are counted at a time.
 LONGEST, BLOCK = 30, 1000
-# Rows of a model that are compared with all others at a time.
-ROWS = 1024
 
 
 @dataclass(frozen=True)
 class WordPair:
     """A word and a paraphrase of it, with a score.
 
-    ``count`` is how often they stand on opposite sides of a pair; 0 for neighbours in a model.
+    ``count`` is how often they stand on opposite sides of a pair.
     """
 
     word: str
     other: str
     score: float
-    count: int = 0
+    count: int
 
 
-def adjusted_pmi(
-    pairs: Sequence[tuple[str, str]], least: int = 10, longest: int = LONGEST
-) -> list[WordPair]:
+def adjusted_pmi(pairs: Sequence[tuple[str, str]], least: int = 10) -> list[WordPair]:
     """Rank pairs of words by adjusted PMI, in nats; pairs of a word stay together.
 
-    ``least`` is how often two words stand on opposite sides, at least (10 in P18's examples), and
-    ``longest`` the most words of a sentence. A word counts once in a sentence, both directions of a
+    ``least`` is how often two words stand on opposite sides, at least (10 in P18's examples). A
+    word counts once in a sentence, both directions of a
     paraphrase count, and PMI within sentences is the mean of both columns, as in P18. One is added
     to the counts of words in one sentence, since synonyms are often in none. Raises CorpusError
     where no pair of words is frequent enough.
@@ -51,7 +43,7 @@ def adjusted_pmi(
     both: list[tuple[np.ndarray, np.ndarray]] = []
     for pair in pairs:
         words = [tokens(side) for side in pair]
-        if all(0 < len(own) <= longest for own in words):
+        if all(0 < len(own) <= LONGEST for own in words):
             first, second = (
                 np.unique([number.setdefault(word, len(number)) for word in own if word.isalnum()])
                 for own in words
@@ -84,40 +76,6 @@ def adjusted_pmi(
         for a, b, s, n in zip(u, v, score, joint, strict=True)
     ]
     return sorted(found, key=lambda pair: (pair.word, -pair.score, pair.other))
-
-
-def nearest_types(model: Model, k: int, first: int) -> Iterator[WordPair]:
-    """Yield the ``k`` nearest types of each of the ``first`` types of a model, by the cosine.
-
-    Types are pieces, words or trigrams, by the encoders of the model; vocabularies have the most
-    frequent ones first. Types without a vector are passed over.
-    """
-    for name, part in zip(model.architecture.encoders, model.parts, strict=True):
-        units = ENCODERS[name].units
-        texts, known = _types(model.vocabularies[VOCABULARIES[units]], units)
-        table = part.table()[: len(texts)]
-        length = np.linalg.norm(table, axis=1)
-        rows = np.flatnonzero(known & (length > 0))[:first]
-        vectors = table[rows] / length[rows, None]  # (types, d)
-        for start in range(0, len(rows), ROWS):
-            block = vectors[start : start + ROWS] @ vectors.T  # (block, types)
-            own = np.arange(len(block))
-            block[own, start + own] = -np.inf
-            order = np.argsort(-block, axis=1, kind="stable")[:, : min(k, len(rows) - 1)]
-            for row, nearest in enumerate(order.tolist()):
-                for other in nearest:
-                    word = texts[rows[start + row]]
-                    yield WordPair(word, texts[rows[other]], float(block[row, other]))
-
-
-def _types(vocabulary: bytes, units: str) -> tuple[list[str], np.ndarray]:
-    """Texts of the types of a vocabulary, and which of them have a meaning, ``(n,) bool``."""
-    if units == "piece":
-        pieces = PieceTokenizer(vocabulary)
-        texts = [pieces.processor.id_to_piece(row) for row in range(pieces.size)]
-        return texts, pieces.meaningful
-    texts = vocabulary_lines(vocabulary, units)
-    return texts, np.ones(len(texts), dtype=bool)
 
 
 def _occurrences(sentences: Iterator[np.ndarray], size: int) -> np.ndarray:

@@ -1,13 +1,12 @@
-"""``miner paraphrase lexicon``: adjusted PMI of word pairs, and neighbours in a model."""
+"""``miner paraphrase lexicon``: adjusted PMI of word pairs."""
 
 import math
 
 import numpy as np
 import pytest
 
-from miner.encoder.model import DEFAULT, load
 from miner.errors import CorpusError
-from miner.papers.paraphrase_lexicon import adjusted_pmi, nearest_types
+from miner.papers.paraphrase_lexicon import adjusted_pmi
 from miner.text.words import tokens
 
 
@@ -70,15 +69,3 @@ def test_words_of_one_sentence_are_no_paraphrases(miner, tmp_path, monkeypatch):
     assert code == 1 and "smaller --least" in error
     with pytest.raises(CorpusError):
         adjusted_pmi([])
-
-
-def test_nearest_types_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miner.papers.paraphrase_lexicon.ROWS", 7)
-    model = load(DEFAULT)
-    found = list(nearest_types(model, 3, 40))
-    assert len(found) == 40 * 3 and all(one.word != one.other for one in found)
-    for start in range(0, len(found), 3):
-        own = found[start : start + 3]
-        assert len({one.word for one in own}) == 1
-        assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
-        assert -1.001 <= own[-1].score <= own[0].score <= 1.001
