@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.index.text_files import TextFile, text_files
+from miner.index.text_files import TextFile, stamp, text_files
 from miner.names import Languages
 from miner.scoring.languages import Identified, identify
 from miner.tasks.run import Call, Run
@@ -15,7 +15,7 @@ from miner.tasks.task import Job, Result, hints
 from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.given import GivenTexts, given_rows
 from miner.text.lines import display_name
-from miner.text.rows import Rows
+from miner.text.rows import Rows, spread_rows
 from miner.text.text_format import Column, Units
 
 # Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
@@ -196,3 +196,40 @@ def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:
                 f"{path} and {other} have one name, and so would their outputs; run the command "
                 "on each folder"
             )
+
+
+def sample(bitexts: Sequence[Bitext], size: int, place: Path) -> tuple[list[Bitext], int, int]:
+    """Copy ``size`` rows, evenly spread over a text, to files in ``place``, to try filters on.
+
+    Returns the files as bitexts, the number of their rows, and the number of all rows.
+    The text, all bitexts one after the other, is read twice, first to count its rows. Raises the
+    errors of `Rows`; for an unreadable row, CorpusError with its line in the whole text.
+    """
+    counts = []
+    for bitext in bitexts:
+        with bitext.opened() as rows:
+            counts.append(rows.counted())
+    total, first = sum(counts), 0
+    chosen = spread_rows(total, size) if size else spread_rows(0, 0)
+    place.mkdir(parents=True, exist_ok=True)
+    found = []
+    for number, (bitext, count) in enumerate(zip(bitexts, counts, strict=True)):
+        own = chosen[(chosen >= first) & (chosen < first + count)] - first
+        first += count
+        with bitext.opened(count=count) as rows, ExitStack() as stack:
+            kinds = rows.layout.formats
+            paths = [place / f"{number}-{side}.{kind}" for side, kind in enumerate(kinds)]
+            files = [stack.enter_context(open(path, "wb")) for path in paths]
+            if rows.head is not None:
+                files[0].write(rows.head + b"\n")
+            for block in rows.chosen(own) if len(own) else ():
+                rows.layout.texts(block)
+                for file, line in zip(files, block.raw[0], strict=True):
+                    file.write(line + b"\n")
+            rows.inputs.check()
+        copies = (
+            TextFile(str(path), stamp(path), given.name)
+            for path, given in zip(paths, bitext.files, strict=True)
+        )
+        found.append(Bitext(tuple(copies), bitext.reading))
+    return found, len(chosen), total

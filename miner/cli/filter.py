@@ -121,8 +121,7 @@ def filter(
         click.echo(filtering.listing())
         return
     from miner.cleaning import funnel
-    from miner.cleaning.bitexts import refuse_equal_names
-    from miner.cleaning.dry_run import sample
+    from miner.cleaning.bitexts import refuse_equal_names, sample
     from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan import default_plan, read_plan

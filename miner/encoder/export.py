@@ -9,7 +9,8 @@ Pieces that our encoder ignores have zero rows, which change no direction.
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.encoder.model_info import CARD as MODEL_CARD
 from miner.encoder.pieces import SPACE_MARK
-from miner.encoder.sentencepiece_proto import normalizer_spec
 from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.text.artifacts import atomic_directory
@@ -31,6 +31,9 @@ MARKER = "modules.json"
 # Types of a table, by their names in the header of a safetensors file.
 DTYPES = {"float32": "F32", "float16": "F16"}
 MODULES = "sentence_transformers.models"
+# Numbers of the fields of ModelProto and NormalizerSpec (sentencepiece_model.proto).
+NORMALIZER_SPEC = 3
+CHARSMAP, DUMMY_PREFIX, EXTRA_WHITESPACES = 2, 3, 4
 CARD = """\
 A vector is the normalised mean of the embeddings of SentencePiece pieces, case folded where the
 model folds case. Exported by bitext-miner from a model with the fingerprint {fingerprint}.
@@ -229,3 +232,62 @@ def _figures(model: Model) -> list[str]:
         lines += ["", "| language | training pairs |", "|---|---|"]
         lines += [f"| {describe(code)} | {one.pairs:,} |" for code, one in model.languages.items()]
     return lines
+
+
+@dataclass(frozen=True)
+class NormalizerSpec:
+    """The character map, and whether spaces are added before a sentence and repeats removed."""
+
+    charsmap: bytes = b""
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+
+
+def normalizer_spec(vocabulary: bytes) -> NormalizerSpec:
+    """Read the normalisation of a model. Raises ArtifactError for bytes that are none."""
+    found = NormalizerSpec()
+    for number, value in _fields(vocabulary):
+        if number == NORMALIZER_SPEC and isinstance(value, bytes):
+            known = dict(_fields(value))
+            charsmap = known.get(CHARSMAP, b"")
+            found = NormalizerSpec(
+                charsmap if isinstance(charsmap, bytes) else b"",
+                bool(known.get(DUMMY_PREFIX, True)),
+                bool(known.get(EXTRA_WHITESPACES, True)),
+            )
+    return found
+
+
+def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Yield number and value of each field: an integer, or bytes."""
+    place = 0
+
+    def varint() -> int:
+        nonlocal place
+        value = shift = 0
+        while True:
+            byte = data[place]
+            place += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    try:
+        while place < len(data):
+            key = varint()
+            number, kind = key >> 3, key & 7
+            if kind == 0:
+                yield number, varint()
+                continue
+            size = {1: 8, 5: 4}.get(kind)
+            if size is None:
+                if kind != 2:
+                    raise ValueError(f"wire type {kind}")
+                size = varint()
+            if place + size > len(data):
+                raise ValueError("a field that is cut short")
+            yield number, data[place : place + size]
+            place += size
+    except (IndexError, ValueError) as error:
+        raise ArtifactError(f"not a SentencePiece model ({error}); copy it again") from None

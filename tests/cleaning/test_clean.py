@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, filters, parts, plan_of, written  # noqa: F401 (fixture)
 from support.raw_lines import hard, lines_of, put
 
-from miner.cleaning import dry_run, funnel, pipeline, scorers, stages, write
-from miner.cleaning.bitexts import Bitext, bitexts_of, cut_all
+from miner.cleaning import funnel, pipeline, scorers, stages, write
+from miner.cleaning.bitexts import Bitext, bitexts_of, cut_all, sample
 from miner.cleaning.choice import Choice
 from miner.cleaning.outputs import deliver
 from miner.errors import ArtifactError, CorpusError, ResourceError
@@ -258,7 +258,7 @@ def test_a_sample_is_spread_evenly(tmp_path_factory, count, other, size, header)
         lines = [b"s\tt"] * header + [b"%d\tx" % next(numbers) for _ in range(own)]
         files.append([str(put(place / name, b"".join(line + b"\n" for line in lines)))])
     text = bitexts_of(files, BitextFormat(header=header), place)
-    copies, rows, total = dry_run.sample(text, size, place / "sample")
+    copies, rows, total = sample(text, size, place / "sample")
     assert (rows, total) == (min(size, count + other), count + other)
     chosen = []
     for copy, own in zip(copies, (count, other), strict=True):
@@ -274,9 +274,9 @@ def test_a_sample_is_spread_evenly(tmp_path_factory, count, other, size, header)
 def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
     files = [[str(put(tmp_path / "a.tsv", b"a\tb\n" * 9 + b"a\n"))]]
     with pytest.raises(CorpusError, match=r"a\.tsv, line 10: column 2"):
-        dry_run.sample(bitexts_of(files, USUAL_FORMAT, tmp_path), 3, tmp_path / "sample")
+        sample(bitexts_of(files, USUAL_FORMAT, tmp_path), 3, tmp_path / "sample")
     skipping = bitexts_of(files, BitextFormat(on_error="skip"), tmp_path)
-    assert dry_run.sample(skipping, 3, tmp_path / "sample")[1] == 3
+    assert sample(skipping, 3, tmp_path / "sample")[1] == 3
 
 
 @pytest.mark.parametrize(
