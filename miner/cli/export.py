@@ -19,11 +19,6 @@ def export(
     licence: str | None = opt(
         "Licence of the training text, for the card's head, such as cc-by-4.0.", metavar="NAME"
     ),
-    check: str | None = opt(
-        "Count the sentences of a text that the exported tokenizer cuts otherwise, for example "
-        "for rare Unicode; needs the library tokenizers.",
-        metavar="FILE",
-    ),
     overwrite: bool = options.overwrite("an export"),
 ) -> None:
     """Write the encoder of MODEL for sentence-transformers and model2vec; DIR serves both.
@@ -34,28 +29,16 @@ def export(
 
     Examples:
       miner export default -o exported
-      miner export models/de-en --licence cc-by-4.0 --check news.de -o exported
+      miner export models/de-en --licence cc-by-4.0 -o exported
     """
     from miner.encoder import export as exporting
     from miner.encoder.model import load
     from miner.errors import ArtifactError
-    from miner.libraries import library
-    from miner.text.corpus import read
 
-    guard.check([model, check], {"-o": output})
+    guard.check([model], {"-o": output})
     place = Path(output)
     if place.exists() and not (overwrite and (place / exporting.MARKER).is_file()):
         raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
-    sentences: list[str] = []
-    if check is not None:  # what it lacks is said before anything is written
-        library("tokenizers", "--check")
-        sentences = read(check).sentences
     found = load(model)
     exporting.export(found, place, dtype, licence)
     say(f"{output}: {found.describe()}, for sentence-transformers and model2vec")
-    if check is not None:
-        count = exporting.differing_sentences(place, found, sentences)
-        say(
-            f"{check}: the exported tokenizer cuts {count:,} of {len(sentences):,} sentences "
-            "otherwise"
-        )

@@ -3,13 +3,13 @@
 One directory serves both libraries: a table in the format safetensors, a tokenizer, and a card.
 Only a mean of piece embeddings can be exported. The tokenizer is a Unigram of the library
 ``tokenizers`` with the same pieces, scores and normalisation. Both cut text alike but for rare
-Unicode; :func:`differing_sentences` counts.
+Unicode.
 Pieces that our encoder ignores have zero rows, which change no direction.
 """
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,6 @@ from miner.encoder.model import Model
 from miner.encoder.model_info import CARD as MODEL_CARD
 from miner.encoder.pieces import SPACE_MARK
 from miner.errors import ArtifactError
-from miner.libraries import library
 from miner.text.artifacts import atomic_directory
 from miner.text.language_codes import describe
 
@@ -51,8 +50,6 @@ model = SentenceTransformer("DIR", device="cpu")
 vectors = model.encode(["Guten Morgen!", "Good morning!"], batch_size=1024)
 ```
 """
-# Sentences that are compared at a time.
-BLOCK = 2000
 
 
 def export(
@@ -135,26 +132,6 @@ def tokenizer_json(encoder: Encoder, vocabulary: bytes) -> dict[str, Any]:
         },
         "model": {"type": "Unigram", "unk_id": unknown, "vocab": pieces, "byte_fallback": False},
     }
-
-
-def differing_sentences(directory: Path, model: Model, sentences: Sequence[str]) -> int:
-    """Count the sentences that the exported tokenizer cuts otherwise than ours.
-
-    Raises DependencyError without the library ``tokenizers``.
-    """
-    tokenizers = library("tokenizers", "a comparison of tokenizers")
-    theirs = tokenizers.Tokenizer.from_file(str(directory / "tokenizer.json"))
-    processor = _checked(model).tokenizer
-    count = 0
-    for start in range(0, len(sentences), BLOCK):
-        block = list(sentences[start : start + BLOCK])
-        found = theirs.encode_batch(block, add_special_tokens=False)
-        ids, offsets = processor(block)
-        for row, one in enumerate(found):
-            own = np.array(one.ids, dtype=np.int32)
-            own = own[processor.meaningful[own]]
-            count += not np.array_equal(own, ids[offsets[row] : offsets[row + 1]])
-    return count
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
