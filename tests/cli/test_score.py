@@ -19,7 +19,6 @@ from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
 from miner.tasks.workers import Workers
-from miner.text.compression import codec
 from miner.text.formats import BitextFormat
 
 
@@ -110,28 +109,6 @@ def test_json_gets_more_keys(score, bitext: Path, expected: np.ndarray) -> None:
     path = put(bitext.with_name("named.jsonl"), "\n".join(renamed).encode())
     only = score(path, "--scol", "de", "--tcol", "en", "--score-only")
     np.testing.assert_allclose([float(value) for value in only], expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst", ".xz", ".bz2"])
-def test_two_files_and_compression(score, german_file, english_file, tmp_path, suffix) -> None:
-    sides = [
-        put(tmp_path / f"text.{side}{suffix}", path.read_bytes())
-        for side, path in (("de", german_file), ("en", english_file))
-    ]
-    output = tmp_path / f"out.tsv{suffix}"
-    score("--source", sides[0], "--target", sides[1], "-o", output)
-    library = codec(str(output))
-    data = library.decompress(output.read_bytes()) if library else output.read_bytes()
-    rows = [line.split("\t") for line in data.decode().split("\n")[:-1]]
-    assert [row[:2] for row in rows] == [
-        list(pair)
-        for pair in zip(
-            german_file.read_text(encoding="utf-8").splitlines(),
-            english_file.read_text(encoding="utf-8").splitlines(),
-            strict=True,
-        )
-    ]
-    assert all(0 < float(value) < 1 for _, _, value in rows)
 
 
 def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_path, monkeypatch):

@@ -90,13 +90,14 @@ def test_ids_of_a_compressed_tsv(encoder: Encoder, tmp_path: Path) -> None:
     assert index.store.line.tolist() == [2, 3]
 
 
-def test_ids_of_several_files_name_the_file(encoder: Encoder, tmp_path: Path) -> None:
+def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -> None:
     a, b = text(tmp_path / "a", "eins", "", "drei"), text(tmp_path / "b", "eins", "zwei")
-    index = Index.build(encoder, [a, b], tmp_path / "i")
-    assert index.ids(np.arange(4)) == [f"{a}:1", f"{a}:3", f"{b}:1", f"{b}:2"]
-    assert index.store.file.tolist() == [0, 0, 1, 1]
-    assert index.store.first.tolist() == [0, 1, 0, 3]
-    assert [source.records for source in index.sources] == [3, 2]
+    c = text(tmp_path / "c.jsonl", '{"id": "x1", "text": "der hund"}')
+    index = Index.build(encoder, [a, b, c], tmp_path / "i")
+    assert index.ids(np.arange(5)) == [f"{a}:1", f"{a}:3", f"{b}:1", f"{b}:2", "x1"]
+    assert index.store.file.tolist() == [0, 0, 1, 1, 2]
+    assert index.store.first.tolist() == [0, 1, 0, 3, 4]
+    assert [source.records for source in index.sources] == [3, 2, 1]
 
 
 def test_standard_input(encoder, german, tmp_path, monkeypatch):
@@ -140,14 +141,6 @@ def test_progress_is_reported(encoder: Encoder, german_file: Path, tmp_path: Pat
     Index.build(encoder, german_file, tmp_path / "i", report=lambda *step: seen.append(step))
     assert (f"reading {german_file}", 60, None) in seen
     assert ("encoding", 60, 60) in seen and seen[-1] == ("joining", 60, 60)
-
-
-def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -> None:
-    bucc, plain = tmp_path / "a.jsonl", tmp_path / "b.txt"
-    bucc.write_text('{"id": "x1", "text": "der hund"}\n', encoding="utf-8")
-    plain.write_text("die katze\n", encoding="utf-8")
-    built = Index.build(encoder, [bucc, plain], tmp_path / "i")
-    assert built.ids(np.array([0, 1])) == ["x1", f"{plain}:1"]
 
 
 def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path):
