@@ -64,30 +64,23 @@ def times(most: int, scale: float) -> int:
     return max(1, round(most * scale))
 
 
-def side_by_side(work: dict[str, Callable[[], Any]]) -> dict[str, Any]:
-    """Run jobs two at a time: each waits for processes of its own."""
+def side_by_side(
+    job: Callable[[str], dict[str, Any]], chosen: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Do a job for each command, two at a time: each waits for processes of its own."""
     with ThreadPoolExecutor(2) as pool:
-        futures = {name: pool.submit(job) for name, job in work.items()}
-        return {name: future.result() for name, future in futures.items()}
+        return dict(zip(chosen, pool.map(job, chosen), strict=True))
 
 
 def run_kills(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
-    found = side_by_side(
-        {
-            name: lambda name=name: kills.measure(root, times(100, scale), seed, (name,))  # type: ignore[misc]
-            for name in chosen
-        }
-    )
+    count = times(100, scale)
+    found = side_by_side(lambda name: kills.measure(root, count, seed, (name,)), chosen)
     return {key: value for part in found.values() for key, value in part.items()}
 
 
 def run_crashes(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
-    return side_by_side(
-        {
-            name: lambda name=name: crashes.check(COMMANDS[name], root, times(40, scale))  # type: ignore[misc]
-            for name in chosen
-        }
-    )
+    most = times(40, scale)
+    return side_by_side(lambda name: crashes.check(COMMANDS[name], root, most), chosen)
 
 
 def run_fuzz(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
@@ -105,12 +98,7 @@ def run_fuzz(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict
 
 
 def run_places(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
-    found = side_by_side(
-        {
-            name: lambda name=name: try_places(COMMANDS[name], root / name, scale)  # type: ignore[misc]
-            for name in chosen
-        }
-    )
+    found = side_by_side(lambda name: try_places(COMMANDS[name], root / name, scale), chosen)
     return {key: value for part in found.values() for key, value in part.items()}
 
 
