@@ -10,6 +10,8 @@ from miner.machine import blas
 
 # Newton steps, and the largest change of a weight in one.
 STEPS, LONGEST_STEP = 50, 5.0
+# A step is halved until it gains this share of what the slope promises, but for rounding.
+LEAST_GAIN, ROUNDING = 1e-4, 1e-12
 # Largest constant that is added to logits, and bisections until it is found.
 FARTHEST, BISECTIONS = 20.0, 40
 # Least distance of a probability from 0 and 1, so that its log-odds are finite.
@@ -119,15 +121,26 @@ def _newton(
 ) -> np.ndarray:
     at = center.astype(np.float64)
     total = positive + negative
+
+    def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
+        logit = design @ at
+        soft = np.logaddexp(0, -logit)  # -log of the share
+        return float(total @ soft + negative @ logit + penalty @ (at - center) ** 2 / 2), soft
+
+    value, soft = loss(at)
     for _ in range(STEPS):
-        share = sigmoid(design @ at)
+        share = np.exp(-soft)
         gradient = design.T @ (total * share - positive) + penalty * (at - center)
         curvature = np.maximum(total * share * (1 - share), 1e-12)
         hessian = (design * curvature[:, None]).T @ design
         step = np.linalg.solve(hessian + np.diag(penalty + 1e-9), gradient)
-        # A long step where the function is flat would overshoot.
+        # A long step where the function is flat would overshoot, and whole steps may go in circles.
         step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-        at = at - step
+        tried, soft = loss(at - step)
+        while tried > value - LEAST_GAIN * float(gradient @ step) + ROUNDING * (1 + abs(value)):
+            step /= 2
+            tried, soft = loss(at - step)
+        at, value = at - step, tried
         if np.abs(step).max() < 1e-7:
             break
     return at
