@@ -115,7 +115,3 @@ def test_faults(rows, tmp_path, miner):
     uneven = [{"source": "eins", "target": "one"}, {"source": "zwei", "target": "two", "id": 1}]
     with pytest.raises(MinerError, match="row 2 has 'id', which the first row has not"):
         api.filter(uneven, filters=["identical"]).write(tmp_path / "a.tsv")
-    for name in ("b.en", "a.tsv"):
-        (tmp_path / name).write_text("a\tb\n", encoding="utf-8")
-    code, _, err = miner("filter", tmp_path / "a.tsv", tmp_path / "b.en", "-o", tmp_path / "out")
-    assert code == 2 and "give two inputs by --source" in err
