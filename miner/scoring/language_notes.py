@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from miner.encoder.known_languages import KnownLanguage, find
 from miner.names import SIDES
-from miner.scoring.languages import Identified
+from miner.scoring.languages import NAMED, Identified
 from miner.text.language_codes import ENGLISH, alike, describe
 
 # What to do about a language that a model knows little of, and of one that it does not know.
@@ -51,18 +51,32 @@ def doubts(
 
 
 def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
-    """Yield a warning for corpora to mine that are in one language."""
-    source, target = (one.code for one in languages)
-    if source and target and not alike(source).isdisjoint(alike(target)):
+    """Yield warnings for corpora to mine that are in one language, as a whole or in part."""
+    if _alike(languages):
         yield (
-            f"both sides are in {describe(source)}: equal and similar sentences pair up, not "
-            "translations; check the files (--source-lang, --target-lang if misjudged)"
+            f"both sides are in {describe(languages[0].code or '')}: equal and similar sentences "
+            "pair up, not translations; check the files (--source-lang, --target-lang if misjudged)"
         )
+        return
+    for side, one, other in zip(SIDES, languages, languages[::-1], strict=True):
+        there = alike(other.code) if other.code else set()
+        share = sum(share for code, share in one.shares if not there.isdisjoint(alike(code)))
+        if share >= NAMED:
+            yield (
+                f"{share:.0%} of the {side} looks like {describe(other.code or '')}, the language "
+                "of the other side: copies pair up; 'miner filter --scol 2 --tcol 3' removes them"
+            )
 
 
 def mismatched(languages: tuple[Identified, Identified]) -> bool:
     """Return True if texts to mine are in one language, or not in those that were given."""
-    return any(one.contradicted for one in languages) or any(one_language(languages))
+    return any(one.contradicted for one in languages) or _alike(languages)
+
+
+def _alike(languages: tuple[Identified, Identified]) -> bool:
+    """Return True if both texts as a whole are in one language."""
+    source, target = (alike(one.code) if one.code else set() for one in languages)
+    return not source.isdisjoint(target)
 
 
 def _why(facts: KnownLanguage) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import Model, load
-from miner.scoring.language_notes import describe_both, doubts, one_language
+from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language
 from miner.scoring.languages import Identified
 
 GERMAN, ENGLISH = Identified((("de", 1.0),), None, 900), Identified((("en", 0.98),), None, 900)
@@ -61,3 +61,13 @@ def test_a_wrong_language_and_one_language(model: Model) -> None:
     assert said.startswith("both sides are in German (de)")
     assert not list(one_language((GERMAN, ENGLISH)))
     assert not list(one_language((Identified(()), ENGLISH)))
+
+
+def test_a_part_in_the_language_of_the_other_side() -> None:
+    mixed = Identified((("de", 0.57), ("en", 0.42)), None, 900)
+    (said,) = one_language((mixed, ENGLISH))
+    assert said.startswith("42% of the source looks like English (en), the language of the other")
+    assert list(one_language((ENGLISH, mixed)))[0].startswith("42% of the target")
+    assert not mismatched((mixed, ENGLISH)) and mismatched((GERMAN, GERMAN))
+    clean = Identified((("de", 0.94), ("en", 0.04)), None, 900)
+    assert not list(one_language((clean, ENGLISH)))
