@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.reliability import commands
 from benchmarks.reliability.commands import Command
-from miner.tasks.task import boot
+from miner.tasks.record import boot
 
 TRACED = (
     "open,openat,creat,write,pwrite64,writev,lseek,ftruncate,fsync,fdatasync,rename,renameat,"

@@ -23,8 +23,9 @@ from typing import Any
 import psutil
 
 from benchmarks import report
+from miner.tasks.order import peak_memory
+from miner.tasks.record import RUNNING, notes
 from miner.tasks.status import status
-from miner.tasks.task import RUNNING, notes, peak_memory
 from miner.text.corpus import Reader
 
 MINER = "import sys; from miner.cli import main; sys.exit(main())"

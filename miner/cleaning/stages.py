@@ -25,7 +25,8 @@ from miner.cleaning.scorers import (
     score_blocks,
 )
 from miner.cleaning.write import write_rows, write_scores
-from miner.tasks.task import Job, Result, fingerprint, hints, load, record
+from miner.tasks.record import record
+from miner.tasks.task import Job, Result, fingerprint, hints, load
 from miner.text.layout import REPLACED, UNREADABLE, Block
 from miner.text.rows import Rows, spread_rows
 

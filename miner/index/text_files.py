@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from miner.errors import CorpusError, MinerError, writing
+from miner.errors import CorpusError, writing
 from miner.text.given import GivenTexts
-from miner.text.remote import is_remote, local_copy, remote_stamp
+from miner.text.remote import is_remote, local_copy, named, remote_stamp
 
 Stamp = tuple[int, int]
 
@@ -42,16 +42,8 @@ class TextFile:
             raise CorpusError(
                 f"{self.name}: changed while it was read; run again once it is complete"
             )
-        try:
-            if is_remote(self.path):
-                with local_copy(self.path) as local:
-                    yield local
-            else:
-                yield self.path
-        except MinerError as error:
-            words = (str(part).replace(self.path, self.name) for part in error.args)
-            error.args = tuple(words)
-            raise
+        with named(self.name, self.path), local_copy(self.path) as local:
+            yield local
 
 
 def text_files(names: Sequence[str | Path | GivenTexts], copies: Path) -> list[TextFile]:

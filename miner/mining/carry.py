@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +16,7 @@ from miner.text.corpus import Reading
 from miner.text.formats import ALL, FORMATS, BitextFormat, file_format
 from miner.text.given import GivenTexts
 from miner.text.lines import is_read_once
-from miner.text.remote import is_remote, local_copy
+from miner.text.remote import local_copy
 from miner.text.rows import Rows
 from miner.text.text_format import Column
 
@@ -79,7 +78,7 @@ def _records(
     """Yield the wanted ``lines``, which ascend, and the cells of each."""
     kind = FORMATS[file_format(origin, reading.get("format"))]
     key = reading.get("column") or kind.text
-    with local_copy(origin) if is_remote(origin) else nullcontext(origin) as path:
+    with local_copy(origin) as path:
         if not kind.of_lines:
             wanted = set(lines.tolist())
             for line, cells in enumerate(kind.rows(path, []), 1):

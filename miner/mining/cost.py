@@ -31,8 +31,9 @@ from miner.names import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified
 from miner.scoring.verifier import Verifier
+from miner.tasks.record import DONE
 from miner.tasks.run import Call, Run, open_run
-from miner.tasks.task import DONE, Function, Result, memory_of
+from miner.tasks.task import Function, Result, memory_of
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory

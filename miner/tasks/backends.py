@@ -18,7 +18,8 @@ from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent
 from miner.progress import Reporter, silent
-from miner.tasks.order import Order, execute
+from miner.tasks.execute import execute
+from miner.tasks.order import Order
 from miner.tasks.slurm import Slurm
 
 Outcome = tuple[Order, dict[str, Any] | None]

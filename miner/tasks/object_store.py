@@ -12,38 +12,28 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from miner.errors import (
     ArtifactError,
-    DependencyError,
     MinerError,
     MismatchError,
     ResourceError,
-    reason,
     resource_error,
     writing,
 )
-from miner.libraries import library
 from miner.progress import Reporter, silent
-from miner.tasks.task import (
-    AT,
-    DONE,
-    FAILED,
-    PARTIAL,
-    RUNNING,
-    STORES,
-    Task,
-    digest,
-    perform,
-    record,
-    sha256,
-)
+from miner.tasks.order import Order, perform
+from miner.tasks.record import AT, DONE, FAILED, PARTIAL, RUNNING, digest, record
+from miner.tasks.task import STORES, Task
 from miner.text import durable
-from miner.text.output import atomic_file
+from miner.text.input_files import file_sha256
+from miner.text.output import write_whole
+from miner.text.remote import asking, file_system, named
 
 # The file that says what a work directory is for.
 PLAN = "plan.json"
@@ -62,17 +52,10 @@ class ObjectStore:
 
     def __init__(self, url: str):
         self.url = url.rstrip("/")
-        user = f"--work {url}"
-        fsspec = library("fsspec", user, "s3")
-        if url.startswith("s3:"):
-            library("s3fs", user, "s3")
-        try:
-            with self._asking():
-                # Other stores have no folders. s3fs would make a bucket of a misspelt one.
-                options = {"auto_mkdir": True} if url.startswith("file:") else {}
-                self._fs, self._root = fsspec.core.url_to_fs(self.url, **options)
-        except ImportError as error:  # the library of another store
-            raise DependencyError(f"{user}: {reason(error)}") from None
+        with self._asking():
+            # Other stores have no folders. s3fs would make a bucket of a misspelt one.
+            options = {"auto_mkdir": True} if url.startswith("file:") else {}
+            self._fs, self._root = file_system(self.url, f"--work {url}", **options)
         digest = hashlib.sha256(self.url.encode()).hexdigest()[:16]
         self.cache = Path(tempfile.gettempdir()) / f"bitext-miner-work-{digest}"
         self._records: dict[str, dict[str, Any]] = {}
@@ -112,8 +95,7 @@ class ObjectStore:
             return False
         path = self.cache / PLAN
         if not path.exists() or path.read_bytes() != content:
-            with atomic_file(path) as temporary:
-                temporary.write_bytes(content)
+            write_whole(path, content)
         return True
 
     def push(self, name: str) -> None:
@@ -121,7 +103,7 @@ class ObjectStore:
         self._write(name, (self.cache / name).read_bytes())
         if name != PLAN:
             return
-        with suppress(FileNotFoundError), self._asking(reading=True):
+        with suppress(FileNotFoundError), self._asking(missing=True):
             self._fs.rm(f"{self._root}/{RUNNING}", recursive=True)
 
     def stands(self, task: Task) -> bool:
@@ -145,34 +127,30 @@ class ObjectStore:
                 return
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True, exist_ok=True)
-        with atomic_file(place / DONE) as temporary:
-            temporary.write_text(json.dumps(found), encoding="utf-8")
+        write_whole(place / DONE, json.dumps(found).encode())
 
     def pull_notes(self) -> None:
         """Copy the notes on tasks that run or failed into the cache."""
         for folder in (RUNNING, FAILED):
             shutil.rmtree(self.cache / folder, ignore_errors=True)
             (self.cache / folder).mkdir()
-            with suppress(FileNotFoundError), self._asking(reading=True):
+            with suppress(FileNotFoundError), self._asking(missing=True):
                 for path in self._fs.ls(f"{self._root}/{folder}", detail=False, refresh=True):
                     place = self.cache / folder / path.rpartition("/")[2]
                     place.write_bytes(self._fs.cat_file(path))
 
     # --- workers ---------------------------------------------------------------------------------
 
-    def perform(
-        self, task: Task, *, memory: int, threads: int, report: Reporter = silent
-    ) -> dict[str, Any]:
-        """Do a task as :func:`miner.tasks.task.perform` and upload its result."""
+    def perform(self, order: Order, report: Reporter = silent) -> dict[str, Any]:
+        """Do a task as :func:`miner.tasks.order.perform` and upload its result."""
+        task = order.task
         self.fetch_records([*task.inputs, task.name])
         if self.stands(task):
             return self._records[task.name]
         note = task.name.replace("/", " ")
         self._write(f"{RUNNING}/{note}", b"{}")
         try:
-            made = perform(
-                self.cache, task, memory=memory, threads=threads, durably=True, report=report
-            )
+            made = perform(replace(order, durably=True), self.cache, report)
             found = self._upload(task.name, made)
         except MinerError:
             with suppress(OSError, MinerError):
@@ -222,11 +200,11 @@ class ObjectStore:
         temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
         try:
             temporary.mkdir(parents=True)
-            with self._asking(reading=True):
+            with self._asking(missing=True):
                 for file in found["files"]:
                     source = f"{self._root}/{name}/{found[AT]}/{file}"
                     self._fs.get_file(source, str(temporary / file))
-                    if sha256(temporary / file) != found["sha256"][file]:
+                    if file_sha256(temporary / file) != found["sha256"][file]:
                         raise ArtifactError(
                             f"{self.url}/{name}: {file} was altered; delete {DONE} there, and "
                             "repeat the command to make it again"
@@ -279,35 +257,19 @@ class ObjectStore:
         with self._asking():
             self._fs.pipe_file(f"{self._root}/{name}", content)
 
-    @contextmanager
-    def named(self) -> Iterator[None]:
+    def named(self) -> AbstractContextManager[None]:
         """Name the store instead of its cache in errors."""
-        try:
-            yield
-        except MinerError as error:
-            error.args = tuple(
-                part.replace(str(self.cache), self.url) if isinstance(part, str) else part
-                for part in error.args
-            )
-            raise
+        return named(self.url, str(self.cache))
 
-    @contextmanager
-    def _asking(self, reading: bool = False) -> Iterator[None]:
-        """Turn the errors of the store's library, of any type, into one line.
-
-        Where it reads, FileNotFoundError stays: an object may be missing.
-        """
-        try:
-            yield
-        except (ImportError, MinerError):
-            raise
-        except Exception as error:
-            if reading and isinstance(error, FileNotFoundError):
-                raise
-            raise ResourceError(
-                f"{self.url}: the object store cannot be used ({reason(error)}); check its "
-                "name and your credentials, and repeat the command"
-            ) from None
+    def _asking(self, *, missing: bool = False) -> AbstractContextManager[None]:
+        """Turn the errors of the store's library into one line; see :func:`asking`."""
+        said = "check its name and your credentials, and repeat the command"
+        return asking(
+            lambda why: ResourceError(
+                f"{self.url}: the object store cannot be used ({why}); {said}"
+            ),
+            missing=missing,
+        )
 
 
 def open_store(url: str) -> ObjectStore:

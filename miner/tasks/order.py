@@ -1,15 +1,33 @@
-"""Orders: a task for a worker, and what every backend calls to do it, wherever it runs."""
+"""Orders: a task for a worker, and how a worker does it in a directory of its machine."""
 
+import json
+import os
+import shutil
+import socket
+import time
+import uuid
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from miner.errors import MinerError, MismatchError
+from miner.errors import ArtifactError, resource_error
 from miner.names import VERSION
 from miner.progress import Reporter, silent
-from miner.tasks.object_store import open_store
-from miner.tasks.task import Task, perform
-from miner.text.remote import is_remote
+from miner.tasks.record import (
+    DONE,
+    FAILED,
+    PARTIAL,
+    RUNNING,
+    boot,
+    digest,
+    is_whole,
+    record,
+    write_note,
+)
+from miner.tasks.task import Job, Task
+from miner.text import durable
+from miner.text.input_files import file_sha256
 
 
 @dataclass(frozen=True)
@@ -27,29 +45,90 @@ class Order:
     version: str = VERSION
 
 
-def execute(order: Order, report: Reporter = silent) -> dict[str, Any]:
-    """Do a task unless its result stands; return its record.
+def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, Any]:
+    """Do a task unless its result stands; return its record, with the value as its ``result``.
 
-    A fault of the input or the machine is returned, too, as ``error``: backends differ in the
-    exceptions that they can carry. Any other exception is raised.
+    ``work`` is the work directory on this machine. An exception is noted there and raised. Raises
+    ResourceError where nothing can be written.
     """
+    task, durably = order.task, order.durably
+    if stands(work, task):
+        return record(work, task.name)
+    final = work / task.name
+    temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
+    running = work / RUNNING / task.name.replace("/", " ")
+    failed = work / FAILED / task.name.replace("/", " ")
+    begun, busy = time.time(), time.process_time()
+    reset_peak()
     try:
-        if order.version != VERSION:
-            raise MismatchError(
-                f"a worker has bitext-miner {VERSION}, the task was given by {order.version}; "
-                "install one version everywhere"
-            )
-        if is_remote(order.work):
-            return open_store(order.work).perform(
-                order.task, memory=order.memory, threads=order.threads, report=report
-            )
-        return perform(
-            Path(order.work),
-            order.task,
-            memory=order.memory,
-            threads=order.threads,
-            durably=order.durably,
-            report=report,
+        temporary.mkdir(parents=True)
+        if durably:
+            write_note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
+        before = final if is_whole(work, task.name) else None
+        job = Job(temporary, order.memory, order.threads, before, report)
+        value = task.function(job, **task.arguments) or {}
+        files = sorted(temporary.iterdir())
+        found = {
+            "fingerprint": task.fingerprint,
+            "files": {path.name: path.stat().st_size for path in files},
+            "changed": {path.name: path.stat().st_mtime_ns for path in files},
+            "sha256": {path.name: file_sha256(path) for path in files if durably},
+            "seconds": time.time() - begun,
+            "core seconds": time.process_time() - busy,
+            "ended": time.time(),
+            "peak": peak_memory(),
+            "host": socket.gethostname(),
+            "boot": None if durably else boot(),
+            "units": task.units,
+            "result": value,
+            "arrays": job.places,
+        }
+        found["digest"] = digest(found)
+        (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
+        if durably:
+            durable.replace_directory(temporary, final)
+        else:
+            shutil.rmtree(final, ignore_errors=True)
+            temporary.rename(final)
+        with suppress(OSError):
+            failed.unlink()
+        return found
+    except OSError as error:
+        problem = resource_error(error, error.filename or final)
+        write_note(failed, {"error": str(problem), "host": socket.gethostname(), "at": time.time()})
+        raise problem from error
+    except Exception as error:
+        words = f"{error}" or type(error).__name__
+        write_note(failed, {"error": words, "host": socket.gethostname(), "at": time.time()})
+        raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(OSError):
+            running.unlink()
+
+
+def stands(work: Path, task: Task) -> bool:
+    """Return True if the task's result is there, whole, and of the same call.
+
+    A result that was not made durably does not outlive a restart of the machine.
+    """
+    with suppress(ArtifactError, KeyError):
+        return record(work, task.name)["fingerprint"] == task.fingerprint and is_whole(
+            work, task.name
         )
-    except MinerError as error:
-        return {"error": str(error), "type": type(error).__name__, "details": vars(error)}
+    return False
+
+
+def reset_peak() -> None:
+    """Let :func:`peak_memory` count from now on, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory(process: int | str = "self") -> int:
+    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
+    with suppress(OSError, IndexError, ValueError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return 0

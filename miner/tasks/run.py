@@ -24,12 +24,13 @@ from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.backends import Backend, open_backend
 from miner.tasks.object_store import PLAN, ObjectStore, open_store
-from miner.tasks.order import Order
-from miner.tasks.task import Function, Result, Task, remove_leftovers, stands
+from miner.tasks.order import Order, stands
+from miner.tasks.record import remove_leftovers
+from miner.tasks.task import Function, Result, Task
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.locks import lock
-from miner.text.output import atomic_file
+from miner.text.output import write_whole
 from miner.text.remote import is_remote
 
 # Workers that may die over one task.
@@ -194,8 +195,7 @@ class Run:
             "known": last,
             "tasks": {task.name: task.fingerprint for task in self._tasks.values()},
         }
-        with atomic_file(self.work / TASKS) as temporary:
-            temporary.write_text(json.dumps(content), encoding="utf-8")
+        write_whole(self.work / TASKS, json.dumps(content).encode())
         if store is not None:
             store.push(TASKS)
 
@@ -353,8 +353,7 @@ def _claim(work: Path, content: dict[str, Any], address: str) -> None:
                     f"{path}: changed since the plan in {address} was made; restore it, or name "
                     "another --work"
                 )
-    with atomic_file(work / PLAN) as temporary:
-        temporary.write_text(json.dumps(content), encoding="utf-8")
+    write_whole(work / PLAN, json.dumps(content).encode())
 
 
 def _error(record: dict[str, Any]) -> MinerError:

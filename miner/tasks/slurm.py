@@ -14,7 +14,8 @@ from typing import Any
 
 from miner.errors import ResourceError
 from miner.libraries import library
-from miner.tasks.order import Order, execute
+from miner.tasks.execute import execute
+from miner.tasks.order import Order
 from miner.tasks.task import Task, hints_of, memory_of
 from miner.text.output import one_line
 

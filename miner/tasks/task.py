@@ -12,12 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import socket
-import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,27 +20,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.errors import ArtifactError, resource_error
 from miner.names import VERSION
 from miner.progress import Reporter, silent
-from miner.text import durable
-from miner.text.output import atomic_file
+from miner.tasks.record import DONE, record
 
-DONE = "done.json"
 # File of the arrays of a result; its record has their types, shapes and places there.
 ARRAYS = "arrays.bin"
-# Field of a record in an object store that names the folder of the result's files.
-AT = "at"
 # Each begins at a multiple of so many bytes.
 ALIGNED = 64
-# Directories of the work directory for files about tasks: one for each that runs, or has failed.
-RUNNING, FAILED = "running", "failed"
-# Mark of a temporary directory.
-PARTIAL = ".partial"
 # Memory of a process with the libraries and the model that ships, in bytes.
 BASE = 500 << 20
-# Where Linux tells one start of the machine from another.
-_BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 Function = Callable[..., dict[str, Any] | None]
 
@@ -224,135 +208,6 @@ class Job:
             self.places[name] = kind, shape, start, file.tell()
 
 
-def perform(
-    work: Path,
-    task: Task,
-    *,
-    memory: int,
-    threads: int,
-    durably: bool,
-    report: Reporter = silent,
-) -> dict[str, Any]:
-    """Do a task unless its result stands; return its record, with the value as its ``result``.
-
-    ``durably``: the result survives a power cut. An exception is noted in the work directory and
-    raised. Raises ResourceError where nothing can be written.
-    """
-    if stands(work, task):
-        return record(work, task.name)
-    final = work / task.name
-    temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
-    running = work / RUNNING / task.name.replace("/", " ")
-    failed = work / FAILED / task.name.replace("/", " ")
-    begun, busy = time.time(), time.process_time()
-    reset_peak()
-    try:
-        temporary.mkdir(parents=True)
-        if durably:
-            _note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
-        before = final if _is_whole(work, task.name) else None
-        job = Job(temporary, memory, threads, before, report)
-        value = task.function(job, **task.arguments) or {}
-        files = sorted(temporary.iterdir())
-        found = {
-            "fingerprint": task.fingerprint,
-            "files": {path.name: path.stat().st_size for path in files},
-            "changed": {path.name: path.stat().st_mtime_ns for path in files},
-            "sha256": {path.name: sha256(path) for path in files if durably},
-            "seconds": time.time() - begun,
-            "core seconds": time.process_time() - busy,
-            "ended": time.time(),
-            "peak": peak_memory(),
-            "host": socket.gethostname(),
-            "boot": None if durably else boot(),
-            "units": task.units,
-            "result": value,
-            "arrays": job.places,
-        }
-        found["digest"] = digest(found)
-        (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
-        if durably:
-            durable.replace_directory(temporary, final)
-        else:
-            shutil.rmtree(final, ignore_errors=True)
-            temporary.rename(final)
-        with suppress(OSError):
-            failed.unlink()
-        return found
-    except OSError as error:
-        problem = resource_error(error, error.filename or final)
-        _note(failed, {"error": str(problem), "host": socket.gethostname(), "at": time.time()})
-        raise problem from error
-    except Exception as error:
-        words = f"{error}" or type(error).__name__
-        _note(failed, {"error": words, "host": socket.gethostname(), "at": time.time()})
-        raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        with suppress(OSError):
-            running.unlink()
-
-
-def record(work: Path, name: str) -> dict[str, Any]:
-    """Read the record of a finished task. Raises ArtifactError if it is not there, or altered."""
-    try:
-        found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or found.get("digest") != digest(found):
-            raise ValueError("its digest differs")
-        return found
-    except (OSError, ValueError) as error:
-        raise ArtifactError(
-            f"{work / name}: the result of a task is missing or damaged ({error}); repeat the "
-            "command to make it again"
-        ) from None
-
-
-def digest(found: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a record, but for its digest and its place in an object store."""
-    content = {key: value for key, value in found.items() if key not in ("digest", AT)}
-    as_read = json.loads(json.dumps(content))
-    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
-
-
-def sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def stands(work: Path, task: Task) -> bool:
-    """Return True if the task's result is there, whole, and of the same call.
-
-    A result that was not made durably does not outlive a restart of the machine.
-    """
-    with suppress(ArtifactError, KeyError):
-        return record(work, task.name)["fingerprint"] == task.fingerprint and _is_whole(
-            work, task.name
-        )
-    return False
-
-
-def _is_whole(work: Path, name: str) -> bool:
-    """Return True if a result has all its files, and is not from before a restart unsynced.
-
-    Files of a durable result that were written to since are compared with their SHA-256.
-    """
-    try:
-        found = record(work, name)
-        return found["boot"] in (None, boot()) and all(
-            _is_same(work / name / file, found) for file in found["files"]
-        )
-    except (ArtifactError, OSError, KeyError, TypeError):
-        return False
-
-
-def _is_same(path: Path, found: Mapping[str, Any]) -> bool:
-    stat, name = path.stat(), path.name
-    return stat.st_size == found["files"][name] and (
-        stat.st_mtime_ns == found["changed"][name]
-        or found["sha256"].get(name) in (None, sha256(path))
-    )
-
-
 def load(path: Path) -> np.ndarray:
     """Map an array into memory. Its pages are copied if they are written to, the file is not.
 
@@ -384,57 +239,6 @@ def _dtype(kind: Any) -> np.dtype:
 def _mapped(path: Path, *made: int) -> np.ndarray:
     """Map the file of the arrays of a result."""
     return np.memmap(path, np.uint8, "c") if path.stat().st_size else np.empty(0, np.uint8)
-
-
-@lru_cache
-def boot() -> str:
-    """Return the id of this start of the machine; empty where the system does not tell."""
-    try:
-        return _BOOT.read_text().strip()
-    except OSError:
-        return ""
-
-
-def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
-    """Read the files about running or failed tasks: what they say, by the name of the task."""
-    found = {}
-    with suppress(OSError):
-        for path in sorted((work / folder).iterdir()):
-            with suppress(OSError, ValueError):
-                if not path.name.startswith("."):
-                    content = json.loads(path.read_text(encoding="utf-8"))
-                    found[path.name.replace(" ", "/")] = content
-    return found
-
-
-def remove_leftovers(work: Path) -> None:
-    """Remove leftovers of killed tasks; only while nobody works in the directory."""
-    shutil.rmtree(work / RUNNING, ignore_errors=True)
-    for path in work.glob(f"*/.*{PARTIAL}"):
-        shutil.rmtree(path, ignore_errors=True)
-
-
-def reset_peak() -> None:
-    """Let :func:`peak_memory` count from now on, where the system can."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_memory(process: int | str = "self") -> int:
-    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
-    with suppress(OSError, IndexError, ValueError):
-        for line in Path(f"/proc/{process}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
-    return 0
-
-
-def _note(path: Path, content: dict[str, Any]) -> None:
-    """Write a file about a task, as far as that is possible."""
-    with suppress(Exception):
-        path.parent.mkdir(exist_ok=True)
-        with atomic_file(path) as temporary:
-            temporary.write_text(json.dumps(content), encoding="utf-8")
 
 
 def _name(function: Callable[..., Any]) -> str:

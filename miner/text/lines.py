@@ -11,12 +11,12 @@ import os
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 from miner.errors import CorpusError
 from miner.text.compression import MAGIC, codec
-from miner.text.remote import is_remote, local_copy
+from miner.text.remote import local_copy
 
 # Bytes of a line at most, and bytes that are read at a time.
 MOST, _PART = 64 << 20, 1 << 18
@@ -117,10 +117,7 @@ def opened(origin: str, held: bytes | None = None) -> Iterator[Any]:
         elif origin == "-":
             yield sys.stdin.buffer
         else:
-            with (
-                local_copy(origin) if is_remote(origin) else nullcontext(origin) as path,
-                open(path, "rb") as file,
-            ):
+            with local_copy(origin) as path, open(path, "rb") as file:
                 yield file
     except OSError as error:
         raise CorpusError(

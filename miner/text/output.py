@@ -99,6 +99,12 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
             partial.unlink()
 
 
+def write_whole(path: StrPath, content: bytes) -> None:
+    """Write a small file as :func:`atomic_file`. Raises ResourceError."""
+    with atomic_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
 def one_line(text: str) -> str:
     """Return ``text`` with each tab, line feed and carriage return made a space: a TSV cell."""
     if "\t" in text or "\n" in text or "\r" in text:

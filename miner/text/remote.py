@@ -1,8 +1,8 @@
 """Text files in object stores and at Hugging Face (`hf://`), by fsspec: names, local copies."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +21,16 @@ def remote_matching(pattern: str) -> list[str]:
 
     Raises CorpusError and DependencyError.
     """
-    with _asking(pattern):
-        store, path = _opened(pattern)
+    with _reading(pattern):
+        store, path = file_system(pattern, pattern)
         found = store.find(path) if store.isdir(path) else store.glob(path)
         return sorted(map(store.unstrip_protocol, found))
 
 
 def remote_stamp(url: str) -> tuple[int, int]:
     """Return size and time of change, in ns, of a file; a store without times has time 0."""
-    with _asking(url):
-        store, path = _opened(url)
+    with _reading(url):
+        store, path = file_system(url, url)
         store.invalidate_cache()
         size = int(store.info(path)["size"])
         try:
@@ -41,40 +41,65 @@ def remote_stamp(url: str) -> tuple[int, int]:
 
 
 @contextmanager
-def local_copy(url: str) -> Iterator[str]:
-    """Copy a file to the directory of temporary files for the time of the block; yield its path."""
+def local_copy(origin: str) -> Iterator[str]:
+    """Yield the path of a file; of one in a store, of a temporary copy, for the block."""
+    if not is_remote(origin):
+        yield origin
+        return
     with scratch_directory() as place:
-        copy = str(place / os.path.basename(url))  # the suffix says how it is compressed
-        with _asking(url):
-            store, path = _opened(url)
+        copy = str(place / os.path.basename(origin))  # the suffix says how it is compressed
+        with _reading(origin):
+            store, path = file_system(origin, origin)
             store.get_file(path, copy)
-        try:
+        with named(origin, copy):
             yield copy
-        except MinerError as error:  # the user knows the address
-            error.args = tuple(str(part).replace(copy, url) for part in error.args)
-            raise
 
 
-def _opened(url: str) -> tuple[Any, str]:
-    fsspec = library("fsspec", url, "datasets" if url.startswith("hf:") else "s3")
-    if url.startswith("hf:"):
-        library("huggingface_hub", url, "datasets")
-    if url.startswith("s3:"):
-        library("s3fs", url, "s3")
-    store, path = fsspec.core.url_to_fs(url)
-    return store, path
+def file_system(url: str, user: str, **options: Any) -> tuple[Any, str]:
+    """Return fsspec's file system of an address, and the path there.
+
+    Raises DependencyError, for the ``user``.
+    """
+    extra = "datasets" if url.startswith("hf:") else "s3"
+    fsspec = library("fsspec", user, extra)
+    for scheme, name in (("hf:", "huggingface_hub"), ("s3:", "s3fs")):
+        if url.startswith(scheme):
+            library(name, user, extra)
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **options)
+        return found
+    except ImportError as error:  # the library of another store
+        raise DependencyError(f"{user}: {reason(error)}") from None
 
 
 @contextmanager
-def _asking(url: str) -> Iterator[None]:
-    """Turn the errors of the store's library, of any type, into one line."""
+def named(url: str, copy: str) -> Iterator[None]:
+    """Name an address instead of its ``copy`` in errors: the user knows the address."""
     try:
         yield
-    except (CorpusError, DependencyError):
+    except MinerError as error:
+        error.args = tuple(
+            part.replace(copy, url) if isinstance(part, str) else part for part in error.args
+        )
         raise
-    except ImportError as error:  # the library of another store
-        raise DependencyError(f"{url}: {reason(error)}") from None
+
+
+@contextmanager
+def asking(failed: Callable[[str], MinerError], *, missing: bool = False) -> Iterator[None]:
+    """Turn the errors of a store's library, of any type, into ``failed(reason)``.
+
+    With ``missing``, FileNotFoundError stays: an object need not be there.
+    """
+    try:
+        yield
+    except MinerError:
+        raise
     except Exception as error:
-        raise CorpusError(
-            f"{url}: cannot be read ({reason(error)}); check its name and your credentials"
-        ) from None
+        if missing and isinstance(error, FileNotFoundError):
+            raise
+        raise failed(reason(error)) from None
+
+
+def _reading(url: str) -> AbstractContextManager[None]:
+    said = "check its name and your credentials"
+    return asking(lambda why: CorpusError(f"{url}: cannot be read ({why}); {said}"))

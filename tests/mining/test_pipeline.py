@@ -21,7 +21,7 @@ from miner.mining.keep import Keep
 from miner.mining.mine import mine
 from miner.mining.mined import Mined
 from miner.mining.search import pairs_for_hybrid
-from miner.tasks.task import RUNNING, notes
+from miner.tasks.record import RUNNING, notes
 from miner.tasks.workers import Workers
 
 HYBRID = SearchSettings(engine="hybrid")

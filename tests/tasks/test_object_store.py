@@ -23,11 +23,12 @@ from miner.errors import (
 )
 from miner.knn.settings import SearchSettings
 from miner.mining.mined import Mined
-from miner.tasks import backends, object_store, order
+from miner.tasks import backends, object_store
+from miner.tasks.execute import execute as execute_order
 from miner.tasks.object_store import open_store
+from miner.tasks.record import DONE, digest
 from miner.tasks.run import open_run
 from miner.tasks.status import status
-from miner.tasks.task import DONE, digest
 from miner.tasks.workers import Workers
 from miner.text.lines import read_lines
 from miner.text.patterns import matching
@@ -111,7 +112,7 @@ def test_each_task_on_a_machine_of_its_own(corpus, tmp_path, monkeypatch):
             before = dict(object_store.STORES)
             object_store.STORES.clear()
             try:
-                return order.execute(*given)
+                return execute_order(*given)
             finally:
                 object_store.STORES.clear()
                 object_store.STORES.update(before)

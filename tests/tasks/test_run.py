@@ -22,12 +22,14 @@ from miner.errors import (
     MismatchError,
     ResourceError,
 )
-from miner.tasks import task as tasks
+from miner.tasks import record as records
+from miner.tasks.execute import execute
 from miner.tasks.object_store import PLAN
-from miner.tasks.order import Order, execute
+from miner.tasks.order import Order
+from miner.tasks.record import DONE, FAILED, RUNNING, notes, record
 from miner.tasks.run import ATTEMPTS, Call, Run, open_run
 from miner.tasks.status import status
-from miner.tasks.task import ARRAYS, DONE, FAILED, RUNNING, Job, Result, Task, notes, record
+from miner.tasks.task import ARRAYS, Job, Result, Task
 from miner.tasks.workers import Workers
 from miner.text.locks import lock
 
@@ -129,7 +131,7 @@ def test_results_that_no_power_cut_outlives(tmp_path, monkeypatch):
     durable, fast = {"work": tmp_path / "work"}, {"work": None, "beside": tmp_path / "out"}
     assert stopped(**durable) == stopped(**fast) == EVERYTHING
     assert stopped(**durable) == stopped(**fast) == {}
-    monkeypatch.setattr(tasks, "boot", lambda: "another")
+    monkeypatch.setattr(records, "boot", lambda: "another")
     assert stopped(**durable) == {} and stopped(**fast) == EVERYTHING
 
 

@@ -1,0 +1,107 @@
+"""Records of tasks in a work directory: of results, whole or not, and notes on the others.
+
+The record of a result is its `done.json`: the fingerprint of its task, the sizes and digests of its
+files, times, memory, and the value of the task's function. Tasks that run or have failed have a
+note each.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from miner.errors import ArtifactError
+from miner.text.input_files import file_sha256
+from miner.text.output import write_whole
+
+DONE = "done.json"
+# Field of a record in an object store that names the folder of the result's files.
+AT = "at"
+# Directories of the work directory for notes: on each task that runs, or has failed.
+RUNNING, FAILED = "running", "failed"
+# Mark of a temporary directory.
+PARTIAL = ".partial"
+# Where Linux tells one start of the machine from another.
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+def record(work: Path, name: str) -> dict[str, Any]:
+    """Read the record of a finished task. Raises ArtifactError if it is not there, or altered."""
+    try:
+        found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or found.get("digest") != digest(found):
+            raise ValueError("its digest differs")
+        return found
+    except (OSError, ValueError) as error:
+        raise ArtifactError(
+            f"{work / name}: the result of a task is missing or damaged ({error}); repeat the "
+            "command to make it again"
+        ) from None
+
+
+def digest(found: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a record, but for its digest and its place in an object store."""
+    content = {key: value for key, value in found.items() if key not in ("digest", AT)}
+    as_read = json.loads(json.dumps(content))
+    return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
+
+
+def is_whole(work: Path, name: str) -> bool:
+    """Return True if a result has all its files, and is not from before a restart unsynced.
+
+    Files of a durable result that were written to since are compared with their SHA-256.
+    """
+    try:
+        found = record(work, name)
+        return found["boot"] in (None, boot()) and all(
+            _is_same(work / name / file, found) for file in found["files"]
+        )
+    except (ArtifactError, OSError, KeyError, TypeError):
+        return False
+
+
+def _is_same(path: Path, found: Mapping[str, Any]) -> bool:
+    stat, name = path.stat(), path.name
+    return stat.st_size == found["files"][name] and (
+        stat.st_mtime_ns == found["changed"][name]
+        or found["sha256"].get(name) in (None, file_sha256(path))
+    )
+
+
+@lru_cache
+def boot() -> str:
+    """Return the id of this start of the machine; empty where the system does not tell."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return ""
+
+
+def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
+    """Read the files about running or failed tasks: what they say, by the name of the task."""
+    found = {}
+    with suppress(OSError):
+        for path in sorted((work / folder).iterdir()):
+            with suppress(OSError, ValueError):
+                if not path.name.startswith("."):
+                    content = json.loads(path.read_text(encoding="utf-8"))
+                    found[path.name.replace(" ", "/")] = content
+    return found
+
+
+def write_note(path: Path, content: dict[str, Any]) -> None:
+    """Write a file about a task, as far as that is possible."""
+    with suppress(Exception):
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps(content).encode())
+
+
+def remove_leftovers(work: Path) -> None:
+    """Remove leftovers of killed tasks; only while nobody works in the directory."""
+    shutil.rmtree(work / RUNNING, ignore_errors=True)
+    for path in work.glob(f"*/.*{PARTIAL}"):
+        shutil.rmtree(path, ignore_errors=True)
