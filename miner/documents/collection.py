@@ -16,8 +16,9 @@ import numpy as np
 from miner.alignment.aligned import Document
 from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
 from miner.errors import CorpusError
-from miner.index.embed_corpus import Source
-from miner.index.parts import PartWriter, part_lines, part_texts
+from miner.index.parts import part_lines, part_texts
+from miner.index.sources import Source
+from miner.index.store import TextWriter
 from miner.index.text_files import TextFile, text_files
 from miner.tasks.task import Job, Result, hints
 from miner.text.corpus import Reader
@@ -113,7 +114,7 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
 
     ``edges (n + 1,)`` are the first rows of the documents, ``number (n,)`` their own lines.
     """
-    writer, tally = PartWriter(job.out), Counter[str]()
+    writer, tally = TextWriter(job.out), Counter[str]()
     edges, domains = [0], 0
     with open(job.out / NAMES, "w", encoding="utf-8") as names:
         for document in _documents(batch, layout, tally):
@@ -121,7 +122,7 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
                 tally["empty"] += 1
                 continue
             numbers = document.lines + 1
-            writer.append(document.texts, list(map(str, numbers)), numbers, 0)
+            writer.append(document.texts, list(map(str, numbers)), numbers)
             edges.append(edges[-1] + len(document.texts))
             domains += bool(document.domain)
             names.write(json.dumps([document.name, document.url, document.domain]) + "\n")

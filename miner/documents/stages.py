@@ -17,10 +17,10 @@ import numpy as np
 
 from miner.documents.collection import Name, StoredDocument, names_of, write_names
 from miner.encoder.entries import Entry
-from miner.index.embed_corpus import Source
-from miner.index.parts import PartWriter, part_texts
+from miner.index.parts import part_texts
+from miner.index.sources import Source
 from miner.index.stages import EncodedSpan
-from miner.index.store import SENTENCES, VectorWriter
+from miner.index.store import SENTENCES, TextWriter, VectorWriter
 from miner.index.stored import FLAT, finish
 from miner.kernels.numbers import find_numbers
 from miner.knn.neighbors import Neighbors
@@ -141,8 +141,8 @@ def join(
     start, end = np.concatenate(edges, axis=1)
     domains = [domain for _, _, domain in names.values()]
     number = np.arange(1, len(names) + 1)
-    writer = PartWriter(job.out)
-    writer.append(openings, list(map(str, number.tolist())), number, 0)
+    writer = TextWriter(job.out)
+    writer.append(openings, list(map(str, number.tolist())), number)
     extra = NUMBERS + DOMAIN * grouped
     writer.close(dimension + extra, number - 1)
     lines = _vectors(spans)

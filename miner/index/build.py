@@ -11,13 +11,11 @@ from typing import Any, Unpack
 import numpy as np
 
 from miner.encoder.entries import Entry, lent
-from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.index import faiss
-from miner.index.embed_corpus import Source
-from miner.index.parts import copy_index, part_lines
+from miner.index.parts import part_lines
+from miner.index.sources import Source
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
-from miner.index.stored import FLAT, META, StoredIndex
+from miner.index.stored import FLAT, StoredIndex
 from miner.index.text_files import Stamp, TextFile, stamp, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.names import SIDES
@@ -25,10 +23,8 @@ from miner.progress import Reporter, silent
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
-from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader, Reading
 from miner.text.given import GivenTexts
-from miner.text.locks import lock
 from miner.text.remote import is_remote
 from miner.text.words import LONGEST
 
@@ -172,55 +168,34 @@ def index_texts(
     return found
 
 
-def build_index(
-    encoder: SentenceEncoder | Any,
+@contextmanager
+def indexing(
+    encoder: SentenceEncoder,
     names: Sequence[Name],
-    path: str | Path,
-    *,
-    factory: str = FLAT,
-    work: str | Path | None = None,
-    workers: Workers = Workers(),
-    report: Reporter = silent,
+    work: str | Path | None,
+    workers: Workers,
+    reading: Mapping[str, Any],
+    beside: str | Path | None,
+    report: Reporter,
     note: Callable[[str], None] = silent,
-    **reading: Unpack[Reading],
-) -> None:
-    """Build the index ``path`` of text files: see :meth:`miner.index.index.Index.build`.
-
-    ``work`` is a directory to keep the results of the tasks in.
-    """
-    if factory != FLAT:
-        faiss.faiss()  # a missing library is an error before the work
-    replaceable(path, META)
-    encoder = as_encoder(encoder)
-    with _indexing(encoder, names, work, workers, reading, path, report, note) as both:
-        run, text = both
-        [made] = index_texts(run, [text], reading, factory)
-        run.wait(last=True)
-        copy_index(StoredIndex.open(made.path), path, names)
-
-
-def add_to_index(
-    index: StoredIndex,
-    encoder: SentenceEncoder | Any,
-    names: Sequence[Name],
-    *,
-    report: Reporter = silent,
-    **reading: Unpack[Reading],
-) -> None:
-    """Append text files to an index: see :meth:`miner.index.index.Index.add`."""
-    encoder = as_encoder(encoder)
-    index.check_encoder(encoder)
+) -> Iterator[tuple[Run, Text]]:
+    """Open a run over one text; yield the run and the text."""
+    side = SIDES.index(encoder.side or SIDES[0])
+    for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
     with (
-        lock(index.path),
-        _indexing(encoder, names, None, Workers(), reading, None, report) as both,
+        lent(encoder),
+        open_run(
+            work,
+            workers,
+            "indexing",
+            for_what,
+            stamps=stamps([names]),
+            beside=beside,
+            report=report,
+            note=note,
+        ) as run,
     ):
-        run, text = both
-        current = StoredIndex.open(index.path)  # another process may have added text meanwhile
-        current.check_encoder(encoder)
-        [made] = index_texts(run, [text], reading, current.factory, current)
-        run.wait(last=True)
-        old = [source.path for source in current.sources]
-        copy_index(StoredIndex.open(made.path), index.path, [*old, *map(str, names)])
+        yield run, Text.of(run, side, names, encoder)
 
 
 def encode_files(
@@ -247,7 +222,7 @@ def encode_files(
     path, kind = Path(path), np.dtype(dtype)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: not one of {', '.join(SUFFIXES)}")
-    with _indexing(encoder, names, work, workers, reading, path, report, note) as both:
+    with indexing(encoder, names, work, workers, reading, path, report, note) as both:
         run, text = both
         [encoded] = encode_texts(run, [text], reading, kind.name)
         run.wait(last=True)
@@ -280,36 +255,6 @@ def encode_files(
 def cut(size: int, lines: int) -> list[Span]:
     """Cut ``size`` rows into spans (start, end) of ``lines`` rows; the last may be shorter."""
     return [(start, min(size, start + lines)) for start in range(0, size, lines)]
-
-
-@contextmanager
-def _indexing(
-    encoder: SentenceEncoder,
-    names: Sequence[Name],
-    work: str | Path | None,
-    workers: Workers,
-    reading: Mapping[str, Any],
-    beside: str | Path | None,
-    report: Reporter,
-    note: Callable[[str], None] = silent,
-) -> Iterator[tuple[Run, Text]]:
-    """Open a run over one text; yield the run and the text."""
-    side = SIDES.index(encoder.side or SIDES[0])
-    for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
-    with (
-        lent(encoder),
-        open_run(
-            work,
-            workers,
-            "indexing",
-            for_what,
-            stamps=stamps([names]),
-            beside=beside,
-            report=report,
-            note=note,
-        ) as run,
-    ):
-        yield run, Text.of(run, side, names, encoder)
 
 
 def identity(

@@ -1,22 +1,22 @@
 """`Index`: an index directory that is built, extended and opened."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
 
+from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
-from miner.index import faiss, store
-from miner.index.build import add_to_index, build_index
-from miner.index.embed_corpus import copy_vectors, read_with_vectors
+from miner.index import faiss
+from miner.index.build import index_texts, indexing
+from miner.index.parts import copy_index, join_vectors
 from miner.index.stored import EXTERNAL, FLAT, META, StoredIndex, finish
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
 from miner.tasks.workers import Workers
-from miner.text.artifacts import atomic_directory
+from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.corpus import Reading
 from miner.text.given import Corpus, named
 from miner.text.locks import lock
@@ -50,10 +50,14 @@ class Index(StoredIndex):
         older index at ``path`` is replaced once the new one is complete. Raises the errors of
         :class:`~miner.text.corpus.Reader`, ArtifactError, ResourceError.
         """
-        build_index(
-            encoder, named(corpus, "corpus"), path, factory=index, work=work, workers=workers,
-            report=report, note=note, **reading,
-        )  # fmt: skip
+        if index != FLAT:
+            faiss.faiss()  # a missing library is an error before the work
+        replaceable(path, META)
+        encoder, names = as_encoder(encoder), named(corpus, "corpus")
+        with indexing(encoder, names, work, workers, reading, path, report, note) as (run, text):
+            [made] = index_texts(run, [text], reading, index)
+            run.wait(last=True)
+            copy_index(StoredIndex.open(made.path), path, names)
         return cls.built(path)
 
     @classmethod
@@ -76,12 +80,12 @@ class Index(StoredIndex):
         made both.
         """
         array = open_vectors(vectors, dimension)
-        with _directory(path, index) as directory:
-            writer = store.TextWriter(directory)
-            source, records = read_with_vectors(writer, corpus, array, vectors, 0, reading, report)
-            copy_vectors(directory, array, records, str(vectors), report)
+        if index != FLAT:
+            faiss.faiss()
+        with atomic_directory(path, marker=META) as directory:
+            sources = join_vectors(directory, corpus, array, vectors, reading, report)
             kind = f"{EXTERNAL}, {array.shape[1]} dimensions"
-            finish(directory, {"name": kind, "fingerprint": kind}, [source], index, report)
+            finish(directory, {"name": kind, "fingerprint": kind}, sources, index, report)
         return cls.built(path)
 
     def add(
@@ -100,7 +104,18 @@ class Index(StoredIndex):
         :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
         :class:`~miner.errors.ResourceError` while another process adds to it.
         """
-        add_to_index(self, encoder, named(corpus, "corpus"), report=report, **reading)
+        encoder, names = as_encoder(encoder), named(corpus, "corpus")
+        self.check_encoder(encoder)
+        with (
+            lock(self.path),
+            indexing(encoder, names, None, Workers(), reading, None, report) as (run, text),
+        ):
+            current = self.open(self.path)  # another process may have added text meanwhile
+            current.check_encoder(encoder)
+            [made] = index_texts(run, [text], reading, current.factory, current)
+            run.wait(last=True)
+            old = [source.path for source in current.sources]
+            copy_index(StoredIndex.open(made.path), self.path, [*old, *map(str, names)])
         return self.built(self.path)
 
     def add_vectors(
@@ -120,30 +135,13 @@ class Index(StoredIndex):
         """
         array = open_vectors(vectors, dimension)
         self._check_vectors(array, vectors)
-        with self._growing() as (current, directory, writer):
-            current._check_vectors(array, vectors)
-            old = current.sources
-            source, records = read_with_vectors(
-                writer, corpus, array, vectors, len(old), reading, report
-            )
-            copy_vectors(directory, array, records, str(vectors), report, current.store.vectors)
-            model = current.meta["model"]
-            finish(directory, model, [*old, source], current.factory, report, current)
-        return self.built(self.path)
-
-    @contextmanager
-    def _growing(self) -> Iterator[tuple[Self, Path, store.TextWriter]]:
-        """Lock the index; yield it as it is now, and a new directory with its sentences.
-
-        The new directory takes its place at the end.
-        """
         with lock(self.path):
-            current = self.open(self.path)  # another process may have added text meanwhile
-            current.verify()
+            current = self.open(self.path).verify()
+            current._check_vectors(array, vectors)
             with atomic_directory(self.path, marker=META) as directory:
-                writer = store.TextWriter(directory)
-                writer.append_store(current.store)
-                yield current, directory, writer
+                sources = join_vectors(directory, corpus, array, vectors, reading, report, current)
+                finish(directory, current.meta["model"], sources, current.factory, report, current)
+        return self.built(self.path)
 
     def _check_vectors(self, array: np.ndarray, name: str | Path) -> None:
         """Raise MismatchError for vectors that cannot be appended to this index."""
@@ -157,12 +155,3 @@ class Index(StoredIndex):
                 f"{name} has vectors of {array.shape[1]} dimensions, {self.path} of "
                 f"{self.dimension}; add vectors of the encoder that made those"
             )
-
-
-@contextmanager
-def _directory(path: str | Path, index: str) -> Iterator[Path]:
-    """Yield the directory in which to build; a missing FAISS is an error before the work."""
-    if index != FLAT:
-        faiss.faiss()
-    with atomic_directory(path, marker=META) as directory:
-        yield directory

@@ -2,55 +2,23 @@
 
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from miner.index.embed_corpus import Source
+from miner.errors import MismatchError
 from miner.index.sentence_file import Texts
-from miner.index.store import BLOCK, IDS, SENTENCES, TextWriter, VectorWriter, check_rows
+from miner.index.sources import Source, read_corpus
+from miner.index.store import BLOCK, SENTENCES, TextWriter, VectorWriter
 from miner.index.stored import DIGEST, FILES, META, StoredIndex, digest, write_meta
+from miner.index.vectors import unit_blocks
+from miner.progress import Reporter
 from miner.text.artifacts import atomic_directory
+from miner.text.corpus import Reader
 from miner.text.words import LONGEST
-
-# Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
-# one that is there if a row has an id other than its line number.
-PART, OWN_IDS = ("line", "offset", "hash"), "own_ids"
-
-
-class PartWriter(TextWriter):
-    """Writer of the sentences of a part, or of an index that joins parts."""
-
-    def append_part(self, part: Path, number: int) -> None:
-        """Append a part, written by :meth:`close_part`, as the rows of file ``number``."""
-        with open(part / SENTENCES, "rb") as file:
-            shutil.copyfileobj(file, self._sentences)
-        with open(part / IDS, "rb") as file:
-            shutil.copyfileobj(file, self._id_file)
-        lines, offsets, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
-        ends = offsets[1:]
-        self._own_ids |= (part / OWN_IDS).exists()
-        for start in range(0, len(lines), BLOCK):
-            rows = slice(start, start + BLOCK)
-            self._offsets.append(self._end + ends[rows])
-            self._lines.append(lines[rows])
-            self._files.append(np.full(len(lines[rows]), number))
-            self._hashes.append(hashes[rows])
-        self._end += int(ends[-1]) if len(ends) else 0
-        self._rows += len(lines)
-        check_rows(self._rows)
-
-    def close_part(self) -> int:
-        """Write the row tables of a part of a corpus, for :meth:`append_part`; return its rows."""
-        self._sentences.close()
-        self._id_file.close()
-        if self._own_ids:
-            (self.directory / OWN_IDS).touch()
-        columns = (self._lines, self._offsets, self._hashes)
-        for name, column in zip(PART, columns, strict=True):
-            np.save(self.directory / f"{name}.npy", column.array())
-        return self._rows
+from miner.text_table import count_of
 
 
 def part_texts(part: Path) -> Texts:
@@ -108,12 +76,12 @@ def join_parts(
 ) -> list[Source]:
     """Write the sealed store of a text whose files were read one by one into ``directory``.
 
-    ``parts`` are directories of :meth:`PartWriter.close_part`, one for each file; ``vectors`` are
+    ``parts`` are directories of :meth:`TextWriter.close_part`, one for each file; ``vectors`` are
     blocks ``(b, d)`` of all their rows in order. The rows of the index ``before`` come first.
     ``first (n,) int64`` is the first row with the same plain form, where it is known. Returns all
     files.
     """
-    writer = PartWriter(directory)
+    writer = TextWriter(directory)
     sources = []
     if before is not None:
         writer.append_store(before.store)
@@ -127,4 +95,44 @@ def join_parts(
             output.copy(before.store.vectors)
         for block in vectors:
             output.append(block)
+    return sources
+
+
+def join_vectors(
+    directory: Path,
+    corpus: str | Path,
+    array: np.ndarray,
+    name: str | Path,
+    reading: Mapping[str, Any],
+    report: Reporter,
+    before: StoredIndex | None = None,
+) -> list[Source]:
+    """Write the sealed store of a file that has the vectors ``array (records, d)``, normalised.
+
+    The rows of the index ``before`` come first. Returns all files. Raises MismatchError for another
+    number of lines, and ArtifactError, naming the file ``name``, for a row with NaN or infinity.
+    """
+    part = directory / "part"
+    part.mkdir()
+    writer = TextWriter(part)
+    source = read_corpus(writer, corpus, reading, report)
+    if len(array) != source.records:
+        raise MismatchError(
+            f"{name} has {count_of(len(array), 'vector')} but {corpus} has "
+            f"{count_of(source.records, 'line')}; there must be one vector for "
+            "every line, empty lines included"
+        )
+    writer.close_part()
+    # Vector i is of record i; a header is a line but no record.
+    records = part_lines(part) - 1 - Reader(corpus, **reading).head
+
+    def vectors() -> Iterator[np.ndarray]:
+        done = 0
+        for block in unit_blocks(array, records, str(name)):
+            yield block
+            done += len(block)
+            report("copying vectors", done, len(records))
+
+    sources = join_parts(directory, [(part, source)], vectors(), array.shape[1], before=before)
+    shutil.rmtree(part)
     return sources

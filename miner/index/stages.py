@@ -12,10 +12,10 @@ from miner.arrays import temporary_array
 from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
-from miner.index.embed_corpus import Source, read_corpus
-from miner.index.parts import PartWriter, join_parts, long_lines, part_hashes, part_texts
+from miner.index.parts import join_parts, long_lines, part_hashes, part_texts
 from miner.index.sentence_file import Texts
-from miner.index.store import BLOCK
+from miner.index.sources import Source, read_corpus
+from miner.index.store import BLOCK, TextWriter
 from miner.index.stored import StoredIndex, finish
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
@@ -33,10 +33,10 @@ class EncodedSpan:
 @hints(seconds=7e-6)
 def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Read one file: its sentences, their places and the hashes of their plain forms."""
-    writer = PartWriter(job.out)
+    writer = TextWriter(job.out)
     settings = {} if file.given else reading
     with file.opened() as local:
-        (source,) = read_corpus(writer, [local], 0, settings, job.report)
+        source = read_corpus(writer, local, settings, job.report)
     found = vars(source) | {"path": file.name}
     if file.stream:
         found |= {"bytes": None, "sha256": None}

@@ -17,6 +17,7 @@ import hashlib
 import math
 import mmap
 import os
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,10 +41,17 @@ IDS = "ids.txt"
 MOST = np.iinfo(np.int32).max
 # Rows of one write or conversion.
 BLOCK = 16_384
+# Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
+# one that is there if a row has an id other than its line number.
+PART, OWN_IDS = ("line", "offset", "hash"), "own_ids"
 
 
 class TextWriter:
-    """Writer of the sentences and of the row tables. :class:`VectorWriter` follows it."""
+    """Writer of the sentences and of the row tables of an index, or of a part of its corpus.
+
+    An index is closed by :meth:`close`, and :class:`VectorWriter` follows it; a part by
+    :meth:`close_part`, for :meth:`append_part`.
+    """
 
     def __init__(self, directory: Path):
         self.directory = directory
@@ -60,7 +68,7 @@ class TextWriter:
         self._end = self._rows = 0
 
     def append(
-        self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int
+        self, sentences: Sequence[str], ids: Sequence[str], lines: np.ndarray, file: int = 0
     ) -> bool:
         """Append rows of file number ``file``. Returns True if an id is not its line number."""
         # JSON and Parquet allow line breaks inside a sentence. They become spaces.
@@ -94,9 +102,35 @@ class TextWriter:
                     file,
                 )
 
-    def lines(self) -> np.ndarray:
-        """Return the line, or record, of every row, ``(n,) int64``. Only before :meth:`close`."""
-        return np.asarray(self._lines.array())
+    def append_part(self, part: Path, number: int) -> None:
+        """Append a part, written by :meth:`close_part`, as the rows of file ``number``."""
+        with open(part / SENTENCES, "rb") as file:
+            shutil.copyfileobj(file, self._sentences)
+        with open(part / IDS, "rb") as file:
+            shutil.copyfileobj(file, self._id_file)
+        lines, offsets, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
+        ends = offsets[1:]
+        self._own_ids |= (part / OWN_IDS).exists()
+        for start in range(0, len(lines), BLOCK):
+            rows = slice(start, start + BLOCK)
+            self._offsets.append(self._end + ends[rows])
+            self._lines.append(lines[rows])
+            self._files.append(np.full(len(lines[rows]), number))
+            self._hashes.append(hashes[rows])
+        self._end += int(ends[-1]) if len(ends) else 0
+        self._rows += len(lines)
+        check_rows(self._rows)
+
+    def close_part(self) -> int:
+        """Write the row tables of a part of a corpus, for :meth:`append_part`; return its rows."""
+        self._sentences.close()
+        self._id_file.close()
+        if self._own_ids:
+            (self.directory / OWN_IDS).touch()
+        columns = (self._lines, self._offsets, self._hashes)
+        for name, column in zip(PART, columns, strict=True):
+            np.save(self.directory / f"{name}.npy", column.array())
+        return self._rows
 
     def close(self, dimension: int, first: np.ndarray | None = None) -> int:
         """Write the row tables and reserve space for the vectors. Returns the number of rows.

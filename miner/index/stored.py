@@ -20,7 +20,7 @@ from miner.encoder.loading import Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
-from miner.index.embed_corpus import Source
+from miner.index.sources import Source
 from miner.progress import Reporter
 from miner.text.input_files import file_sha256
 

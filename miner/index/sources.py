@@ -1,0 +1,53 @@
+"""Files of a corpus, as they were read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from miner.errors import CorpusError
+from miner.index import store
+from miner.index.text_files import stamp
+from miner.progress import Reporter
+from miner.text.corpus import Reader
+from miner.text.input_files import file_sha256
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of a corpus, as it was read.
+
+    ``empty`` and ``undecodable`` ones of the ``records`` gave no sentence, and ``replaced`` ones
+    had bytes replaced. ``own_ids`` is True if it has ids other than line numbers. Size in bytes and
+    SHA-256 are None for streams, which can be read only once.
+    """
+
+    path: str
+    records: int
+    empty: int
+    undecodable: int
+    replaced: int
+    own_ids: bool
+    bytes: int | None
+    sha256: str | None
+
+
+def read_corpus(
+    writer: store.TextWriter, path: str | Path, reading: Mapping[str, Any], report: Reporter
+) -> Source:
+    """Write the sentences of a file to ``writer``.
+
+    Raises CorpusError for a file that cannot be read, or that changes meanwhile.
+    """
+    reader = Reader(path, **reading)
+    regular = str(path) != "-" and Path(path).is_file()
+    before = stamp(path) if regular else None
+    own_ids = False
+    for block in reader:
+        own_ids |= writer.append(block.sentences, block.ids, block.lines)
+        report(f"reading {path}", reader.lines, None)
+    size, digest = (Path(path).stat().st_size, file_sha256(path)) if regular else (None, None)
+    if regular and stamp(path) != before:
+        raise CorpusError(f"{path}: changed while it was read; run again once it is complete")
+    counts = (reader.lines, reader.empty, reader.undecodable, reader.replaced)
+    return Source(str(path), *counts, own_ids, size, digest)
