@@ -82,12 +82,7 @@ def nearest(vectors: np.ndarray, centroids: np.ndarray, probes: int, threads: in
     columns = engine.prepare(centroids, columns=True)
     width = min(probes, len(centroids))
     out = np.empty((len(vectors), width), np.int32)
-    # No similarity reaches infinity: the lists of the centroids stay closed.
-    closed = Lists(
-        np.empty((1, 1), np.float32),
-        np.empty((1, 1), np.int32),
-        np.full(len(centroids), np.inf, np.float32),
-    )
+    closed = Lists.closed(len(centroids))
     for start in range(0, len(vectors), BLOCK):
         part = vectors[start : start + BLOCK]
         lists = Lists.empty(len(part), width)

@@ -9,7 +9,6 @@ either device. The similarities that an engine keeps are rounded in its own way;
 import math
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from typing import Any, Protocol
 
@@ -19,7 +18,7 @@ from miner.device import DRIVERS, resolve_device
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
-from miner.knn.strips import Strip, cut, run_crosswise, strips_per_side
+from miner.knn.strips import Strip, run_crosswise, run_strips, strips_per_side
 from miner.knn.vector_set import VectorSet
 from miner.machine import blas
 
@@ -121,18 +120,11 @@ class Int8Engine:
         return 5 * dimension + 12
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        from miner.kernels.fused import UP, empty_pack, quantise
-        from miner.kernels.half import bits
+        from miner.kernels.fused import UP, empty_pack
 
         made = empty_pack(*vectors.shape, columns=columns)
-        numbers = bits(vectors)
         up = UP if columns else 0
-
-        def work(strip: Strip) -> None:
-            quantise(numbers, made.tiles, up, made.scale, made.correction, *strip)
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            list(pool.map(work, cut(len(made.tiles), self.threads)))
+        round_int8(vectors, made.tiles, up, made.scale, made.correction, self.threads)
         return made
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
@@ -248,6 +240,26 @@ class FaissEngine:
         width = min(width, len(base))
         similarity, position = faiss.flat_search(queries, base, width, self.device)
         return similarity, position + first
+
+
+def round_int8(
+    vectors: np.ndarray,
+    tiles: np.ndarray,
+    up: int,
+    scale: np.ndarray,
+    correction: np.ndarray,
+    threads: int,
+) -> None:
+    """Round ``vectors (b, d)`` to int8 as :func:`miner.kernels.fused.quantise` does, by threads."""
+    from miner.kernels.fused import quantise
+    from miner.kernels.half import bits
+
+    numbers = bits(vectors)
+
+    def work(first: int, last: int) -> None:
+        quantise(numbers, tiles, up, scale, correction, first, last)
+
+    run_strips(len(tiles), threads, work)
 
 
 def float32_bound(queries: np.ndarray) -> float:

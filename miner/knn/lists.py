@@ -26,6 +26,12 @@ class Lists:
             np.full(size, -np.inf, dtype=np.float32),
         )
 
+    @classmethod
+    def closed(cls, size: int) -> "Lists":
+        """Return lists that no candidate enters, since no similarity reaches infinity."""
+        least = np.full(size, np.inf, dtype=np.float32)
+        return cls(np.empty((1, 1), np.float32), np.empty((1, 1), np.int32), least)
+
     @property
     def width(self) -> int:
         """Places of each list."""

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.kernels.fused import Pack, quantise
+from miner.kernels.fused import Pack
 from miner.kernels.gather import gather, put_pairs, similarities
-from miner.kernels.half import bits
-from miner.knn.engines import Int8Engine
+from miner.knn.engines import Int8Engine, round_int8
 from miner.knn.lists import Lists
-from miner.knn.strips import Strip, cut
+from miner.knn.strips import run_strips
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 
@@ -41,27 +40,13 @@ class Codes:
             part = slice(start, start + block)
             tiles = np.asarray(codes[part]).reshape(-1, width // 4, 1, 4)
             vectors = side.block(start, start + block)
-            _round(vectors, tiles, made.scale[part], made.correction[part], threads)
+            round_int8(vectors, tiles, 0, made.scale[part], made.correction[part], threads)
             release_pages(codes)
         return made
 
     def pack(self, places: np.ndarray, *, columns: bool) -> Pack:
         """Pack the vectors at ``places (m,)`` for the int8 engine."""
         return gather(np.asarray(self.codes), self.scale, self.correction, places, columns=columns)
-
-
-def _round(
-    vectors: np.ndarray, tiles: np.ndarray, scale: np.ndarray, correction: np.ndarray, threads: int
-) -> None:
-    """Round ``vectors (b, d)`` to int8, each in a tile of its own."""
-    numbers = bits(vectors)
-
-    def work(strip: Strip) -> None:
-        first, last = strip
-        quantise(numbers, tiles, 0, scale, correction, first, last)
-
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, cut(len(numbers), threads)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,16 +83,15 @@ class PairBlock:
         left, right = np.asarray(a.codes), np.asarray(b.codes)
         lists = self.lists[here].arrays, self.lists[1 - here].arrays
 
-        def score(strip: Strip) -> None:
-            first, last = strip
+        def score(first: int, last: int) -> None:
             swapped = here == 1
             similarities(left, a.scale, right, b.scale, rows, found, first, last, swapped, value)
 
         def put(lane: int) -> None:
             put_pairs(rows, found, value, lane, threads, *lists)
 
+        run_strips(len(rows), threads, score)
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(score, cut(len(rows), threads)))
             list(pool.map(put, range(threads)))
         self._release()
 

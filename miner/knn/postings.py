@@ -4,7 +4,6 @@ A query asks for its own tokens, which finds names and numbers, and for their tr
 lexicon. It finds translations whose average vectors are far apart, which clusters miss.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.inverted import count_holders, inverse_lengths, invert, retrieve
-from miner.knn.strips import cut
+from miner.knn.strips import run_strips
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 
@@ -89,16 +88,15 @@ class Postings:
         """
         out = np.empty((len(rows), width), np.int32)
         scores = np.empty((len(rows), width), np.float32)
-        lexicon = self.lexicon
-        table = lexicon.offsets, lexicon.pieces, lexicon.probability
+        table = self.lexicon.entries
         ids, offsets = np.asarray(side.ids), np.asarray(side.offsets)
 
-        def work(part: slice) -> None:
+        def work(first: int, last: int) -> None:
+            part = slice(first, last)
             retrieve(
                 ids, offsets, rows[part], table, np.float32(OWN), np.float32(PROBABLE), self.idf,
                 self.holders, self.starts, self.rows, self.inverse, BUDGET, out[part], scores[part],
             )  # fmt: skip
 
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, [slice(*strip) for strip in cut(len(rows), threads)]))
+        run_strips(len(rows), threads, work)
         return out, scores

@@ -33,8 +33,6 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
     It does where all components have a similar size, as in a trained model. It fails where a few
     components are huge in all vectors: rounding to int8 erases the others.
     """
-    from miner.kernels.fused import merge, pack
-
     probes, probed = (
         side.take(side.sample(size))
         for side, size in ((queries, PROBE_QUERIES), (base, PROBE_BASE))
@@ -46,13 +44,9 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
         Lists.empty(len(probes), min(k + Int8Engine.slack, len(probed))),
         Lists.empty(len(probed), 1),
     )
-    rows, columns = pack(probes, columns=False), pack(probed, columns=True)
-    tiles = 0, len(rows.tiles), 0, len(columns.tiles)
-    s, t = (np.arange(part.count, dtype=np.int32) for part in (rows, columns))
-    merge(
-        rows.tiles, rows.scale, rows.correction, s, columns.tiles, columns.scale, t, *tiles,
-        *lists[0].arrays, *lists[1].arrays,
-    )  # fmt: skip
+    engine = Int8Engine(1)
+    rows, columns = engine.prepare(probes, columns=False), engine.prepare(probed, columns=True)
+    engine.merge(rows, 0, columns, 0, lists)
     wide = probed.astype(np.float32)
     missed = 0
     for start in range(0, len(probes), 32):

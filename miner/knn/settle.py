@@ -107,12 +107,7 @@ def search_float32(
     """
     engine = Float32Engine(threads)
     lists = Lists.empty(len(vectors), min(k + SECOND_SLACK, len(base)))
-    # No similarity reaches infinity: the lists of the base stay closed.
-    closed = Lists(
-        np.empty((1, 1), np.float32),
-        np.empty((1, 1), np.int32),
-        np.full(len(base), np.inf, np.float32),
-    )
+    closed = Lists.closed(len(base))
     queries = vectors.astype(np.float32)
     for start in range(0, len(base), block):
         part = base.float32_block(start, start + block)

@@ -29,6 +29,12 @@ def strips_per_side(threads: int) -> int:
     return 1 if threads == 1 else threads + threads // 2
 
 
+def run_strips(size: int, threads: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(start, end)`` for the strips of ``size`` items, one a thread."""
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda strip: work(*strip), cut(size, threads)))
+
+
 def run_crosswise(
     rows: int, columns: int, threads: int, work: Callable[[Strip, Strip], None]
 ) -> None:

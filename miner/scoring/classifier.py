@@ -12,6 +12,7 @@ import numpy as np
 from miner.encoder import model as models
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
+from miner.scoring.logistic import sigmoid
 
 # Rows of the softmax's weights and biases.
 BAD, GOOD = 0, 1
@@ -74,5 +75,4 @@ class Classifier:
         vectors = self.encoder.encode(sentences)
         # By the row: a matrix product may round differently for another number of rows.
         logit = (vectors * self._weight).sum(axis=1) + self._bias
-        probability = np.exp(-np.logaddexp(0, -logit))
-        return np.where(vectors.any(axis=1), probability, UNKNOWN).astype(np.float32)
+        return np.where(vectors.any(axis=1), sigmoid(logit), UNKNOWN).astype(np.float32)

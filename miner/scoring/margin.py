@@ -313,7 +313,11 @@ class Retrieval:
 
 def best_pairs(block: Candidates) -> tuple[Candidates, Candidates]:
     """Return the best target of each source in its own list, and the best source of each target."""
-    return block.take(_forward_best(block)), block.take(_backward_best(block))
+    source, target, score = block.source_row, block.target_row, block.score
+    return (
+        block.take(_best_each(block.forward_rank > 0, source, target, score)),
+        block.take(_best_each(block.backward_rank > 0, target, source, score)),
+    )
 
 
 def match_one_to_one(
@@ -344,18 +348,6 @@ def match_one_to_one(
                 source_taken[s] = target_taken[t] = 1
                 kept.append(position)
     return np.array(kept, dtype=np.int64)
-
-
-def _forward_best(pairs: Candidates) -> NDArray[np.bool_]:
-    """Return a (m,) mask of each source's best-scoring target in its own list."""
-    listed = pairs.forward_rank > 0
-    return _best_each(listed, pairs.source_row, pairs.target_row, pairs.score)
-
-
-def _backward_best(pairs: Candidates) -> NDArray[np.bool_]:
-    """Return a (m,) mask of each target's best-scoring source in its own list."""
-    listed = pairs.backward_rank > 0
-    return _best_each(listed, pairs.target_row, pairs.source_row, pairs.score)
 
 
 def _best_each(

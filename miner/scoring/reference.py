@@ -7,7 +7,7 @@ import numpy as np
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.scoring.margin import RATIO_FLOOR
+from miner.scoring.margin import margin_score
 from miner.scoring.quality import cosines
 
 Texts = tuple[Sequence[str], Sequence[str]]
@@ -36,13 +36,10 @@ class Reference:
 
     def margins(self, texts: Texts, vectors: Vectors, margin: str = "ratio") -> np.ndarray:
         """Return the margins ``(n,) float64`` of n pairs, by ``ratio`` or ``distance``."""
-        cosine = cosines(*vectors).astype(np.float64)
+        cosine = cosines(*vectors)
         # A source's neighbours are targets, and the other way round.
         near = [self._mean(vectors[side], texts[1 - side], 1 - side) for side in (0, 1)]
-        mean = (near[0] + near[1]) / 2
-        if margin == "distance":
-            return cosine - mean
-        return cosine / np.maximum(mean, RATIO_FLOOR)
+        return margin_score(cosine, near[0], near[1], margin)
 
     def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
         """Return the mean similarity of each vector to its k nearest of the ``other`` side."""

@@ -64,14 +64,6 @@ def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
     return kept.result()
 
 
-def _require_countable(blocks: CandidateBlocks) -> None:
-    """Raise ResourceError for more targets, decoys included, than an int32 counts."""
-    if blocks.targets > np.iinfo(np.int32).max:
-        raise ResourceError(
-            f"{blocks.targets:,} targets and decoys are too many to verify; split the corpus"
-        )
-
-
 def candidate_logits(
     blocks: CandidateBlocks,
     logits_of: LogitsOf,
@@ -84,7 +76,10 @@ def candidate_logits(
     the block and them. Above a share of ``memory`` bytes all logits are in temporary files. Raises
     ResourceError for more targets, decoys included, than an int32 counts.
     """
-    _require_countable(blocks)
+    if blocks.targets > np.iinfo(np.int32).max:
+        raise ResourceError(
+            f"{blocks.targets:,} targets and decoys are too many to verify; split the corpus"
+        )
     counts = np.zeros(len(blocks.forward), dtype=np.int64)
     most = 12 * blocks.most
     targets, found = (
