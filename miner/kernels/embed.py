@@ -55,12 +55,12 @@ def dropout_mask(lane, lanes, places, seed, cut, out):
     """
     d = out.shape[1]
     draws = np.empty((d + 3) // 4, np.uint64)
-    parts = draws.view(np.uint16)
+    parts, limit = draws.view(np.uint16), np.uint32(cut)
     scale = np.float32(1.0 / (1.0 - cut / 65536.0))
     for i in range(lane, len(places), lanes):
         _draw(seed, places[i], draws)
         for j in range(d):
-            out[i, j] = scale if parts[j] >= cut else np.float32(0.0)
+            out[i, j] = scale if parts[j] >= limit else np.float32(0.0)
 
 
 @njit(lanes=True, error_model="numpy")
@@ -71,7 +71,7 @@ def mean_dropped(lane, lanes, table, ids, offsets, seed, cut, out):
     """
     d = table.shape[1]
     draws = np.empty((d + 3) // 4, np.uint64)
-    parts = draws.view(np.uint16)
+    parts, limit = draws.view(np.uint16), np.uint32(cut)
     for i in range(lane, len(offsets) - 1, lanes):
         row = out[i]
         row[:] = np.float32(0.0)
@@ -79,7 +79,7 @@ def mean_dropped(lane, lanes, table, ids, offsets, seed, cut, out):
             source = table[ids[p]]
             _draw(seed, p, draws)
             for j in range(d):
-                row[j] += source[j] if parts[j] >= cut else np.float32(0.0)
+                row[j] += source[j] if parts[j] >= limit else np.float32(0.0)
         count = offsets[i + 1] - offsets[i]
         if count > 0:
             inverse = np.float32(1.0 / (count * (1.0 - cut / 65536.0)))
@@ -95,7 +95,7 @@ def spread_dropped(lane, lanes, gradient, offsets, seed, cut, out):
     """
     d = gradient.shape[1]
     draws = np.empty((d + 3) // 4, np.uint64)
-    parts = draws.view(np.uint16)
+    parts, limit = draws.view(np.uint16), np.uint32(cut)
     for i in range(lane, len(offsets) - 1, lanes):
         count = offsets[i + 1] - offsets[i]
         if count == 0:
@@ -104,7 +104,7 @@ def spread_dropped(lane, lanes, gradient, offsets, seed, cut, out):
         for p in range(offsets[i], offsets[i + 1]):
             _draw(seed, p, draws)
             for j in range(d):
-                out[p, j] = gradient[i, j] * inverse if parts[j] >= cut else np.float32(0.0)
+                out[p, j] = gradient[i, j] * inverse if parts[j] >= limit else np.float32(0.0)
 
 
 def group_by_id(

@@ -14,7 +14,10 @@ from miner.encoder.architecture import ENCODERS
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, Part
 from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.ragged import offsets_of
 from miner_train.config import TrainConfig
+from miner_train.data import Sentences
+from miner_train.encoders.embedding_table import Average, Table
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair
 from miner_train.recipes import RECIPES
@@ -250,6 +253,27 @@ def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, nam
         for rate in (0.0, 0.3, 0.30001)
     ]
     assert found[0] != found[1]
+
+
+def test_batches_of_any_length_share_the_memory_of_gradients() -> None:
+    """Equal to encoders that begin with fresh memory in every step."""
+    config = dataclasses.replace(SMALL, embedding_dropout=0.3, adam="dense")
+    one, other = (Average(Table(40, config, 0), config) for _ in range(2))
+    for step, count in enumerate((9, 3, 20, 1), start=1):
+        lengths = np.random.default_rng(step).integers(1, 8, count)
+        ids = np.random.default_rng(step).integers(0, 40, lengths.sum()).astype(np.int32)
+        for encoder in (one, other):
+            encoder.forward(Sentences(ids, offsets_of(lengths)), np.random.default_rng(step))
+            encoder.backward(np.ones((count, config.dimension), np.float32), step, 0.01)
+        other = restarted(other, config)
+    for name, array in {**one.learned(), **one.moments()}.items():
+        assert array.tobytes() == {**other.learned(), **other.moments()}[name].tobytes()
+
+
+def restarted(encoder: Average, config: TrainConfig) -> Average:
+    fresh = Average(Table(40, config, 0), config)
+    fresh.restore({**encoder.learned(), **encoder.moments()})
+    return fresh
 
 
 @pytest.mark.slow

@@ -111,6 +111,8 @@ class Average:
         self.table, self.dropout = table, config.dropout
         self.embedding_dropout = config.embedding_dropout
         self.size = config.dimension
+        # Memory of the gradients by token. New memory in each step takes longer than the gradients.
+        self._by_token = np.empty((0, self.size), dtype=np.float32)
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
         """Vectors ``(n, size) float32``, not normalised, with dropout and the like."""
@@ -128,7 +130,9 @@ class Average:
         if numbers is None:
             self.table.update(last.ids, last.offsets, gradient, step, rate)
             return
-        by_token = np.empty((len(last.ids), self.size), dtype=np.float32)
+        if len(self._by_token) < len(last.ids):
+            self._by_token = np.empty((len(last.ids) * 5 // 4, self.size), dtype=np.float32)
+        by_token = self._by_token[: len(last.ids)]
         spread_dropped(gradient, last.offsets, numbers.seed, numbers.cut, by_token)
         self.table.update(last.ids, np.arange(len(last.ids) + 1), by_token, step, rate)
 
