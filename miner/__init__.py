@@ -15,74 +15,52 @@ from typing import TYPE_CHECKING, Any
 from miner.names import VERSION
 
 if TYPE_CHECKING:
-    from miner.alignment.align import align
-    from miner.alignment.aligned import Aligned
-    from miner.alignment.settings import BeadSettings
-    from miner.cleaning.calls import filter, score
-    from miner.documents.align_documents import AlignedDocuments, align_documents
-    from miner.encoder.encoder import Encoder
-    from miner.encoder.open_encoder import open_encoder
-    from miner.errors import MinerError
-    from miner.evaluation.metrics import Evaluation, best_threshold, evaluate
-    from miner.index.index import Index
-    from miner.knn.settings import SearchSettings
-    from miner.mining.keep import Keep
-    from miner.mining.mine import mine, search
-    from miner.mining.mined import Mined
-    from miner.scoring.pairs import Pairs
-    from miner.scoring.without import Without
-    from miner_train.calls import train
+    from miner.alignment.align import align as align
+    from miner.alignment.aligned import Aligned as Aligned
+    from miner.alignment.settings import BeadSettings as BeadSettings
+    from miner.cleaning.calls import filter as filter
+    from miner.cleaning.calls import score as score
+    from miner.documents.align_documents import AlignedDocuments as AlignedDocuments
+    from miner.documents.align_documents import align_documents as align_documents
+    from miner.encoder.encoder import Encoder as Encoder
+    from miner.encoder.open_encoder import open_encoder as open_encoder
+    from miner.errors import MinerError as MinerError
+    from miner.evaluation.metrics import Evaluation as Evaluation
+    from miner.evaluation.metrics import best_threshold as best_threshold
+    from miner.evaluation.metrics import evaluate as evaluate
+    from miner.index.index import Index as Index
+    from miner.knn.settings import SearchSettings as SearchSettings
+    from miner.mining.keep import Keep as Keep
+    from miner.mining.mine import mine as mine
+    from miner.mining.mine import search as search
+    from miner.mining.mined import Mined as Mined
+    from miner.scoring.pairs import Pairs as Pairs
+    from miner.scoring.without import Without as Without
+    from miner_train.calls import train as train
 
 __version__ = VERSION
-__all__ = [
-    "Aligned",
-    "AlignedDocuments",
-    "BeadSettings",
-    "Encoder",
-    "Evaluation",
-    "Index",
-    "Keep",
-    "Mined",
-    "MinerError",
-    "Pairs",
-    "SearchSettings",
-    "Without",
-    "align",
-    "align_documents",
-    "best_threshold",
-    "evaluate",
-    "filter",
-    "mine",
-    "open_encoder",
-    "score",
-    "search",
-    "train",
-]
-# The module of each public name.
-_HOMES = {
-    "Aligned": "miner.alignment.aligned",
-    "AlignedDocuments": "miner.documents.align_documents",
-    "BeadSettings": "miner.alignment.settings",
-    "Encoder": "miner.encoder.encoder",
-    "Evaluation": "miner.evaluation.metrics",
-    "Index": "miner.index.index",
-    "Keep": "miner.mining.keep",
-    "Mined": "miner.mining.mined",
-    "MinerError": "miner.errors",
-    "Pairs": "miner.scoring.pairs",
-    "SearchSettings": "miner.knn.settings",
-    "Without": "miner.scoring.without",
-    "align": "miner.alignment.align",
-    "align_documents": "miner.documents.align_documents",
-    "best_threshold": "miner.evaluation.metrics",
-    "evaluate": "miner.evaluation.metrics",
-    "filter": "miner.cleaning.calls",
-    "mine": "miner.mining.mine",
-    "open_encoder": "miner.encoder.open_encoder",
-    "score": "miner.cleaning.calls",
-    "search": "miner.mining.mine",
-    "train": "miner_train.calls",
+# The public names of each module.
+_NAMES = {
+    "miner.alignment.align": "align",
+    "miner.alignment.aligned": "Aligned",
+    "miner.alignment.settings": "BeadSettings",
+    "miner.cleaning.calls": "filter score",
+    "miner.documents.align_documents": "AlignedDocuments align_documents",
+    "miner.encoder.encoder": "Encoder",
+    "miner.encoder.open_encoder": "open_encoder",
+    "miner.errors": "MinerError",
+    "miner.evaluation.metrics": "Evaluation best_threshold evaluate",
+    "miner.index.index": "Index",
+    "miner.knn.settings": "SearchSettings",
+    "miner.mining.keep": "Keep",
+    "miner.mining.mine": "mine search",
+    "miner.mining.mined": "Mined",
+    "miner.scoring.pairs": "Pairs",
+    "miner.scoring.without": "Without",
+    "miner_train.calls": "train",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
@@ -92,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return __all__

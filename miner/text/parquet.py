@@ -4,7 +4,7 @@ A column of records, such as `translation`, is a column for each key: `translati
 """
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -14,29 +14,19 @@ from miner.names import SIDES
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import StrPath, open_output
-from miner.text.text_format import (
-    BitextRows,
-    Cells,
-    Column,
-    Columns,
-    Languages,
-    Parse,
-    TextFormat,
-    even,
-)
+from miner.text.text_format import BitextRows, Column, Columns, Languages, Tables, even
 
 # Rows that are written at a time.
 BATCH = 8192
 
 
-class Parquet(TextFormat):
+class Parquet(Tables):
     """Tables of named columns. Cells are read as bytes, so that faulty ones have a line number."""
 
     name = "parquet"
     suffixes = (".parquet",)
     sides = ("source", "target")
     text, id = "text", "id"
-    of_lines = False
 
     def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
         return _rows(self, origin, columns, held)
@@ -48,12 +38,6 @@ class Parquet(TextFormat):
         file = parquet.ParquetFile(raw if raw.seekable() else io.BytesIO(raw.read()))
         _refuse_giants(name, file.metadata)
         return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
-
-    def parser(self, name: str, columns: Columns) -> Parse:
-        return lambda line, *texts: texts
-
-    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
-        return [[cell.decode() for cell in column] for column in cells]
 
     def rows(self, origin: str, columns: Columns) -> BitextRows:
         for batch in _batches(self, origin, columns, None, every=True):

@@ -123,11 +123,22 @@ class TextFormat:
                 file.write(self.line(row) + "\n")
 
 
-class Units(TextFormat):
+class Tables(TextFormat):
+    """Format whose records are tuples of cells: there is nothing to parse."""
+
+    of_lines = False
+
+    def parser(self, name: str, columns: Columns) -> Parse:
+        return lambda line, *texts: texts
+
+    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
+        return [[cell.decode() for cell in column] for column in cells]
+
+
+class Units(Tables):
     """Format of bitexts whose records are no lines; `rows` reads it, with ``held`` as `records`."""
 
     sides: tuple[str, str] = ("source", "target")
-    of_lines = False
 
     def rows(
         self, origin: str, columns: Columns, held: bytes | None = None
@@ -144,12 +155,6 @@ class Units(TextFormat):
             cells = [unit["source"], unit["target"]]
             cells += [unit.get(str(column.key), "") for column in columns[2:]]
             yield tuple(cell.encode() for cell in cells)
-
-    def parser(self, name: str, columns: Columns) -> Parse:
-        return lambda line, *texts: texts
-
-    def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
-        return [[cell.decode() for cell in column] for column in cells]
 
 
 def even(rows: BitextRows) -> Iterator[dict[str, Any]]:

@@ -3,76 +3,39 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from support.near_copies import NEAR
+from support.evaluated_models import write
+from support.near_copies import near_lines, write_mining_set, write_sets
 
-from benchmarks import pages
-from benchmarks.mining import between_languages, bucc_protocol, document_sets, mining_quality
+from benchmarks import pages, report
+from benchmarks.mining import between_languages, bucc_protocol, document_sets
 from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
+from benchmarks.models import encoders as command
+from benchmarks.models.trained_models import Clock, Spent, noted
 from miner.encoder.model import Model, Part
-from miner.text.output import open_output
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("MINER_DATA", ROOT.parent / "shared" / "data"))
 
 
-def lay_out(directory: Path, suffix: str, test_gold: bool = True, foreign: str = "de") -> None:
-    """Write ``de-en.{training,test}.{de,en,gold}``; gold has odd and even German line numbers."""
-    pair = f"{foreign}-en"
-    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
-    directory.mkdir(parents=True, exist_ok=True)
-    for split, remainder in (("training", 1), ("test", 0)):
-        for side in ("de", "en"):
-            lines = (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines()
-            with open_output(
-                directory / f"{pair}.{split}.{foreign if side == 'de' else side}{suffix}"
-            ) as file:
-                for number, line in enumerate(lines, 1):
-                    file.write(f"{side}-{number:09}\t{line}\n")
-        if split == "training" or test_gold:
-            with open_output(directory / f"{pair}.{split}.gold{suffix}") as file:
-                for source, target in gold:
-                    if int(source) % 2 == remainder:
-                        file.write(f"de-{int(source):09}\ten-{int(target):09}\n")
-
-
-BUCC = ["bucc", "--pair", "de-en", "--model", "default"]
-
-
-def bucc(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "benchmarks", *BUCC, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-
-
-def bucc_here(
-    patch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
-) -> str:
-    """Run the benchmark in this process, with few decoys; returns what it prints."""
-    patch.setattr("miner.precision.decoys.DRAWS", 4)
-    patch.setattr(sys, "argv", [*BUCC, *map(str, arguments)])
-    bucc_protocol.main()
-    return capsys.readouterr().out
-
-
 def test_bucc_in_a_directory_without_test_gold_submits(tmp_path, monkeypatch, capsys):
-    lay_out(tmp_path / "de-en", "", test_gold=False)
-    out = bucc_here(monkeypatch, capsys, "--data", tmp_path, "--submit", tmp_path / "mined.tsv")
-    assert "no test gold" in out
+    monkeypatch.setattr("miner.precision.decoys.DRAWS", 4)
+    options = ["--data", str(tmp_path), "--submit", str(tmp_path / "mined.tsv")]
+    monkeypatch.setattr(sys, "argv", ["bucc", "--pair", "de-en", "--model", "default", *options])
+    with pytest.raises(SystemExit, match="1"):
+        report.run(bucc_protocol.main)
+    error = capsys.readouterr().err
+    assert "no de-en.training.de" in error and len(error.splitlines()) == 1
+    write_mining_set(tmp_path / "de-en", test_gold=False)
+    bucc_protocol.main()
+    assert "no test gold" in capsys.readouterr().out
     mined = (tmp_path / "mined.tsv").read_text().splitlines()
     assert len(mined) > 50 and all(line.startswith("de-") and "\ten-" in line for line in mined)
-
-
-def test_bucc_reports_missing_files(tmp_path: Path) -> None:
-    done = bucc("--data", tmp_path)
-    assert done.returncode == 1
-    assert "no de-en.training.de" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_pivoting_pairs_translations_of_one_sentence() -> None:
@@ -124,6 +87,18 @@ def test_collections_of_documents_have_known_pairs() -> None:
         assert len(set.union(*numbers)) == 1
 
 
+def test_the_time_of_a_killed_training_counts(tmp_path: Path) -> None:
+    note = tmp_path / "seconds"
+    assert noted(note) == (0.0, 0.0)
+    for before in (Spent(12.0, 0.0), Spent(12.0, 7.0)):
+        note.write_text(" ".join(map(str, before[: 1 + bool(before.cpu)])))
+        clock = Clock(note)
+        clock.tick("training", 1, 2)
+        clock.save()
+        for found, least in zip(noted(note), before, strict=True):
+            assert least <= found < least + 1
+
+
 def test_parameters() -> None:
     part = Part(np.ones((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
     plain = Part(np.ones((7, 5), np.float16))
@@ -133,55 +108,16 @@ def test_parameters() -> None:
     assert Model.of_pieces(b"", plain.weights).parameters == 25
 
 
-def test_seconds_of_a_killed_training_count(tmp_path: Path) -> None:
-    from benchmarks.models.trained_models import Clock, noted
-
-    note = tmp_path / "seconds"
-    note.write_text("12.0\n")
-    clock = Clock(note)
-    clock.tick("training", 1, 2)
-    clock.say("learning to verify candidates")
-    clock.save()
-    assert 12.0 <= noted(note).clock < 13.0 and 0.0 <= noted(note).cpu < 1.0
-    note.write_text("12.0 7.0\n")
-    clock = Clock(note)
-    clock.tick("training", 2, 2)
-    clock.save()
-    assert noted(note).clock >= 12.0 and 7.0 <= noted(note).cpu < 8.0
-    assert noted(tmp_path / "none") == (0.0, 0.0)
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    """Write a small version of every set that encoders are measured on."""
-    german, english = (
-        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
-    )
-    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
-    pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
-    lay_out(tmp_path / "bucc-style" / "fr-en", "", foreign="fr")
-    for place in ("train/fr-en", "tatoeba", "sts"):
-        (tmp_path / place).mkdir(parents=True)
-    lines = "".join(f"{one}\t{other}\n" for one, other in pairs)
-    (tmp_path / "train" / "fr-en" / "near.tsv").write_text(lines, encoding="utf-8")
-    (tmp_path / "tatoeba" / "fr-en.tsv").write_text(lines, encoding="utf-8")
-    same = [f"5\t{one}\t{one}\n" for one in english[:20]]
-    other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
-    for name in ("2012.MSRpar", "2016.headlines", "stsb.en.test"):
-        (tmp_path / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
-    return tmp_path
-
-
-def test_encoders_are_compared_and_a_killed_run_goes_on(data, monkeypatch, capsys):
-    from benchmarks.models import encoders as command
-
+def test_encoders_are_compared_and_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
+    write_sets(tmp_path)
     rows = {row.name: row for row in encoder_plan.GROUPS["bilingual"].rows}
     few = rows["sp"], rows["trigram"], rows["sp, 1 epoch"]
     monkeypatch.setitem(
         encoder_plan.GROUPS, "softmax", replace(encoder_plan.GROUPS["softmax"], rows=few)
     )
-    result, models = data / "encoders.json", data / "models"
-    options = ["--quick", "--only", "softmax", "--data", data, "--models", models, "--json", result]
+    result, models = tmp_path / "encoders.json", tmp_path / "models"
+    options = ["--quick", "--only", "softmax", "--data", tmp_path, "--models", models]
+    options += ["--json", result]
     monkeypatch.setattr(sys, "argv", ["encoders", *map(str, options)])
 
     command.main()
@@ -207,47 +143,20 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(data, monkeypatch, capsy
 
 
 def test_the_recipes_are_kept_from_the_sentences_of_all_test_sets(tmp_path: Path) -> None:
-    lay_out(tmp_path / "bucc-style" / "de-en", ".xz")
-    (tmp_path / "sts").mkdir()
-    (tmp_path / "sts" / "stsb.en.test.tsv").write_text("5\tONE pair.\tOne pair!\n0\tx\ty\n")
+    write_mining_set(tmp_path / "bucc-style" / "de-en", suffix=".xz")
+    write(tmp_path / "sts" / "stsb.en.test.tsv", [(5, "ONE pair.", "One pair!"), (0, "x", "y")])
     path = unseen.written(tmp_path, tmp_path / "tests")
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert {"ONE pair.", "One pair!", "x", "y"} < set(lines)
-    every = [
-        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
-    ]
-    assert set(lines) > {*every[0], *every[1]} and len(set(lines)) == len(lines)
-
-
-def test_recipes_are_trained_without_test_sentences(tmp_path, monkeypatch):
-    lay_out(tmp_path / "bucc-style" / "de-en", "")
-    with_pairs = tmp_path / "train" / "de-en" / "text.tsv.xz"
-    with_pairs.parent.mkdir(parents=True)
-    with open_output(with_pairs) as file:
-        file.write("ein Haus\ta house\n")
-    from benchmarks.models import trained_models
-
-    given: dict[str, Any] = {}
-    monkeypatch.setattr(
-        trained_models, "train_model", lambda texts, config, output, **more: given.update(more)
-    )
-    mining_quality.trained_on(
-        "de-en", mining_quality.RECIPES["p19-tuned"], tmp_path, tmp_path / "models" / "p19-tuned"
-    )
-    (path,) = given["without"].files
-    first = (NEAR / "near.de").read_text(encoding="utf-8").splitlines()[0]
-    assert first in Path(path).read_text(encoding="utf-8").splitlines()
+    assert {"ONE pair.", "One pair!", "x", "y", *near_lines("de"), *near_lines("en")} == {*lines}
+    assert len(set(lines)) == len(lines)
 
 
 def test_test_sentences_in_training_text_are_counted(tmp_path, monkeypatch):
     for pair, rows in (
-        ("de-en", "Das ist der erste Satz.\tThis, here, is the first!\nja\tYes.\n"),
-        ("fr-en", "Une autre phrase ici.\tThis here is the FIRST\n"),
+        ("de-en", [("Das ist der erste Satz.", "This, here, is the first!"), ("ja", "Yes.")]),
+        ("fr-en", [("Une autre phrase ici.", "This here is the FIRST")]),
     ):
-        path = tmp_path / "train" / pair / "text.tsv.xz"
-        path.parent.mkdir(parents=True)
-        with open_output(path) as file:
-            file.write(rows)
+        write(tmp_path / "train" / pair / "text.tsv.xz", rows)
     tests = {"sts a": ["This here is the first.", "Yes."], "sts b": ["Das ist der erste Satz"]}
     monkeypatch.setattr(seen, "test_sentences", lambda data: tests)
     shipped = tmp_path / "shipped.txt"

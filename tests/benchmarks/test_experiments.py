@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.near_copies import NEAR
+from support.evaluated_models import write
+from support.near_copies import write_sets
 
 from benchmarks import pages
 from benchmarks.models import (
@@ -28,7 +29,6 @@ from benchmarks.models.experiment_metrics import ExperimentBench
 from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
 from miner import MinerError
 from miner.papers.language_overlap import Correlation
-from miner.text.output import open_output
 
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
 
@@ -40,24 +40,17 @@ def made(number: int, start: str = "") -> list[Pair]:
     ]
 
 
-def put(data: Path, place: str, pairs: list[Pair]) -> None:
-    path = data / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open_output(path) as file:
-        file.writelines(f"{source}\t{target}\n" for source, target in pairs)
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
     """Write training text: two large sources and a small one, laws, paraphrases."""
     place = tmp_path / "data"
-    put(place, "train/fr-en/large.tsv.xz", made(60))
-    put(place, "train/fr-en/other.tsv", made(50, "autre "))
-    put(place, "train/fr-en/small.tsv", made(7, "petite "))
-    put(place, "noisy/fr-en.laws-positional.tsv", made(90, "loi "))
+    write(place / "train/fr-en/large.tsv.xz", made(60))
+    write(place / "train/fr-en/other.tsv", made(50, "autre "))
+    write(place / "train/fr-en/small.tsv", made(7, "petite "))
+    write(place / "noisy/fr-en.laws-positional.tsv", made(90, "loi "))
     for pair in ("de-en", "fr-en", "es-en"):
         twice = [(f"{pair} {n}", f"{WORDS[n % 9]} {n} {end}") for n in range(40) for end in "xy"]
-        put(place, f"train/{pair}/tatoeba.tsv", twice)
+        write(place / f"train/{pair}/tatoeba.tsv", twice)
     return place
 
 
@@ -95,14 +88,9 @@ class Dry:
         return Path(pages.__file__).parents[1] / "miner" / "models" / "default", 0.0
 
 
-def last(section: Any, bench: Any) -> dict[str, Any]:
-    *_, results = section.measure(bench)
-    return results
-
-
 def test_sources_are_short_and_distinct(data: Path) -> None:
-    long = " ".join(["mot"] * (LONGEST + 1))
-    put(data, "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), (long, "words"), ("un", "a")])
+    long = " ".join(["mot"] * (LONGEST + 1)), "words"
+    write(data / "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), long, ("un", "a")])
     found = training_text.sources(data, BILINGUAL)
     assert list(found) == ["large", "more", "other", "small", "tatoeba"]
     assert found["more"] == [("un", "one"), ("un", "a")]
@@ -116,14 +104,6 @@ def test_a_mix_has_equally_many_of_each() -> None:
     counts = [sum(source.startswith(name) for source, _ in found) for name in parts]
     assert counts == [7, 7, 3]  # all of a source that is too small
     assert found == training_text.mixed(parts, 20) and len(set(found)) == len(found)
-
-
-def test_pools(data: Path) -> None:
-    laws, half = training_text.noisy(data), training_text.half_noisy(data)
-    assert len(laws) == 90 and len(half) == 180 and sum(pair in set(laws) for pair in half) == 90
-    assert {source.split()[0] for source, _ in half[:90]} > {"loi", "maison"}, "in no order"
-    with pytest.raises(MinerError, match=r"no fr-en\.laws-positional"):
-        training_text.noisy(data / "train")
 
 
 def test_text_is_written_once(tmp_path: Path) -> None:
@@ -141,14 +121,10 @@ def test_text_is_written_once(tmp_path: Path) -> None:
 def test_choices_by_score() -> None:
     pairs = made(7)
     score = np.array([0.1, 0.9, 0.5, 0.9, 0.0, 0.3, 0.2])
-    assert choose.top(pairs, score, 3) == [pairs[1], pairs[3], pairs[2]]
+    assert choose.top(pairs, score, 3) == [pairs[row] for row in (1, 3, 2)]
     assert choose.within(pairs, score, 0.3, 0.5) == [pairs[2], pairs[5]]
-    # The worst is left over.
-    assert choose.parts(pairs, score, 3) == [
-        [pairs[0], pairs[6]],
-        [pairs[5], pairs[2]],
-        [pairs[1], pairs[3]],
-    ]
+    parts = [[pairs[row] for row in own] for own in ((0, 6), (5, 2), (1, 3))]
+    assert choose.parts(pairs, score, 3) == parts, "the worst is left over"
 
 
 def test_scores_are_those_of_the_filters() -> None:
@@ -236,9 +212,9 @@ def test_cipher() -> None:
 
 
 def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(data, "train/cs-en/a.tsv", [("jeden", "one"), ("dva", "two"), ("tři", "three")])
-    put(data, "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
-    put(data, "train/ru-en/b.tsv", [("три", "three")])
+    write(data / "train/cs-en/a.tsv", [("jeden", "one"), ("dva", "two"), ("tři", "three")])
+    write(data / "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
+    write(data / "train/ru-en/b.tsv", [("три", "three")])
     monkeypatch.setattr(language_experiments, "GROUPS", {"few": (("a",), ("cs", "ru"))})
     dry = Dry(data, 20)
     found = language_experiments.aligned(dry)["few"]  # type: ignore[arg-type]
@@ -246,7 +222,7 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert sorted(found["ru"]) == [("два", "two"), ("один", "one")], "the first translation"
     assert [pair[1] for pair in found["cs"]] == [pair[1] for pair in found["ru"]]
 
-    results = last(language_experiments, dry)
+    *_, results = language_experiments.measure(dry)
     groups = [f"{group}, {kind} vocabularies" for kind in language_experiments.VOCABULARIES
               for group in ("few", language_experiments.SYNTHETIC)]  # fmt: skip
     assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
@@ -272,29 +248,8 @@ def test_old_rows_stay_until_they_are_repeated() -> None:
     assert [(row["name"], row["pairs"]) for row in rows] == [("b", 2), ("a", 1), ("c", 1)]
 
 
-def lay_out(data: Path) -> None:
-    """Write a small version of every test set, from the near-copies."""
-    german, english = (
-        (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines() for side in ("de", "en")
-    )
-    gold = [line.split("\t") for line in (NEAR / "near.gold").read_text().splitlines()]
-    place = data / "bucc-style" / "fr-en"
-    for split in ("training", "test"):
-        for side, lines in (("fr", german), ("en", english)):
-            put(place, f"fr-en.{split}.{side}", [(f"{n}", one) for n, one in enumerate(lines, 1)])
-        put(place, f"fr-en.{split}.gold", [(one, other) for one, other in gold])
-    pairs = [(german[int(one) - 1], english[int(other) - 1]) for one, other in gold]
-    put(data, "tatoeba/fr-en.tsv", pairs)
-    put(data, "train/fr-en/near.tsv", pairs)
-    same = [f"5\t{one}\t{one}\n" for one in english[:20]]
-    other = [f"1\t{one}\t{two}\n" for one, two in zip(english[:20], english[20:40], strict=True)]
-    (data / "sts").mkdir()
-    for name in ("2012.OnWN", "2016.headlines", "stsb.en.test"):
-        (data / "sts" / f"{name}.tsv").write_text("".join(same + other), encoding="utf-8")
-
-
 def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):
-    lay_out(tmp_path)
+    write_sets(tmp_path)
     config = replace(experiment_metrics.P19, epochs=1, pieces=300, dimension=16)
     monkeypatch.setattr(bench, "quickly", lambda _: config)
     result, models = tmp_path / "found.json", tmp_path / "models"

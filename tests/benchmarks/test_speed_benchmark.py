@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.near_copies import NEAR
+from support.evaluated_models import write
+from support.near_copies import near_lines
 
 from benchmarks import pages, report
-from benchmarks.speed import mine_speed, process, small_jobs, speed_tables, speed_text
+from benchmarks.speed import mine_speed, process, small_jobs, speed_tables
 from benchmarks.speed.search_speed import recall
 
 ROOT = Path(__file__).parents[2]
@@ -35,22 +36,6 @@ def test_rows_compare_rates() -> None:
     assert slow["found"] == "it" and slow["memory MiB"] == 1
     assert absent == {"name": "absent", "missing": "usearch"}
     assert broken == {"name": "broken", "failed": "out of memory"}
-
-
-def test_a_meter_sees_seconds_and_memory() -> None:
-    # In its own process, like a job: the system may reclaim memory of a large one.
-    program = """
-import json, numpy as np
-from benchmarks.speed.process import Meter
-meter = Meter()
-with meter:
-    held = np.ones(10_000_000)
-    del held
-print(json.dumps(meter.result(3, more=1)))
-"""
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    found = json.loads(done.stdout)
-    assert 70e6 < found["memory"] < 200e6 and found["seconds"] > 0 and found["more"] == 1
 
 
 def test_failed_and_missing_jobs() -> None:
@@ -77,16 +62,6 @@ def test_exponents() -> None:
     ]
     assert mine_speed.exponents(points) == {"all": 2.0, "search": 1.0}
     assert mine_speed.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
-
-
-@pytest.mark.parametrize("d", [5, 20])
-def test_resized_vectors_keep_their_length_and_neighbours(d: int) -> None:
-    generator = np.random.default_rng(1)
-    narrow = generator.normal(size=(40, 4)) @ generator.normal(size=(4, 10))
-    unit = (narrow / np.linalg.norm(narrow, axis=1, keepdims=True)).astype(np.float32)
-    first, second = speed_text.resized((unit[:20], unit[20:]), d)
-    assert first.shape == second.shape == (20, d) and first.dtype == np.float16
-    np.testing.assert_allclose(first @ second.T, unit[:20] @ unit[20:].T, atol=5e-3)
 
 
 def test_sections_are_merged(tmp_path: Path) -> None:
@@ -117,11 +92,8 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_runs(tmp_path: Path) -> None:
-    place = tmp_path / "train" / "fr-en"
-    place.mkdir(parents=True)
-    sides = [(NEAR / f"near.{side}").read_text(encoding="utf-8") for side in ("de", "en")]
-    rows = zip(*(side.splitlines() for side in sides), strict=False)
-    (place / "near.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
+    rows = zip(near_lines("de"), near_lines("en"), strict=False)
+    write(tmp_path / "train" / "fr-en" / "near.tsv", rows)
     command = [sys.executable, "-m", "benchmarks", "speed", "--quick", "--only", "mine"]
     done = subprocess.run(
         [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],

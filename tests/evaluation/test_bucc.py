@@ -253,19 +253,6 @@ def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(
         )  # an index keeps vectors in float16
 
 
-def test_top_one(data: Path, german: list[str], english: list[str], tiny_model: Path) -> None:
-    """Retrieval is among the sentences of the test gold alone."""
-    model = MinerModel(str(tiny_model))
-    (task,) = mining_sets.sets(data)
-    f1, accuracy = bucc.top_one(model, task)
-    rows = [row for row, _ in GOLD["test"]]
-    source = model.encode([german[row] for row in rows], "de")
-    target = model.encode([english[row] for row in rows], "en")
-    right = (source @ target.T).argmax(axis=1) == np.arange(30)
-    assert accuracy.value == pytest.approx(right.mean()) and accuracy.items == 30
-    assert 0.5 < f1.value <= 1
-
-
 @given(st.integers(0, 2**32))
 @settings(QUICK, max_examples=15)
 def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):

@@ -55,13 +55,6 @@ def test_gold_is_read_and_its_duplicates_collapse(tmp_path):
     assert read_gold(str(path)) == {("de-1", "en-1"), ("de-1", "en-2")}
 
 
-def test_empty_files_hold_nothing(tmp_path):
-    path = tmp_path / "empty"
-    path.touch()
-    assert read_pairs(path) == []
-    assert read_gold(path) == set()
-
-
 @pytest.mark.parametrize(
     "line", ["0.5\ts1", "0.5\ts1\tt1\tx", "s1\tt1\tt2", "nan\ts1\tt1", "0.5\t\tt1", "0.5 s1 t1"]
 )

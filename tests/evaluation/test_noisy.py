@@ -69,11 +69,6 @@ def test_a_model_without_quality_says_why(data: Path, tiny_model: Path) -> None:
     assert str(tiny_model) in line and "verif" in line
 
 
-def test_separate_vocabularies_take_their_sides(data: Path, separate_model: Path) -> None:
-    result = noisy.evaluate(MinerModel(str(separate_model)), data)
-    assert len(result.metrics) == 4 and len(result.missing) == 1
-
-
 def test_vectors_from_elsewhere_have_no_quality(data: Path) -> None:
     write(data / "noisy" / "fr-en.x-labelled.tsv", [("a", "b", 1), ("c", "d", 0.0), ("", "b", 0)])
     model = Recording()

@@ -29,7 +29,6 @@ from miner.precision.estimate import (
     rounded,
 )
 from miner.precision.search_result import Search
-from miner.scoring.pair_features import prepare
 from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES, Verifier
 
@@ -178,21 +177,6 @@ def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
     assert (one.pairs.score == calibrated_copies[0].pairs.score).all()
 
 
-def test_only_decoys_like_the_targets_are_used(verifying, monkeypatch):
-    """Decoys of the model that do not resemble the targets are dropped; given ones are kept."""
-    found = competing(verifying)
-    assert found.verifier is not None
-    pool = found.verifier.encoder.model.read_decoys()
-
-    def alike(*arguments: object) -> np.ndarray:
-        usable = arguments[3]
-        assert isinstance(usable, np.ndarray) and len(usable) > 520
-        return np.arange(len(usable)) < 510
-
-    monkeypatch.setattr(decoys, "_alike", alike)
-    assert guessed(verifying).decoys == 510 and guessed(verifying, pool).decoys > 510
-
-
 def test_translations_among_the_decoys_are_dropped(verifying, english, monkeypatch):
     """Near-copies of targets are as good as these; the estimate must not collapse over them."""
     monkeypatch.setattr(precision, "FEWEST_MATCHED", 1000)  # decoys are counted
@@ -277,11 +261,6 @@ def test_counting_decoys() -> None:
     np.testing.assert_allclose(q_value, [0.5, 0.5, 0.5, 0.875, 0.9])
 
 
-def test_no_more_decoys_are_used_than_the_limit(verifying, monkeypatch):
-    monkeypatch.setattr(decoys, "DECOYS", 520)
-    assert guessed(verifying).decoys == 520
-
-
 def test_decoys_without_known_tokens_do_not_count(verifying: tuple[Index, Index]) -> None:
     found = competing(verifying)
     assert found.verifier is not None
@@ -304,13 +283,6 @@ def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index
     assert chosen({"en": pool}) == chosen({"": pool}) == chosen({"de": pool}, "de") >= 500
     with pytest.raises(ResourceError, match=r"no decoys in English \(en\); give .*--decoys FILE"):
         chosen({"de": pool})
-
-
-def test_preparing_does_not_depend_on_threads(verifying_model: Path, english: list[str]) -> None:
-    tokenizer = Encoder.load(verifying_model).tokenizer
-    sentences = english * 100
-    one, other = prepare(tokenizer, sentences, 1), prepare(tokenizer, sentences, 3)
-    assert (one.ids == other.ids).all() and (one.numbers == other.numbers).all()
 
 
 def test_too_few_targets_are_not_estimated(verifying, english, tmp_path):

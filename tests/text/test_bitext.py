@@ -40,21 +40,11 @@ def test_two_files_stay_aligned(tmp_path: Path, rows: list[tuple[str, str]]) -> 
     assert len(bitext) == len(kept)
 
 
-@pytest.mark.parametrize(("source", "target"), [("a\nb\nc\n", "x\ny"), ("a\nb\nc", "x\ny\n")])
-def test_unequal_counts(tmp_path: Path, source: str, target: str) -> None:
-    paths = two(tmp_path, source, target)
-    with pytest.raises(CorpusError) as caught:
-        read_bitext(*paths)
-    assert f"{paths[0]} has 3 lines" in str(caught.value)
-    assert f"{paths[1]} has 2" in str(caught.value)
-    with pytest.raises(CorpusError, match="has 2 lines but .* has 3"):
-        read_bitext(paths[1], paths[0])
-
-
 def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
     paths = two(tmp_path, b"\xff\nb\n", b"x\n")
-    with pytest.raises(CorpusError, match="has 2 lines but .* has 1"):
+    with pytest.raises(CorpusError) as caught:
         read_bitext(*paths)
+    assert str(caught.value).startswith(f"{paths[0]} has 2 lines but {paths[1]} has 1; the two")
 
 
 def test_bitext_bad_bytes(tmp_path: Path) -> None:
@@ -175,17 +165,6 @@ def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
     listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
     with pytest.raises(CorpusError, match="'s' is list, not text"):
         read_bitext(listed, bitext_format=DE_EN, more=["s"])
-
-
-def test_more_columns_need_one_file(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="column 'score' is asked for.* in one tsv"):
-        read_bitext(*two(tmp_path, "a\n", "x\n"), more=["score"])
-
-
-def test_bitext_of_one_sided_file(tmp_path: Path) -> None:
-    for format in ("plain", "bucc"):
-        with pytest.raises(CorpusError, match="one side"):
-            read_bitext(put(tmp_path / "a", "a\tb\n"), bitext_format=BitextFormat(format=format))
 
 
 def test_bitext_of_two_files_with_columns(tmp_path: Path) -> None:

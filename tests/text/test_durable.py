@@ -144,10 +144,6 @@ def dead() -> int:
     return process.pid
 
 
-def test_processes_that_live() -> None:
-    assert durable.is_alive(os.getpid()) and durable.is_alive(1)
-
-
 def test_leftovers_of_dead_processes_are_removed(tmp_path: Path, dead: int) -> None:
     assert not durable.is_alive(dead)
     alive = tmp_path / f".out.{os.getppid()}.partial"

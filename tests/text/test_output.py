@@ -217,10 +217,6 @@ def test_stdout_that_is_only_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stdout.getvalue() == "ä"
 
 
-def test_one_line() -> None:
-    assert one_line("a\tb\r\nc\u2028d\x85\x0be") == "a b  c\u2028d\x85\x0be"
-
-
 @QUICK
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_one_line_is_one_cell_of_one_line(text: str) -> None:
