@@ -19,13 +19,7 @@ from miner.knn.hybrid import number_of_clusters
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
-from miner.mining.score_stages import (
-    Competition,
-    Found,
-    Verified,
-    in_span,
-    load_candidates,
-)
+from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates
 from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys, Means
 from miner.mining.sides import Part, Scorer, Side, prepare
