@@ -4,10 +4,9 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from support.near_copies import NEAR
+from support.near_copies import near_pairs
 
 from miner.errors import CorpusError
-from miner.evaluation.gold import read_gold
 from miner.mining.keep import Keep, KeepError
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.labels import Evidence, Labelled, refine
@@ -17,9 +16,7 @@ from miner.review.sample import asking_order, strata
 
 @pytest.fixture(scope="module")
 def gold() -> set[tuple[str, str]]:
-    sides = [(NEAR / f"near.{name}").read_text().splitlines() for name in ("de", "en")]
-    rows = read_gold(NEAR / "near.gold")
-    return {(sides[0][int(one) - 1], sides[1][int(other) - 1]) for one, other in rows}
+    return set(near_pairs())
 
 
 def right(found: Search, gold: set[tuple[str, str]]) -> np.ndarray:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.near_copies import NEAR
+from support.near_copies import NEAR, near_lines, near_pairs
 
 import miner
 import miner.precision.decoys
@@ -13,7 +13,6 @@ from miner import Encoder, Index, Keep, SearchSettings
 from miner.encoder.model import load
 from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import MismatchError, ResourceError
-from miner.evaluation.gold import read_gold
 from miner.mining.keep import KeepError
 from miner.mining.mined import Mined
 from miner.precision.margins import pool_with_vectors
@@ -46,8 +45,8 @@ def mined() -> Mined:
 
 
 def true_share(pairs: miner.Pairs) -> float:
-    gold = set(read_gold(NEAR / "near.gold"))
-    return sum((one, other) in gold for _, one, other in pairs.ids()) / len(pairs)
+    gold = set(near_pairs())
+    return sum((one, other) in gold for _, one, other in pairs.texts()) / len(pairs)
 
 
 def test_scores_are_probabilities_in_the_order_of_margins(mined: Mined) -> None:
@@ -76,8 +75,7 @@ def test_vectors_from_elsewhere(tmp_path: Path) -> None:
     decoys = load("default").read_decoys("en")[::13]  # they are sorted
     indexes = []
     for side in ("de", "en"):
-        lines = (NEAR / f"near.{side}").read_text(encoding="utf-8").splitlines()
-        np.save(tmp_path / f"{side}.npy", encoder.encode(lines))
+        np.save(tmp_path / f"{side}.npy", encoder.encode(near_lines(side)))
         files = tmp_path / f"{side}.npy", NEAR / f"near.{side}"
         indexes.append(Index.build_from_vectors(*files, tmp_path / side))
     keep = Keep(target_precision=0.95, decoys=decoys, decoy_vectors=encoder.encode(decoys))

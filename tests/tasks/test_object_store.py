@@ -231,13 +231,6 @@ def test_a_cache_of_somebody_else(tmp_path: Path, fault: str) -> None:
     assert not list(tmp_path.rglob("plan.json"))
 
 
-def test_processes(corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    url = f"file://{tmp_path}/store"
-    found = corpus.mine(url, 1000, Workers("processes", 2), settings=MARGIN)
-    assert same(found, corpus.whole(settings=MARGIN), tmp_path / "compared")
-
-
 def test_texts_in_a_store(corpus: Corpus, tmp_path: Path) -> None:
     store = fsspec.filesystem("memory")
     texts = uploaded(corpus, store, "memory://texts")

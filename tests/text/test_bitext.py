@@ -3,7 +3,6 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -47,17 +46,6 @@ def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{paths[0]} has 2 lines but {paths[1]} has 1; the two")
 
 
-def test_bitext_bad_bytes(tmp_path: Path) -> None:
-    paths = two(tmp_path, b"a\n\xff\n\nd\n", b"w\nx\n\xff\n\n")
-    with pytest.raises(CorpusError, match=r"a\.de, line 2"):
-        read_bitext(*paths)
-    bitext = read_bitext(*paths, SKIP)
-    assert (bitext.source, bitext.target, bitext.lines.tolist()) == (["a"], ["w"], [1])
-    assert counts(bitext) == (4, 1, 2, 0)
-    bitext = read_bitext(*paths, REPLACE)
-    assert bitext.source == ["a", "\ufffd"] and counts(bitext) == (4, 2, 0, 2)
-
-
 def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.en.gz", gzip.compress(b"x\ny"))
     feed(monkeypatch, b"a\nb\n")
@@ -71,41 +59,33 @@ def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_bitext("-", "-")
 
 
-def test_bitext_of_one_tsv(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n")
-    bitext = read_bitext(path, bitext_format=BitextFormat("en", "de", header=True))
-    assert (bitext.source, bitext.target) == (["b", "f"], ["a", "e"])
-    assert bitext.lines.tolist() == [2, 6] and counts(bitext) == (5, 3, 0, 0)
-    assert read_bitext(path).source == ["de", "a", "e"]
-    plain = put(tmp_path / "a.gz", gzip.compress(b"a\tb\n"))
-    assert read_bitext(plain, bitext_format=BitextFormat(2, 1)).source == ["b"]
-    with pytest.raises(CorpusError, match="line 1: column 2 .* 1 found"):
-        read_bitext(put(path, "a b\n"))
-
-
-def test_bitext_of_one_jsonl_or_parquet(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.jsonl", '{"de": "a", "en": "b"}\n{"de": "", "en": "c"}\n')
-    bitext = read_bitext(path, bitext_format=DE_EN)
-    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
-    bitext = read_bitext(
-        table(tmp_path / "a.parquet", en=["b", "c"], de=["a", None]),
-        bitext_format=DE_EN,
-    )
-    assert (bitext.source, bitext.target, counts(bitext)) == (["a"], ["b"], (2, 1, 0, 0))
-    with pytest.raises(CorpusError, match="key 'source' is missing"):
-        read_bitext(path)
-
-
-def test_columns_by_default(tmp_path: Path) -> None:
-    """Positions in tsv, even where the header has numbers for names; keys of jsonl and parquet."""
-    numbered = put(tmp_path / "a.tsv", "0\t1\n" + "a\tb\n")
-    bitext = read_bitext(numbered, bitext_format=HEADER)
-    assert (bitext.source, bitext.target) == (["a"], ["b"])
-    named = read_bitext(numbered, bitext_format=BitextFormat("1", "0", header=True))
-    assert (named.source, named.target) == (["b"], ["a"])
-    path = put(tmp_path / "a.jsonl", '{"target": "b", "source": "a"}\n')
-    assert read_bitext(path).target == ["b"]
-    assert read_bitext(table(tmp_path / "a.parquet", target=["b"], source=["a"])).target == ["b"]
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "expected"),
+    [
+        ("a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n", ("en", "de", True),
+         (["b", "f"], ["a", "e"], [2, 6], (5, 3, 0, 0))),
+        ("a.tsv", "a\tb\n", (), (["a"], ["b"], [1], (1, 0, 0, 0))),
+        # Positions, even where the header has numbers for names; and these names.
+        ("a.tsv", "0\t1\na\tb\n", (None, None, True), (["a"], ["b"], [2], (1, 0, 0, 0))),
+        ("a.tsv", "0\t1\na\tb\n", ("1", "0", True), (["b"], ["a"], [2], (1, 0, 0, 0))),
+        ("a.gz", "a\tb\n", (2, 1), (["b"], ["a"], [1], (1, 0, 0, 0))),
+        ("a.jsonl", '{"de": "a", "en": "b"}\n{"de": "", "en": "c"}\n', ("de", "en"),
+         (["a"], ["b"], [1], (2, 1, 0, 0))),
+        ("a.jsonl", '{"target": "b", "source": "a"}\n', (), (["a"], ["b"], [1], (1, 0, 0, 0))),
+        ("a.parquet", {"en": ["b", "c"], "de": ["a", None]}, ("de", "en"),
+         (["a"], ["b"], [1], (2, 1, 0, 0))),
+        ("a.parquet", {"target": ["b"], "source": ["a"]}, (), (["a"], ["b"], [1], (1, 0, 0, 0))),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_columns_of_one_file(tmp_path, name, content, columns, expected):
+    path = tmp_path / name
+    if isinstance(content, dict):
+        table(path, **content)
+    else:
+        put(path, gzip.compress(content.encode()) if name.endswith("gz") else content)
+    found = read_bitext(path, None, BitextFormat(*columns))
+    assert (found.source, found.target, found.lines.tolist(), counts(found)) == expected
 
 
 @pytest.mark.parametrize("named", [{"format": "csv"}, {"on_error": "ignore"}])
@@ -133,35 +113,17 @@ def test_bitext_with_more_columns(tmp_path: Path) -> None:
 
 
 def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
-    sides: dict[str, list[Any]] = {"de": ["a", "b", "c"], "en": ["x", "y", "z"]}
-    numbers: dict[str, list[Any]] = {"i": [3, -1, 0], "f": [0.1, 1e-7, 2.0], "b": [True, False, 1]}
-    numbers["b"][2] = True
-    rows = [
-        {key: values[i] for key, values in {**sides, **numbers, "t": ["1", "", "u"]}.items()}
-        for i in range(3)
-    ]
-    path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
-    parquet = table(tmp_path / "a.parquet", **sides, **numbers, t=["1", None, "u"])
-    for file in (path, parquet):
-        more = read_bitext(
-            file,
-            bitext_format=DE_EN,
-            more=["i", "f", "b", "t"],
-        ).more
-        assert [(int(i), float(f), b, t) for i, f, b, t in more] == [
-            (3, 0.1, "1", "1"),
-            (-1, 1e-7, "0", ""),
-            (0, 2.0, "1", "u"),
-        ]
+    rows = {"de": ["a", "b"], "en": ["x", "y"], "i": [3, -1], "f": [0.1, 1e-7], "b": [True, False]}
+    lines = [dict(zip(rows, cells, strict=True)) for cells in zip(*rows.values(), strict=True)]
+    path = put(tmp_path / "a.jsonl", "".join(f"{json.dumps(line)}\n" for line in lines))
+    for file in (path, table(tmp_path / "a.parquet", **rows)):
+        more = read_bitext(file, bitext_format=DE_EN, more=["i", "f", "b"]).more
+        assert [(int(i), float(f), b) for i, f, b in more] == [(3, 0.1, "1"), (-1, 1e-7, "0")]
         for key in ("i", "f", "b"):  # a sentence is text
             with pytest.raises(CorpusError, match="not text"):
                 read_bitext(file, bitext_format=BitextFormat("de", key))
         with pytest.raises(CorpusError, match="'nowhere'"):
-            read_bitext(
-                file,
-                bitext_format=DE_EN,
-                more=["nowhere"],
-            )
+            read_bitext(file, bitext_format=DE_EN, more=["nowhere"])
     listed = put(tmp_path / "b.jsonl", '{"de": "a", "en": "b", "s": [1]}\n')
     with pytest.raises(CorpusError, match="'s' is list, not text"):
         read_bitext(listed, bitext_format=DE_EN, more=["s"])

@@ -32,13 +32,9 @@ def test_bucc(tmp_path: Path) -> None:
     assert block.ids == ["de-1", "de-1", "4"] and block.sentences == ["ein\tTab", "vier", "x"]
     assert block.lines.tolist() == [1, 3, 4]
     assert tallies(reader) == (4, 1, 0, 0)
-
-
-def test_bucc_without_a_tab(tmp_path: Path) -> None:
-    path = put(tmp_path / "a", "de-1\tein\nde-2 zwei\n")
-    with pytest.raises(CorpusError, match="line 2: no tab") as caught:
-        read(path, format="bucc")
-    assert str(path) in str(caught.value)
+    put(path, "de-1\tein\nde-2 zwei\n")
+    with pytest.raises(CorpusError, match=f"^{path}, line 2: no tab"):
+        list(reader)
 
 
 def test_tsv_columns_by_number(tmp_path: Path) -> None:
@@ -67,9 +63,6 @@ def test_tsv_columns_by_name(tmp_path: Path) -> None:
     [
         ({"column": 3}, ["line 1", "column 3", "2 found"]),
         ({"column": 1, "id_column": 4}, ["line 1", "column 4", "2 found"]),
-        ({"column": 0}, ["column 0", "count from 1"]),
-        ({"column": "text"}, ["'text'", "--header"]),
-        ({"column": "no", "header": True}, ["'no'", "key, text"]),
         ({"format": "plain", "column": 2}, ["plain", "tsv"]),
         ({"format": "bucc", "header": True}, ["bucc", "tsv"]),
     ],
@@ -106,6 +99,8 @@ def test_jsonl_keys(tmp_path: Path) -> None:
     block = read(path, column="de", id_column="n")
     assert (block.ids, block.sentences, block.lines.tolist()) == (["7", "q"], ["x", "y"], [1, 3])
     assert read(put(path, '{"text": "a", "id": null}')).ids == ["1"]
+    with pytest.raises(CorpusError, match="'key' is missing"):
+        read(path, id_column="key")
 
 
 @pytest.mark.parametrize(
@@ -122,12 +117,6 @@ def test_broken_jsonl(tmp_path: Path, line: str, expected: str) -> None:
     with pytest.raises(CorpusError) as caught:
         read(path)
     assert f"{path}, line 2: " in str(caught.value) and expected in str(caught.value)
-
-
-def test_an_id_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.jsonl", '{"text": "a"}\n')
-    with pytest.raises(CorpusError, match="'id' is missing"):
-        read(path, id_column="id")
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
