@@ -13,6 +13,8 @@ from typing import Any
 from miner import MinerError
 
 RESULTS = Path(__file__).parent / "results"
+# Command line of the program of this environment.
+PROGRAM = (sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())")
 LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
 
 
@@ -22,16 +24,19 @@ def parser(
     models: str | None = None,
     sections: Iterable[str] = (),
     quick: bool = False,
+    model: bool = False,
 ) -> argparse.ArgumentParser:
     """Return a parser with the options that benchmarks have in common.
 
     result: file name in ``results``. models: default directory of trained models. sections: names
-    that ``--only`` takes. quick: add ``--quick``.
+    that ``--only`` takes. quick, model: add ``--quick``, and ``--model`` of one model.
     """
     options = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
     options.add_argument("--data", type=Path, required=True, help="directory of the data sets")
     if models is not None:
         options.add_argument("--models", type=Path, default=Path(models), help="trained models")
+    if model:
+        options.add_argument("--model", default="default", help="model directory [default]")
     names = list(sections)
     if names:
         options.add_argument("--only", nargs="+", choices=names, default=names, help="[all]")

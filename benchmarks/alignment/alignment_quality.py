@@ -228,11 +228,10 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
 
 
 def main() -> None:
-    options = report.parser(__doc__, "align.json", sections=SECTIONS)
+    options = report.parser(__doc__, "align.json", sections=SECTIONS, model=True)
     options.add_argument(
         "--fit", action="store_true", help="learn the weights, and measure nothing"
     )
-    options.add_argument("--model", default="default", help="model directory [default]")
     arguments = options.parse_args()
     encoder = Encoder.load(arguments.model)
     if arguments.fit:

@@ -18,7 +18,7 @@ missing system is reported as missing. Thresholds are never chosen on test text.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +41,12 @@ Table = dict[str, System]
 def labelled(data: Path, systems: Table) -> dict[str, Any]:
     sets = {one.name: (one, *noisy_text.labelled(data, one)) for one in noisy_text.SETS}
 
-    def metrics(system: System) -> dict[str, Any]:
-        found = {}
-        for name, (one, pairs, good) in sets.items():
-            with _Attempt() as attempt:
-                scores = system.score(pairs, one.languages)
-                attempt.metrics = (
-                    filter_metrics.decision(scores > 0, good)
-                    if system.decides
-                    else filter_metrics.ranking(scores, good)
-                )
-            found[name] = attempt.metrics
-        return {"sets": found}
+    def metrics(system: System, name: str) -> dict[str, Any]:
+        one, pairs, good = sets[name]
+        scores = system.score(pairs, one.languages)
+        if system.decides:
+            return filter_metrics.decision(scores > 0, good)
+        return filter_metrics.ranking(scores, good)
 
     described = {
         name: {
@@ -63,7 +57,7 @@ def labelled(data: Path, systems: Table) -> dict[str, Any]:
         }
         for name, (one, pairs, good) in sets.items()
     }
-    return {"sets": described, "rows": _rows(systems, metrics)}
+    return {"sets": described, "rows": _rows(systems, "sets", sets, metrics)}
 
 
 def synthetic(data: Path, systems: Table) -> dict[str, Any]:
@@ -74,19 +68,15 @@ def synthetic(data: Path, systems: Table) -> dict[str, Any]:
         for languages in noisy_text.LANGUAGES
     }
 
-    def metrics(system: System) -> dict[str, Any]:
-        found = {}
-        for languages, mixtures in texts.items():
-            with _Attempt() as attempt:
-                attempt.metrics = separated(system, mixtures, languages)
-            found[languages] = attempt.metrics
-        return {"texts": found}
+    def metrics(system: System, languages: str) -> dict[str, Any]:
+        return separated(system, texts[languages], languages)
 
     counts = {
         languages: {split: one.counts for split, one in mixtures.items()}
         for languages, mixtures in texts.items()
     }
-    return {"precision": PRECISION, "texts": counts, "rows": _rows(systems, metrics)}
+    rows = _rows(systems, "texts", texts, metrics)
+    return {"precision": PRECISION, "texts": counts, "rows": rows}
 
 
 def separated(
@@ -138,25 +128,23 @@ def _kept(kept: np.ndarray, mixture: noisy_text.Mixture) -> dict[str, Any]:
     return {**filter_metrics.decision(kept, mixture.good), "removed": removed}
 
 
-class _Attempt:
-    """Metrics of a system, or the reason why they are missing."""
-
-    metrics: dict[str, Any]
-
-    def __enter__(self) -> "_Attempt":
-        return self
-
-    def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        if isinstance(error, Missing):
-            self.metrics = {"missing": str(error)}
-        return isinstance(error, Missing)
-
-
-def _rows(systems: Table, metrics: Callable[[System], dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(
+    systems: Table,
+    parts: str,
+    names: Iterable[str],
+    metrics: Callable[[System, str], dict[str, Any]],
+) -> list[dict[str, Any]]:
+    """Measure each system on the ``parts`` of these names, or tell why it is missing."""
     rows = []
-    for name, system in systems.items():
-        print(f"  {name}", flush=True)
-        rows.append({"name": name, "decides": system.decides, **metrics(system)})
+    for system_name, system in systems.items():
+        print(f"  {system_name}", flush=True)
+        found: dict[str, Any] = {}
+        for name in names:
+            try:
+                found[name] = metrics(system, name)
+            except Missing as error:
+                found[name] = {"missing": str(error)}
+        rows.append({"name": system_name, "decides": system.decides, parts: found})
     return rows
 
 

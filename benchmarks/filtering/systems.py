@@ -6,7 +6,6 @@ pairs it keeps and 0 for others. One that is not installed, or does not work, ra
 
 import shlex
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.filtering.noise import Pair
+from benchmarks.report import PROGRAM
 from miner import Encoder, MinerError
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
@@ -27,9 +27,7 @@ Score = Callable[[Sequence[Pair], str], np.ndarray]
 NEIGHBOURS = 4
 # Most seconds of a command on one set, which has some thousands of pairs.
 LIMIT = 600
-MINER = shlex.join(
-    [sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())"]
-)
+MINER = shlex.join(PROGRAM)
 
 
 class Missing(MinerError):

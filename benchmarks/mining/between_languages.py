@@ -88,9 +88,7 @@ def table(record: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "between.json")
-    parser.add_argument("--model", default="default", help="model directory [default]")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "between.json", model=True).parse_args()
     encoder = Encoder.load(arguments.model)
     results: list[dict[str, Any]] = []
     for pair in PAIRS:

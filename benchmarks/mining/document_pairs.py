@@ -108,9 +108,8 @@ def table(results: list[dict[str, Any]]) -> list[str]:
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "documents.json")
+    parser = report.parser(__doc__, "documents.json", model=True)
     parser.add_argument("--split", type=int, default=1, choices=(0, 1), help="half of laws [1]")
-    parser.add_argument("--model", default="default", help="model directory [default]")
     arguments = parser.parse_args()
     encoder, results = Encoder.load(arguments.model), []
     pieces = laws(arguments.data, arguments.split)

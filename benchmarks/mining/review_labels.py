@@ -322,9 +322,7 @@ def _signed(gaps: list[float]) -> str:
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "review.json", sections=SECTIONS)
-    parser.add_argument("--model", default="default", help="model directory [default]")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "review.json", sections=SECTIONS, model=True).parse_args()
     encoder = Encoder.load(arguments.model)
     for name in arguments.only:
         measure = mining if name in CORPORA else filtering

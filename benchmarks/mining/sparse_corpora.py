@@ -104,9 +104,7 @@ def compared(guess: Estimate, right: list[bool], asked: float, pairs: int) -> di
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "sparse.json", sections=SAMPLES)
-    parser.add_argument("--model", default="default", help="model directory [default]")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "sparse.json", sections=SAMPLES, model=True).parse_args()
     encoder = Encoder.load(arguments.model)
     for pair in arguments.only:
         results = []

@@ -33,9 +33,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "verification.json")
-    parser.add_argument("--model", default="default", help="model directory [default]")
-    arguments = parser.parse_args()
+    arguments = report.parser(__doc__, "verification.json", model=True).parse_args()
     encoder = Encoder.load(arguments.model)
     task = bucc_protocol.located(arguments.data / "bucc-style", "de-en")
     seconds: dict[str, list[float]] = {"search": [], "search and verification": [], "estimate": []}

@@ -98,8 +98,7 @@ def record(directory: Path, languages: dict[str, KnownLanguage], table: list[str
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "languages.json")
-    parser.add_argument("--model", default="default", help="model directory [default]")
+    parser = report.parser(__doc__, "languages.json", model=True)
     parser.add_argument("--record", action="store_true", help="write into the model directory")
     arguments = parser.parse_args()
     known = load(arguments.model).languages

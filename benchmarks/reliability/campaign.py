@@ -69,18 +69,17 @@ def side_by_side(
 ) -> dict[str, dict[str, Any]]:
     """Do a job for each command, two at a time: each waits for processes of its own."""
     with ThreadPoolExecutor(2) as pool:
-        return dict(zip(chosen, pool.map(job, chosen), strict=True))
+        return {name: counts for part in pool.map(job, chosen) for name, counts in part.items()}
 
 
 def run_kills(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
     count = times(100, scale)
-    found = side_by_side(lambda name: kills.measure(root, count, seed, (name,)), chosen)
-    return {key: value for part in found.values() for key, value in part.items()}
+    return side_by_side(lambda name: kills.measure(root, count, seed, (name,)), chosen)
 
 
 def run_crashes(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
     most = times(40, scale)
-    return side_by_side(lambda name: crashes.check(COMMANDS[name], root, most), chosen)
+    return side_by_side(lambda name: {name: crashes.check(COMMANDS[name], root, most)}, chosen)
 
 
 def run_fuzz(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
@@ -98,8 +97,7 @@ def run_fuzz(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict
 
 
 def run_places(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:
-    found = side_by_side(lambda name: try_places(COMMANDS[name], root / name, scale), chosen)
-    return {key: value for part in found.values() for key, value in part.items()}
+    return side_by_side(lambda name: try_places(COMMANDS[name], root / name, scale), chosen)
 
 
 def run_clusters(root: Path, chosen: Sequence[str], scale: float, seed: int) -> dict[str, Any]:

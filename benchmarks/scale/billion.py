@@ -109,8 +109,4 @@ def measure(data: Path, quick: bool) -> dict[str, Any]:
 def main() -> None:
     arguments = report.parser(__doc__, "billion.json", quick=True).parse_args()
     results = measure(arguments.data, arguments.quick)
-    for plan in (*results["plans"], *results["hybrid plans"]):
-        print({name: value for name, value in plan.items() if name != "kinds"})
-    destination = report.destination(arguments)
-    if destination is not None:
-        report.write(destination, "billion", results)
+    report.finish(arguments, "billion", results)

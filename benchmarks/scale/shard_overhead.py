@@ -12,7 +12,6 @@ import hashlib
 import os
 import resource
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -22,7 +21,6 @@ from benchmarks import report
 from benchmarks.scale.news_lines import write_sides
 from miner.tasks.status import status
 
-MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 4
 QUICK = 400
 
@@ -31,9 +29,7 @@ def timed(arguments: list[str], threads: int) -> dict[str, float]:
     """Run a command; return its wall seconds and the CPU seconds of it and its children."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-c", MINER, *arguments], check=True, env=environment, capture_output=True
-    )
+    subprocess.run([*report.PROGRAM, *arguments], check=True, env=environment, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"wall": round(time.perf_counter() - begun, 2), "cpu": round(cpu, 2)}

@@ -14,7 +14,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -27,7 +26,6 @@ from benchmarks.scale.news_lines import write_sides
 from benchmarks.scale.slurm_node import slurm_node
 from miner.tasks.status import status
 
-MINER = "import sys; from miner.cli import main; sys.exit(main())"
 SHARDS = 2
 QUICK = 400
 FAULTS = "SIGKILL", "scancel", "requeue"
@@ -44,7 +42,7 @@ def mined(
     begun, said = time.perf_counter(), place / f"{run}.txt"
     with open(said, "w", encoding="utf-8") as log:
         process = subprocess.Popen(
-            [sys.executable, "-c", MINER, *command], env=environment, stdout=log, stderr=log
+            [*report.PROGRAM, *command], env=environment, stdout=log, stderr=log
         )
         left, struck = list(faults), set[str]()
         while process.poll() is None:

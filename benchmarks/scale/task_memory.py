@@ -13,7 +13,6 @@ of resident memory, which includes pages of mapped files that the system would t
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from itertools import count, islice
@@ -28,7 +27,6 @@ from miner.tasks.record import RUNNING, notes
 from miner.tasks.status import status
 from miner.text.corpus import Reader
 
-MINER = "import sys; from miner.cli import main; sys.exit(main())"
 MILLION, SIZES, TARGETS = 1_000_000, (10_000, 40_000), 4000
 TEXT = "read", "encode", "duplicates", "index"
 # Memory that a task's search may allocate.
@@ -56,7 +54,7 @@ def started(command: list[str], work: Path) -> subprocess.Popen[bytes]:
     command += ["--work", str(work), "--shard-lines", "1M", "--threads", "1"]
     command += ["--backend", "processes", "--workers", "1"]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", MINER, *command], env=environment)
+    return subprocess.Popen([*report.PROGRAM, *command], env=environment)
 
 
 def peaks(command: list[str], work: Path) -> dict[str, int]:

@@ -48,7 +48,7 @@ def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyP
     """A command whose output tells whether its directory was touched before."""
     script = "import os, sys, time; new = not os.listdir(); open('a', 'w'); time.sleep(0.6);"
     script += "open('out', 'w').write(str(new))"
-    monkeypatch.setattr(commands, "PROGRAM", (commands.sys.executable, "-c", script))
+    monkeypatch.setattr(commands, "PROGRAM", (sys.executable, "-c", script))
     found = kills.disturb(Command("bad", "", ("out",)), root, 3, signal.SIGKILL, seed=1)
     assert found["other output"] >= 1
 
