@@ -180,19 +180,6 @@ def test_no_imports_in_circles() -> None:
     assert not graph, "these import each other, or one that does"
 
 
-def test_nobody_imports_the_command_line() -> None:
-    for name, path in MINER.items():
-        if not name.startswith("miner.cli"):
-            assert not any(other.startswith("miner.cli") for other in imported(path)), name
-
-
-def test_early_folders_are_light() -> None:
-    for name, path in ROOMS.items():
-        if place(name) < ORDER.index(HEAVY_FOLDER) and name not in (*IN_TORCH, *TORCH):
-            tops = {other.split(".")[0] for other in imported(path)}
-            assert not tops & {"torch", "faiss", "h5py"}, name
-
-
 def test_what_is_in_torch_is_imported_where_it_is_needed() -> None:
     """By a function of a module that may be heavy, so that nothing else loads torch."""
     for name, path in ROOMS.items():

@@ -21,17 +21,6 @@ TRAINING = DATA / "train" / "de-en" / "tatoeba.tsv.xz"
 
 
 @pytest.mark.skipif(not TATOEBA.is_dir(), reason=f"no Tatoeba sets in {TATOEBA} (set MINER_DATA)")
-@pytest.mark.parametrize("language", ["de", "fr", "es"])
-def test_translations_are_nearest(language: str) -> None:
-    with lzma.open(TATOEBA / f"{language}-en.tsv.xz", "rt", encoding="utf-8", newline="\n") as file:
-        rows = [line.rstrip("\n").split("\t")[:2] for line in file]
-    encoder = Encoder.load("default")
-    source, target = (encoder.encode([row[side] for row in rows]) for side in (0, 1))
-    nearest = (source @ target.T).argmax(axis=1)
-    assert np.mean(nearest == np.arange(len(rows))) > 0.8
-
-
-@pytest.mark.skipif(not TATOEBA.is_dir(), reason=f"no Tatoeba sets in {TATOEBA} (set MINER_DATA)")
 def test_tatoeba_as_it_is_evaluated() -> None:
     model, path = MinerModel("default"), tatoeba.sets(DATA)["de-en"]
     found, missing = tatoeba.accuracies(model, "de-en", path)

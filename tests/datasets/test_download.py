@@ -218,15 +218,6 @@ def test_no_network_and_no_address(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         download.fetch("nonsense", tmp_path / "x")
 
 
-def test_silence_is_a_broken_connection(fetch, served, monkeypatch):
-    def silent(response: object) -> bytes:
-        raise download._Broken("the connection broke (timed out)")
-
-    monkeypatch.setattr(download, "_read", silent)
-    with pytest.raises(DownloadError, match="timed out"):
-        fetch()
-
-
 def test_a_full_disk(fetch, served, monkeypatch):
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

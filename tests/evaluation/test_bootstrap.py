@@ -3,7 +3,6 @@
 from hashlib import sha256
 
 import numpy as np
-import pytest
 
 from miner.evaluation import metrics
 from miner.evaluation import results as bootstrap
@@ -44,21 +43,3 @@ def test_resamples_depend_neither_on_the_statistics_nor_on_the_block(monkeypatch
         monkeypatch.setattr(bootstrap, "WEIGHTS_AT_ONCE", most)
         in_blocks = bootstrap.resample(statistics, 70, "a set")
         np.testing.assert_allclose(in_blocks, whole, rtol=1e-12, atol=1e-12)
-
-
-def test_the_deviation_of_a_mean_agrees_with_theory() -> None:
-    values = np.random.default_rng(1).exponential(size=400)
-    values_of_mean = bootstrap.resample([metrics.mean(values)], 400, "a set")[0]
-    assert values_of_mean.mean() == pytest.approx(values.mean(), rel=0.02)
-    assert values_of_mean.std() == pytest.approx(values.std() / np.sqrt(400), rel=0.1)
-
-
-def test_an_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(2)
-    held = 0
-    for trial in range(200):
-        values = generator.normal(size=100)
-        means = bootstrap.resample([metrics.mean(values)], 100, f"trial {trial}", 300)[0]
-        low, high = bootstrap.interval(means)
-        held += low <= 0 <= high
-    assert 0.89 <= held / 200 <= 0.99

@@ -265,9 +265,3 @@ def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
     assert f1.value == pytest.approx(weighted(np.arange(len(label))))
     assert accuracy.value == pytest.approx(np.mean(np.equal(label, found)))
     assert f1.interval is None and accuracy.interval is not None
-
-
-def test_a_gold_of_other_ids(tmp_path: Path, german: list[str], english: list[str]) -> None:
-    write_hidden(tmp_path, "de-en", "training", (german, english), [(100, 100)])
-    with pytest.raises(CorpusError, match="no id of de-en.training.gold is in the corpora"):
-        bucc.top_one(Recording(), mining_sets.MiningSet("x", tmp_path, "de-en"))

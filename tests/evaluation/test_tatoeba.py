@@ -67,14 +67,6 @@ def test_nearest_rows_agree_with_the_definition(seed: int, n: int, m: int, k: in
         assert there.dtype == back.dtype == np.int64
 
 
-def test_a_duplicate_in_another_row_is_wrong() -> None:
-    source = np.eye(3, dtype=np.float32)
-    target = source[[0, 0, 2]]
-    there, back = tatoeba.found_own_row(source, target, "absolute")
-    # The second source is orthogonal to all, and finds the first.
-    assert there.tolist() == [True, False, True] and back.tolist() == [True, False, True]
-
-
 def test_both_ways_and_the_mean(tmp_path: Path) -> None:
     rows = [("un", "one"), ("deux", "two"), ("trois", "three"), ("quatre", "four")]
     write(tmp_path / "tatoeba" / "fr-en.tsv.xz", rows)

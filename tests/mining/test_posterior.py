@@ -44,14 +44,6 @@ def test_what_is_asked_is_reached(seed: int, right: int, share: float) -> None:
         assert score.sum() == pytest.approx(right, rel=0.1)
 
 
-def test_a_score_of_nine_tenths_is_right_nine_times_in_ten() -> None:
-    histogram, logit, true = fitted(1, 3000, 1.0)
-    score = histogram.fit().probability(logit)
-    for low, high in ((0.2, 0.8), (0.8, 0.97)):
-        near = (score >= low) & (score < high)
-        assert true[near].mean() == pytest.approx(score[near].mean(), abs=0.12)
-
-
 @pytest.mark.parametrize("right", [0, 10])
 @pytest.mark.parametrize("wider", [0.0, 0.1])
 def test_little_is_kept_where_little_is_parallel(right: int, wider: float) -> None:

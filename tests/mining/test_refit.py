@@ -6,7 +6,6 @@ import pytest
 from miner.precision import refit
 from miner.precision.decoy_weights import feature_weights, length_weights
 from miner.precision.mixture import Histogram
-from miner.scoring.logistic import fit_ridge, sigmoid
 from miner.scoring.pair_features import PreparedText
 
 
@@ -133,18 +132,3 @@ def test_weights_of_features_make_poor_matches_alike() -> None:
     assert np.average(decoys[:, 1], weights=found) == pytest.approx(0, abs=0.15)
     few = feature_weights((pairs[:50], decoys), (logit[:50], decoy), weight, mixture)
     assert (few == weight).all()
-
-
-def test_ridge_is_centred() -> None:
-    generator = np.random.default_rng(1)
-    design = np.column_stack([np.ones(500), generator.normal(size=500)])
-    true = generator.random(500) < sigmoid(design @ [0.5, 2.0])
-    counts = true.astype(float), (~true).astype(float)
-    center = np.array([0.0, 5.0])
-    free = fit_ridge(design, *counts, np.full(2, 1e-6), center)
-    np.testing.assert_allclose(free, [0.5, 2.0], atol=0.5)
-    held = fit_ridge(design, *counts, np.array([0.0, 1e9]), center)
-    assert held[1] == pytest.approx(5, abs=1e-3)
-    # At the minimum the gradient is 0.
-    slope = design.T @ (sigmoid(design @ free) - true) + 1e-6 * (free - center)
-    np.testing.assert_allclose(slope, 0, atol=1e-4)

@@ -1,7 +1,6 @@
 """miner.mining.search: pairs found; the same whatever the machine."""
 
 import unicodedata
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
 from miner.names import MARGINS, RETRIEVALS
-from miner.scoring.pairs import Pairs, each_duplicate
+from miner.scoring.pairs import Pairs
 from miner.text.words import plain_form
 
 
@@ -155,12 +154,6 @@ def test_ten_thousand_duplicates(build: Build, german: list[str], english: list[
     assert rows(copies) == [(row, 59 + row) for row in range(10_000)]
 
 
-def test_one_sentence_each(build: Build, german: list[str], english: list[str]) -> None:
-    found = mine(build("a", german[:1]), build("b", english[:1]))
-    assert rows(found) == [(0, 0)]
-    assert found.forward_rank.tolist() == found.backward_rank.tolist() == [1]
-
-
 @pytest.mark.parametrize("nothing", [[], ["", " ", ""], ["日本", "日本語"]], ids=str)
 @pytest.mark.parametrize("duplicates", ["first", "each"])
 def test_nothing_to_find(build, german, nothing, duplicates, tmp_path):
@@ -177,21 +170,6 @@ def test_nothing_to_find(build, german, nothing, duplicates, tmp_path):
 def test_sentences_without_vector_are_never_paired(build, german, english):
     found = mine(build("a", ["日本", german[0]]), build("b", [english[0], "日本"]))
     assert rows(found) == [(1, 0)]
-
-
-def test_duplicates_are_paired_in_order_and_ties_go_by_row() -> None:
-    """Two pairs of one score, each with duplicates: by source row, whichever pair they are of."""
-    source, target = (
-        SimpleNamespace(store=SimpleNamespace(first=np.array(first)))
-        for first in ([0, 1, 0, 1, 4], [0, 1, 1, 0, 0])
-    )
-    columns = np.zeros(2, np.float32), np.zeros(2), np.ones(2, np.int16), np.ones(2, np.int16)
-    found = Pairs(
-        np.array([0.5, 0.5]), np.array([0, 1]), np.array([1, 0]), *columns, source, target
-    )  # fmt: skip
-    pairs = each_duplicate(found)
-    rows = list(zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True))
-    assert rows == [(0, 1), (1, 0), (2, 2), (3, 3)]
 
 
 def variants(sentence: str) -> list[str]:

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -19,7 +18,7 @@ from support.texts import (
 )
 
 from miner.errors import CorpusError
-from miner.text.corpus import Corpus, Reader, read
+from miner.text.corpus import Reader, read
 
 
 @QUICK
@@ -43,15 +42,6 @@ def test_any_sentence_survives(tmp_path, sentences, ending, suffix):
     assert [i for b in blocks for i in b.ids] == [str(n) for n, _ in kept]
     assert tallies(reader) == (len(sentences), len(sentences) - len(kept), 0, 0)
     assert all(0 < len(b) <= 3 for b in blocks)
-
-
-def test_block_has_the_promised_types(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.de", "eins\n\n  \t\nvier\n")
-    block = read(path)
-    assert isinstance(block, Corpus) and len(block) == 2
-    assert block.lines.dtype == np.int64 and block.lines.shape == (2,)
-    assert (block.ids, block.sentences) == (["1", "4"], ["eins", "vier"])
-    assert block.lines.tolist() == [1, 4] and block.origin == str(path)
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -106,15 +106,6 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         assert str(path) in str(caught.value)
 
 
-def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: str, *_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-
-    monkeypatch.setattr("builtins.open", refuse)
-    with pytest.raises(CorpusError, match="Permission denied"):
-        read(tmp_path / "a")
-
-
 def test_a_failing_disk_is_not_called_a_bad_download(tmp_path, monkeypatch):
     def fail(self: Any, size: int = -1) -> bytes:
         raise OSError(errno.EIO, os.strerror(errno.EIO))

@@ -77,14 +77,6 @@ def test_two_files_of_any_bytes(tmp_path_factory, left, right) -> None:
         assert state == READ or written != raw
 
 
-def test_a_block_knows_its_line(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"s\tt\n" + b"a\tb\n" * 7)
-    rows = Rows(path, bitext_format=BitextFormat(header=True, source_column="t", target_column="s"))
-    assert [(block.first, len(block)) for block in rows.blocks(3)] == [(2, 3), (5, 3), (8, 1)]
-    assert [(block.first, len(block)) for block in rows.blocks(3, 3)] == [(5, 3), (8, 1)]
-    assert rows.head == b"s\tt" and texts(rows)[0] == ("b", "a", READ)
-
-
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"")
     for named in ({}, {"header": True}, {"header": True, "source_column": "source"}):

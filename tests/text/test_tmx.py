@@ -10,7 +10,6 @@ from support.texts import QUICK, TEXT, put
 
 from miner.errors import CorpusError
 from miner.text.bitext import read_bitext
-from miner.text.corpus import read
 from miner.text.formats import FORMATS, BitextFormat
 from miner.text.output import one_line
 from miner.text.text_format import Column
@@ -67,11 +66,6 @@ def test_what_is_written_reads_back(tmp_path: Path, texts: list[tuple[str, str, 
     assert [(row["source"], row["target"]) for row in found] == [
         (held(source), held(target)) for source, target, _ in texts
     ]
-
-
-def test_a_tmx_is_no_side(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="a tmx file is a bitext, not one side"):
-        read(put(tmp_path / "a.tmx", "<tmx></tmx>"))
 
 
 @pytest.mark.parametrize(
