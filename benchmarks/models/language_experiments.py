@@ -41,6 +41,8 @@ VOCABULARIES = ("shared", "separate")
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SYNTHETIC = "English in cipher"
 EVERY = "every language"
+# The other reading of overlap: English pieces that the other side uses too, out of all of them.
+ENGLISH_SHARED = "share of English pieces"
 # The metric that languages are compared by.
 SCORE = "sts 12-16"
 _WORD = re.compile(r"[^\W\d_]+")
@@ -171,8 +173,13 @@ def correlations(group: str, rows: list[Row]) -> dict[str, dict[str, Correlation
     if not measured:
         return {}
     scores = {row["name"]: row["figures"][SCORE]["value"] for row in measured}
-    columns = {OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in measured}}
-    columns |= distances()
+    columns = {
+        OVERLAP: {row["name"]: row[OVERLAP]["share"] for row in measured},
+        ENGLISH_SHARED: {
+            row["name"]: row[OVERLAP]["both"] / row[OVERLAP]["target"] for row in measured
+        },
+        **distances(),
+    }
     found = {"": correlate(scores, columns)}
     if group == EVERY:
         median = float(np.median(list(columns[OVERLAP].values())))
