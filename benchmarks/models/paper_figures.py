@@ -4,8 +4,9 @@
 
 Sections: ``senteval`` is the SentEval sets that the data holds (P18, Table 12), ``cosine`` mining
 on the BUCC-style sets by plain cosine, as P19 and Schwenk 2018 mine, beside the ratio margin,
-``grades`` the mean similarity of paraphrases and of other pairs, with a t-test (S18), and ``speed``
-the time to encode 128,000 sentences in batches of 128 (P19).
+``grades`` the mean similarity of paraphrases and of other pairs, with a t-test (S18), ``speed`` the
+time to encode 128,000 sentences in batches of 128 (P19), and ``p19`` mining by models of P19's own
+recipe in ``models/p19-*``, one a seed (docs/papers.md has the command that trains them).
 """
 
 import time
@@ -18,7 +19,8 @@ from benchmarks import report
 from benchmarks.markdown import table
 from benchmarks.mining import bucc_protocol
 from benchmarks.mining.mining_quality import PAIRS
-from miner import Encoder
+from miner import Encoder, MinerError
+from miner.encoder.model import load
 from miner.evaluation import paraphrase, speed
 from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.evaluation.labelled_text import read_labelled
@@ -80,6 +82,20 @@ def measure_speed(model: str, data: Path) -> Results:
         for start in range(0, SENTENCES, size):
             encoder.encode(text[start : start + size])
         rows.append({"batch": size, "seconds": round(time.process_time() - begun, 2)})
+    return {"rows": rows}
+
+
+def measure_p19(model: str, data: Path) -> Results:
+    """Mine German and English by ratio margin with each model of P19's recipe, in place of
+    ``model``. Raises MinerError without any.
+    """
+    rows, settings = [], SearchSettings(rank="margin")
+    for found in sorted(Path("models").glob("p19-*")):
+        made = load(found).training
+        row = bucc_protocol.measure(str(found), data / "bucc-style", "de-en", None, settings)
+        rows.append({"seed": made["config"]["seed"], "pairs": made["pairs"], **row})
+    if not rows:
+        raise MinerError("models/p19-*: no model; train one by the command in docs/papers.md")
     return {"rows": rows}
 
 
@@ -148,17 +164,38 @@ def speed_lines(results: Results) -> list[str]:
     return [f"CPU seconds to encode {SENTENCES:,} sentences on one thread: {', '.join(shown)}."]
 
 
+def p19_lines(results: Results) -> list[str]:
+    """Return the table of P19's own recipe, a row for each seed."""
+    rows = [
+        (
+            str(row["seed"]),
+            f"{row['pairs']:,}",
+            f"{row['training']['f1']:.3f}",
+            *(f"{row['test'][name]:.3f}" for name in ("precision", "recall", "f1")),
+        )
+        for row in results["rows"]
+    ]
+    return [
+        "Mining on bucc-style de-en by the recipe `p19` on all text of the pair, with some test",
+        "sentences; by ratio margin, the threshold from the training split:",
+        "",
+        *table(("seed", "pairs", "F1 on training", "precision", "recall", "F1 on test"), rows),
+    ]
+
+
 SECTIONS: dict[str, Callable[[str, Path], Results]] = {
     "senteval": measure_senteval,
     "cosine": measure_cosine,
     "grades": measure_grades,
     "speed": measure_speed,
+    "p19": measure_p19,
 }
 LINES = {
     "senteval": senteval_lines,
     "cosine": cosine_lines,
     "grades": grade_lines,
     "speed": speed_lines,
+    "p19": p19_lines,
 }
 
 

@@ -2,9 +2,13 @@
 
 import json
 import sys
+from typing import ClassVar
+
+import pytest
 
 from benchmarks import pages
 from benchmarks.models import paper_figures
+from miner import MinerError
 
 
 def test_grades(tmp_path, monkeypatch, capsys):
@@ -23,3 +27,26 @@ def test_grades(tmp_path, monkeypatch, capsys):
     assert lines[4].startswith("| msrpc | 0 | 7 | ") and lines[4].endswith("| – | – |")
     assert lines[5].startswith("| msrpc | 1 | 5 | 1.000 | 0.000 | ")
     assert lines[7].endswith(" CPU seconds") and lines[4] in capsys.readouterr().out
+
+
+def test_models_of_the_recipe_are_found(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MinerError, match="no model"):
+        paper_figures.measure_p19("default", tmp_path)
+    for seed in (2, 1):
+        (tmp_path / "models" / f"p19-{seed}").mkdir(parents=True)
+
+    class Made:
+        training: ClassVar = {"config": {"seed": 7}, "pairs": 1000}
+
+    part = {"precision": 0.5, "recall": 0.25, "f1": 0.333}
+    monkeypatch.setattr(paper_figures, "load", lambda path: Made)
+    monkeypatch.setattr(
+        paper_figures.bucc_protocol,
+        "measure",
+        lambda model, *_: {"model": model, "training": part, "test": part},
+    )
+    results = paper_figures.measure_p19("default", tmp_path)
+    assert [row["model"] for row in results["rows"]] == ["models/p19-1", "models/p19-2"]
+    lines = paper_figures.p19_lines(results)
+    assert lines[-1] == "| 7 | 1,000 | 0.333 | 0.500 | 0.250 | 0.333 |"
