@@ -24,23 +24,6 @@ def cosine(x, y):
     return dot / math.sqrt(sum(a * a for a in x)) / math.sqrt(sum(b * b for b in y))
 
 
-def softmax_reference(source, target, same, scale, margin):
-    """Yang et al. 2019, equation 4, one pair and one negative at a time."""
-    n, total = len(source), 0.0
-    for i in range(n):
-        true = math.exp(scale * (cosine(source[i], target[i]) - margin))
-        forward = backward = true
-        for j in range(n):
-            if j == i:
-                continue
-            if not same[i][j]:
-                forward += math.exp(scale * cosine(source[i], target[j]))
-            if not same[j][i]:
-                backward += math.exp(scale * cosine(source[j], target[i]))
-        total -= 0.5 * (math.log(true / forward) + math.log(true / backward))
-    return total / n
-
-
 def margin_reference(source, target, source_negative, target_negative, margin):
     """P19, equation 1, in both directions."""
     total = 0.0
@@ -64,19 +47,26 @@ def over_reference(queries, candidates, forbidden, scale, margin):
     return total / len(queries)
 
 
-def either_reference(source, target, forbidden, scale, margin):
+def softmax_reference(source, target, same, scale, margin):
+    """Yang et al. 2019, equation 4: the mean of both directions."""
+    forbidden = set(map(tuple, np.argwhere(same).tolist()))
+    back = {(j, i) for i, j in forbidden}
+    there = over_reference(source, target, forbidden, scale, margin)
+    return (there + over_reference(target, source, back, scale, margin)) / 2
+
+
+def either_reference(source, target, same, scale, margin):
     """Every sentence of both columns against all others, but for its own and forbidden pairs."""
-    n, total = len(source), 0.0
-    both = [*source, *target]
-    for a, sentence in enumerate(both):
-        true = math.exp(scale * (cosine(sentence, both[(a + n) % (2 * n)]) - margin))
-        others = [
-            math.exp(scale * cosine(sentence, both[b]))
-            for b in range(2 * n)
-            if a % n != b % n and (a % n, b % n) not in forbidden
-        ]
-        total -= math.log(true / (true + sum(others)))
-    return total / (2 * n)
+    n = len(source)
+    # Candidate b of query a is the sentence (b + n) % 2n: the first n candidates are targets.
+    forbidden = {
+        (a, b)
+        for a in range(2 * n)
+        for b in range(2 * n)
+        if same[a % n][b % n] or (a % n == b % n and a != b)
+    }
+    queries, candidates = [*source, *target], [*target, *source]
+    return over_reference(queries, candidates, forbidden, scale, margin)
 
 
 def contrastive_reference(left, right, same, margin):
@@ -218,11 +208,9 @@ def test_more_negatives_stand_against_the_other_language():
 @pytest.mark.parametrize("same", masks(), ids=["none", "some", "lonely"])
 def test_softmax_either_is_its_definition(same):
     arrays = vectors(13, 2)
-    forbidden = np.argwhere(same).tolist()
-    loss = softmax_either(*tensors(arrays), pairs(*forbidden), 6.0, 0.2)
-    expected = either_reference(*arrays, set(map(tuple, forbidden)), 6.0, 0.2)
-    assert loss.item() == pytest.approx(expected, rel=1e-9)
-    if not forbidden:
+    loss = softmax_either(*tensors(arrays), torch.from_numpy(np.argwhere(same)), 6.0, 0.2)
+    assert loss.item() == pytest.approx(either_reference(*arrays, same, 6.0, 0.2), rel=1e-9)
+    if not same.any():
         assert softmax_either(*tensors(arrays), None, 6.0, 0.2).item() == loss.item()
 
 
