@@ -2,7 +2,9 @@
 
 import errno
 import os
+import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,15 +35,44 @@ def test_a_header_with_any_byte_changed_is_read_or_refused(tmp_path: Path, byte:
     assert refused >= 40
 
 
-def test_objects_and_short_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    np.save(path, np.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(ArtifactError):
-        open_npy(path)
-    np.save(path, np.zeros(100))
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ArtifactError):
-        open_npy(path)
+class Trap:
+    """Object whose unpickling leaves a directory in the working directory."""
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, ("unpickled",)
+
+
+@pytest.mark.parametrize("kind", ["object array", "pickle", "archive", "nothing", "short"])
+def test_nothing_is_unpickled_or_cut_short(tmp_path, kind, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trap = np.array([[Trap()]], dtype=object)
+    with open("a.npy", "wb") as file:
+        if kind == "object array":
+            np.save(file, trap, allow_pickle=True)
+        elif kind == "pickle":
+            pickle.dump(Trap(), file)
+        elif kind == "archive":
+            np.savez(file, trap)
+        elif kind == "short":
+            np.save(file, np.zeros(100))
+            file.truncate(file.tell() - 1)
+    with pytest.raises(ArtifactError, match=r"a\.npy"):
+        open_npy(Path("a.npy"))
+    assert not Path("unpickled").exists()
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(1 << 40, 1 << 10), (1, 1 << 50), (1 << 32, 1 << 32), (1 << 62, 4), (1 << 70, 2), (-4, 6)],
+)
+def test_headers_that_claim_too_much(tmp_path, shape, recwarn):
+    with open(tmp_path / "a.npy", "wb") as file:
+        header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        file.write(b"\0" * 96)
+    with pytest.raises(ArtifactError, match=r"a\.npy"):
+        open_npy(tmp_path / "a.npy")
+    assert not recwarn.list, "a warning would be more than one line"
 
 
 def test_a_full_disk_is_an_error_before_pages_are_written(tmp_path, monkeypatch):

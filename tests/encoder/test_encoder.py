@@ -11,7 +11,7 @@ from support.kernel_references import mean_pool_reference
 
 from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model, quantise
+from miner.encoder.model import quantise
 from miner.encoder.pieces import PieceTokenizer
 from miner.kernels.pool import _to_half, mean_pool, mean_pool_half
 from miner.ragged import offsets_of
@@ -90,13 +90,6 @@ def test_an_int8_table_gives_the_bits_of_its_float32_table(seed: int, d: int, n:
     floats = table.astype(np.float32) * scales[:, None]
     mean_pool(floats, np.ones(len(table), np.float32), ids, offsets, expected)
     np.testing.assert_array_equal(out.view(np.uint32), expected.view(np.uint32))
-    for row, (start, end) in enumerate(_spans(offsets)):
-        total = np.zeros(d, dtype=np.float32)
-        for piece in ids[start:end]:
-            total += floats[piece]
-        length = np.sqrt(np.square(total.astype(np.float64)).sum())
-        if length:
-            np.testing.assert_allclose(out[row], total * np.float32(1 / length), rtol=2e-7)
 
 
 def test_rounding_to_float16_is_numpys() -> None:
@@ -148,11 +141,7 @@ def test_unknown_and_bare_boundary_are_dropped(vocabulary: bytes, encoder: Encod
     assert offsets.tolist() == [0] * (len(WITHOUT_PIECES) + 1)
     known, mixed = encoder.encode(["Der Hund bellt.", "Der 日本 Hund bellt."])
     np.testing.assert_array_equal(known, mixed)
-
-
-def test_no_sentences(vocabulary: bytes, encoder: Encoder) -> None:
-    ids, offsets = PieceTokenizer(vocabulary)([])
-    assert len(ids) == 0 and offsets.tolist() == [0]
+    assert PieceTokenizer(vocabulary)([])[1].tolist() == [0]
     assert encoder.encode([]).shape == (0, encoder.dimension)
 
 
@@ -211,14 +200,3 @@ def test_a_stream_gives_the_vectors_of_each_block(tiny_model, german, threads, b
     assert {part.dtype for part in vectors} == {np.dtype(dtype)}
     expected = encoder.encode(sentences).astype(dtype)
     np.testing.assert_array_equal(np.concatenate(vectors), expected)
-
-
-@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32])
-def test_the_bits_of_a_models_own_table(vocabulary, weights, german, dtype):
-    """Vectors of every stored type are those of the float32 table."""
-    scales = None
-    if dtype is np.int8:
-        weights, scales = quantise(weights.astype(np.float32))
-    model = Model.of_pieces(vocabulary, weights.astype(dtype, copy=False), scales)
-    as_floats = Encoder(Model.of_pieces(vocabulary, model.parts[0].table()))
-    np.testing.assert_array_equal(Encoder(model).encode(german), as_floats.encode(german))

@@ -1,15 +1,9 @@
-"""miner.encoder.model: models load as they were saved, and damaged ones do not.
+"""miner.encoder.model: models load as they were saved, and damaged ones do not."""
 
-The lines are many, because every kind of damage is tried on the same fixtures.
-"""
-
-import contextlib
 import hashlib
 import io
 import json
 import lzma
-import os
-import pickle
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -27,7 +21,7 @@ from miner.encoder import model as models
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import CONFIG, SCALES, WEIGHTS, Model, load, quantise
-from miner.errors import ArtifactError, ResourceError
+from miner.errors import ArtifactError
 
 SPM = VOCABULARIES["piece"]
 
@@ -106,8 +100,9 @@ def test_int8_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path)
     np.testing.assert_array_equal(model.parts[0].scales, scales)
     error = np.abs(model.parts[0].table() - table)
     assert (error <= scales[:, None] * 0.5001 + 1e-12).all()
-    vectors = Encoder(model).encode(["Der Hund bellt."])
-    assert np.linalg.norm(vectors) == pytest.approx(1)
+    as_floats = Model.of_pieces(vocabulary, model.parts[0].table())
+    vectors, expected = (Encoder(one).encode(["Der Hund bellt."]) for one in (model, as_floats))
+    np.testing.assert_array_equal(vectors, expected)
 
 
 @settings(max_examples=50, deadline=None)
@@ -249,28 +244,6 @@ def test_numbers_that_make_no_vectors(copied, weights, kind, value):
     assert "has NaN, infinity or a number beyond" in refused(copied)
 
 
-class Trap:
-    """Object whose unpickling leaves a file in the working directory."""
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, ("unpickled",)
-
-
-@pytest.mark.parametrize("kind", ["object array", "pickle", "archive", "nothing"])
-def test_nothing_is_unpickled(copied, tmp_path, kind, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with open(copied / WEIGHTS, "wb") as file:
-        if kind == "object array":
-            np.save(file, np.array([[Trap()]], dtype=object), allow_pickle=True)
-        elif kind == "pickle":
-            pickle.dump(Trap(), file)
-        elif kind == "archive":
-            np.savez(file, weights=np.array([[Trap()]], dtype=object))
-    rehash(copied)
-    assert WEIGHTS in refused(copied)
-    assert not (tmp_path / "unpickled").exists()
-
-
 def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, copied: Path) -> None:
     Model.of_pieces(vocabulary, *quantise(weights.astype(np.float32))).save(copied)
     Model.of_pieces(vocabulary, weights).save(copied)
@@ -281,56 +254,6 @@ def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, cop
 def test_a_loaded_model_can_be_saved_over_itself(copied: Path) -> None:
     before = load(copied)
     assert before.save(copied).fingerprint == before.fingerprint
-
-
-def test_save_makes_missing_parents(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    assert Model.of_pieces(vocabulary, weights).save(tmp_path / "a" / "b" / "m").path.is_dir()
-
-
-@pytest.mark.parametrize("kind", ["directory", "file"])
-def test_save_replaces_models_alone(vocabulary, weights, tmp_path, kind):
-    place = tmp_path / "place"
-    if kind == "directory":
-        place.mkdir()
-    precious = place / "thesis.tex" if kind == "directory" else place
-    precious.write_text("years of work")
-    with pytest.raises(ArtifactError, match="place"):
-        Model.of_pieces(vocabulary, weights).save(place)
-    assert precious.read_text() == "years of work"
-    assert leftovers(tmp_path) == ["place"]
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
-def test_interrupted_save_leaves_the_old_model(vocabulary, weights, copied, error, monkeypatch):
-    before = load(copied).fingerprint
-
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    with monkeypatch.context() as patch:
-        patch.setattr(np, "save", fail)
-        with pytest.raises(ResourceError if error is OSError else error):
-            Model.of_pieces(vocabulary, weights + 1).save(copied)
-    assert load(copied).fingerprint == before
-    assert leftovers(copied.parent) == ["model"]
-
-
-def test_save_through_a_link_keeps_the_link(vocabulary, weights, copied):
-    link = copied.with_name("link")
-    link.symlink_to(copied.name)
-    new = Model.of_pieces(vocabulary, weights + 1).save(link)
-    assert link.is_symlink()
-    assert load(copied).fingerprint == new.fingerprint
-    assert leftovers(copied.parent) == ["link", "model"]
-
-
-@pytest.mark.parametrize("inside", [".", "deeper"])
-def test_the_working_directory_is_never_replaced(vocabulary, weights, copied, inside):
-    before = load(copied).fingerprint
-    (copied / "deeper").mkdir()
-    with contextlib.chdir(copied / inside), pytest.raises(ArtifactError, match="outside"):
-        Model.of_pieces(vocabulary, weights + 1).save(copied if inside == "deeper" else ".")
-    assert load(copied).fingerprint == before
 
 
 def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import os
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -26,28 +25,6 @@ def test_a_build_replaces_an_older_index(encoder, built, english_file, english):
     index = Index.build(encoder, english_file, built.path)
     assert index.sentences(np.arange(60)) == english
     assert entries(built.path.parent) == ["index"]
-
-
-@pytest.mark.parametrize("kind", ["directory", "file", "model"])
-def test_only_an_index_is_replaced(encoder, german_file, tiny_model, tmp_path, kind):
-    place = tmp_path / "place"
-    if kind == "model":
-        shutil.copytree(tiny_model, place)
-    elif kind == "directory":
-        place.mkdir()
-        (place / "thesis.tex").write_text("years of work")
-    else:
-        place.write_text("years of work")
-    before = entries(place) if place.is_dir() else place.read_text()
-    with pytest.raises(ArtifactError, match="not one of ours"):
-        Index.build(encoder, german_file, place)
-    assert before == (entries(place) if place.is_dir() else place.read_text())
-    assert entries(tmp_path) == ["place"]
-
-
-def test_an_empty_directory_may_be_used(encoder, german_file, tmp_path):
-    (tmp_path / "i").mkdir()
-    assert len(Index.build(encoder, german_file, tmp_path / "i")) == 60
 
 
 def unseal(path: Path) -> None:

@@ -49,27 +49,22 @@ def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
     return calls
 
 
-def test_faiss_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch)
-
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-    monkeypatch.setattr(importlib, "import_module", missing)
-    assert faiss.faiss_distributions() == []
-    with pytest.raises(DependencyError, match=r'pip install "bitext-miner\[cpu\]"'):
-        faiss.faiss()
-
-
-def test_faiss_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CUDA's libraries are missing for a GPU build."""
-    installed(monkeypatch, "faiss-gpu")
-
+@pytest.mark.parametrize(
+    ("names", "error", "said"),
+    [
+        ((), ModuleNotFoundError("No module"), r'pip install "bitext-miner\[cpu\]"'),
+        # CUDA's libraries are missing for a GPU build.
+        (("faiss-gpu",), ImportError("libcublas.so.12: cannot open"), "libcublas.*pip install"),
+    ],
+)
+def test_faiss_that_cannot_be_loaded(monkeypatch, names, error, said):
     def broken(name: str) -> Any:
-        raise ImportError("libcublas.so.12: cannot open shared object file")
+        raise error
 
+    installed(monkeypatch, *names)
     monkeypatch.setattr(importlib, "import_module", broken)
-    with pytest.raises(DependencyError, match="libcublas.*pip install"):
+    assert faiss.faiss_distributions() == [*names]
+    with pytest.raises(DependencyError, match=said):
         faiss.faiss()
 
 

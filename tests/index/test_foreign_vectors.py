@@ -1,11 +1,10 @@
-"""Indexes of vectors from elsewhere, in every format."""
+"""Indexes of vectors from elsewhere."""
 
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
-from support.indexes import entries, text
+from support.indexes import entries, saved, text
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, MismatchError
@@ -14,20 +13,8 @@ from miner.index.index import Index
 VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
 
 
-def save(path: Path, array: np.ndarray) -> Path:
-    if path.suffix == ".npy":
-        np.save(path, array)
-    elif path.suffix == ".h5":
-        with h5py.File(path, "w") as file:
-            file["v"] = array
-    else:
-        array.astype("<f2" if path.suffix == ".f16" else "<f4").tofile(path)
-    return path
-
-
-@pytest.mark.parametrize("name", ["v.npy", "v.h5", "v.raw", "v.f16"])
-def test_vectors_of_every_format(tmp_path: Path, name: str) -> None:
-    vectors = save(tmp_path / name, VECTORS)
+def test_vectors_of_another_program(tmp_path: Path) -> None:
+    vectors = saved(tmp_path / "v.f16", VECTORS)
     corpus = text(tmp_path / "c", "a", "", "c", "d")
     index = Index.build_from_vectors(vectors, corpus, tmp_path / "i", dimension=6)
     assert len(index) == 3 and index.store.line.tolist() == [1, 3, 4]
@@ -41,7 +28,7 @@ def test_vectors_of_a_table_with_header(tmp_path: Path) -> None:
     corpus = text(tmp_path / "c.tsv", "satz", "a", "b", "", "d")
     array = np.eye(4, 6, dtype=np.float32)
     index = Index.build_from_vectors(
-        save(tmp_path / "v.npy", array), corpus, tmp_path / "i", header=True
+        saved(tmp_path / "v.npy", array), corpus, tmp_path / "i", header=True
     )
     np.testing.assert_array_equal(index.store.vectors, array[[0, 1, 3]])
 
@@ -50,31 +37,13 @@ def test_vectors_of_a_table_with_header(tmp_path: Path) -> None:
 def test_vectors_that_are_too_many_or_too_few(tmp_path: Path, lines: int) -> None:
     corpus = text(tmp_path / "c", *"abcde"[:lines])
     with pytest.raises(MismatchError, match=f"4 vectors but .* {lines} lines"):
-        Index.build_from_vectors(save(tmp_path / "v.npy", VECTORS), corpus, tmp_path / "i")
+        Index.build_from_vectors(saved(tmp_path / "v.npy", VECTORS), corpus, tmp_path / "i")
     assert entries(tmp_path) == ["c", "v.npy"]
-
-
-def test_a_vector_that_is_not_finite(tmp_path: Path) -> None:
-    array = VECTORS.copy()
-    array[2, 1] = np.nan
-    corpus = text(tmp_path / "c", *"abcd")
-    with pytest.raises(ArtifactError, match="v.npy: vector 3 of 4"):
-        Index.build_from_vectors(save(tmp_path / "v.npy", array), corpus, tmp_path / "i")
-    assert entries(tmp_path) == ["c", "v.npy"]
-
-
-def test_vectors_of_another_dimension(tmp_path: Path) -> None:
-    corpus = text(tmp_path / "c", *"abcd")
-    for name in ("v.npy", "v.raw"):
-        vectors = save(tmp_path / name, VECTORS)
-        with pytest.raises(ArtifactError, match=name):
-            Index.build_from_vectors(vectors, corpus, tmp_path / "i", dimension=7)
-    assert not (tmp_path / "i").exists()
 
 
 def test_foreign_vectors_take_no_text_of_ours(encoder: Encoder, tmp_path: Path) -> None:
     corpus = text(tmp_path / "c", *"abcd")
-    index = Index.build_from_vectors(save(tmp_path / "v.npy", VECTORS), corpus, tmp_path / "i")
+    index = Index.build_from_vectors(saved(tmp_path / "v.npy", VECTORS), corpus, tmp_path / "i")
     with pytest.raises(MismatchError, match="--embeddings"):
         index.add(encoder, corpus)
 
@@ -83,10 +52,10 @@ def test_vectors_appended(tmp_path: Path) -> None:
     """An extended index holds what one of all text and vectors does."""
     whole = text(tmp_path / "whole", "a", "", "c", "d", "e", "", "a")
     array = np.random.default_rng(3).normal(size=(7, 6)).astype(np.float32)
-    wanted = Index.build_from_vectors(save(tmp_path / "w.npy", array), whole, tmp_path / "w")
+    wanted = Index.build_from_vectors(saved(tmp_path / "w.npy", array), whole, tmp_path / "w")
     first, more = text(tmp_path / "a", "a", "", "c"), text(tmp_path / "b", "d", "e", "", "a")
-    index = Index.build_from_vectors(save(tmp_path / "a.npy", array[:3]), first, tmp_path / "i")
-    index = index.add_vectors(save(tmp_path / "b.raw", array[3:]), more, dimension=6)
+    index = Index.build_from_vectors(saved(tmp_path / "a.npy", array[:3]), first, tmp_path / "i")
+    index = index.add_vectors(saved(tmp_path / "b.raw", array[3:]), more, dimension=6)
     np.testing.assert_array_equal(index.store.vectors, wanted.store.vectors)
     assert index.sentences(np.arange(5)) == wanted.sentences(np.arange(5))
     assert index.store.first.tolist() == wanted.store.first.tolist() == [0, 1, 2, 3, 0]
@@ -96,16 +65,22 @@ def test_vectors_appended(tmp_path: Path) -> None:
 
 def test_vectors_that_cannot_follow(encoder: Encoder, built: Index, tmp_path: Path) -> None:
     corpus = text(tmp_path / "c", *"abcd")
-    good = save(tmp_path / "v.npy", VECTORS)
+    good = saved(tmp_path / "v.npy", VECTORS)
     index = Index.build_from_vectors(good, corpus, tmp_path / "i")
     before = (index.path / "meta.json").read_bytes()
     bad = VECTORS.copy()
     bad[1, 1] = np.inf
     for place, vectors, lines, error, said in (
         (built, good, corpus, MismatchError, "without --embeddings"),
-        (index, save(tmp_path / "n.npy", VECTORS[:, :5]), corpus, MismatchError, "5 dimensions"),
+        (
+            index,
+            saved(tmp_path / "n.npy", VECTORS[:, :5]),
+            corpus,
+            MismatchError,
+            "5 dimensions",
+        ),
         (index, good, text(tmp_path / "s", "a"), MismatchError, "4 vectors but .* 1 line;"),
-        (index, save(tmp_path / "b.npy", bad), corpus, ArtifactError, "vector 2 of 4"),
+        (index, saved(tmp_path / "b.npy", bad), corpus, ArtifactError, "vector 2 of 4"),
     ):
         with pytest.raises(error, match=said):
             place.add_vectors(vectors, lines)

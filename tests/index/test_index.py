@@ -1,6 +1,5 @@
 """miner.index.index: indexes are built, plain and compressed."""
 
-import gzip
 import hashlib
 import io
 import json
@@ -58,14 +57,6 @@ def test_every_line_is_accounted_for(encoder: Encoder, tmp_path: Path) -> None:
     assert index.sentences(np.array([2])) == ["zwei"]
 
 
-def test_ids_of_bucc(encoder: Encoder, tmp_path: Path) -> None:
-    corpus = text(tmp_path / "c", "de-1\tDer Hund", "", "de-3\tDie Katze", "de-4\t ")
-    index = Index.build(encoder, corpus, tmp_path / "i", format="bucc")
-    assert index.ids(np.array([1, 0])) == ["de-3", "de-1"]
-    assert index.sentences(np.array([0, 1])) == ["Der Hund", "Die Katze"]
-    assert index.sources[0].empty == 2
-
-
 def test_ids_of_jsonl(encoder: Encoder, tmp_path: Path) -> None:
     records: list[dict[str, Any]] = [
         {"text": "Der Hund", "id": 17},
@@ -78,16 +69,6 @@ def test_ids_of_jsonl(encoder: Encoder, tmp_path: Path) -> None:
     assert index.sentences(np.arange(3)) == ["Der Hund", "Die Katze !", "ohne"]
     vectors = encoder.encode(["Die Katze !"]).astype(np.float16)
     np.testing.assert_array_equal(index.store.vectors[1:2], vectors)
-
-
-def test_ids_of_a_compressed_tsv(encoder: Encoder, tmp_path: Path) -> None:
-    with gzip.open(tmp_path / "c.tsv.gz", "wt") as file:
-        file.write("name\tsatz\nx\teins\ny\tzwei\n")
-    index = Index.build(
-        encoder, tmp_path / "c.tsv.gz", tmp_path / "i", header=True, column="satz", id_column="name"
-    )
-    assert index.ids(np.arange(2)) == ["x", "y"]
-    assert index.store.line.tolist() == [2, 3]
 
 
 def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -> None:
@@ -159,6 +140,9 @@ def test_a_compressed_index_holds_the_distinct_rows(encoder, german, tmp_path, f
     index = Index.build(encoder, corpus, tmp_path / "i", index=factory)
     assert index.factory == Index.open(tmp_path / "i").factory == factory
     assert index.ann().ntotal == index.meta["distinct"] == len(german)
+    os.truncate(tmp_path / "i" / ANN, 40)
+    with pytest.raises(ArtifactError, match=ANN):
+        index.ann()
 
 
 @pytest.mark.parametrize("factory", ["nonsense", "IVF", "", "PQ5"])
@@ -176,16 +160,6 @@ def test_too_few_sentences_to_train_on(encoder: Encoder, german_file: Path, tmp_
     seen: list[str] = []
     Index.build(encoder, german_file, tmp_path / "i", report=lambda stage, *_: seen.append(stage))
     assert entries(tmp_path) == ["i"] and "encoding" not in seen
-
-
-def test_a_damaged_faiss_index(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
-    index = Index.build(encoder, german_file, tmp_path / "i", index="SQ8")
-    os.truncate(tmp_path / "i" / ANN, 40)
-    with pytest.raises(ArtifactError, match=ANN):
-        index.ann()
-    (tmp_path / "i" / ANN).unlink()
-    with pytest.raises(ArtifactError, match=ANN):
-        index.ann()
 
 
 def test_no_space_for_the_faiss_index(encoder, german_file, tmp_path, monkeypatch):

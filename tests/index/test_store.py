@@ -1,6 +1,5 @@
 """miner.index.store: rows are read as they were written, and only from a complete store."""
 
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from miner.errors import ArtifactError, ResourceError
 from miner.index import store
 from miner.index.sentence_file import Texts
-from miner.index.store import EMBEDDINGS, IDS, SENTENCES, Store, TextWriter, VectorWriter
+from miner.index.store import EMBEDDINGS, IDS, Store, TextWriter, VectorWriter
 from miner.knn.vector_set import VectorSet
 from miner.text.words import plain_form
 
@@ -90,16 +89,21 @@ def test_sentences_may_hold_every_break_but_a_line_feed(tmp_path: Path) -> None:
     assert opened.texts.slice(0, len(odd)) == odd
 
 
-def test_line_numbers_serve_as_ids(tmp_path: Path) -> None:
-    opened = write(tmp_path, ["a", "b", "c"])
-    assert not opened.own_ids and not (tmp_path / IDS).exists()
-    assert opened.ids(np.array([2, 0, 2])) == ["3", "1", "3"]
+def test_ids(tmp_path: Path) -> None:
+    by_line = write(tmp_path / "a", ["a", "b", "c"])
+    assert not by_line.own_ids and not (tmp_path / "a" / IDS).exists()
+    assert by_line.ids(np.array([2, 0, 2])) == ["3", "1", "3"]
+    own = write(tmp_path / "b", ["a", "b", "c", "d"], ["1", "2", "3", "de\t4\n"])
+    assert own.own_ids and own.ids(np.array([3, 0])) == ["de 4 ", "1"]
 
 
-def test_own_ids(tmp_path: Path) -> None:
-    opened = write(tmp_path, ["a", "b", "c", "d"], ["1", "2", "3", "de\t4\n"])
-    assert opened.own_ids
-    assert opened.ids(np.array([3, 0])) == ["de 4 ", "1"]
+@pytest.mark.parametrize("content", [b"x\n\xff\n", b"x\n", b"", None])
+def test_faulty_ids(tmp_path: Path, content: bytes | None) -> None:
+    write(tmp_path, ["a", "b"], ["x", "y"])
+    (tmp_path / IDS).unlink()
+    if content is not None:
+        (tmp_path / IDS).write_bytes(content)
+    assert IDS in refused(tmp_path)
 
 
 def test_ids_of_a_replaced_store_stay(tmp_path: Path) -> None:
@@ -107,51 +111,6 @@ def test_ids_of_a_replaced_store_stay(tmp_path: Path) -> None:
     write(tmp_path / "b", ["a", "b"], ["y1", "y2"])
     os.replace(tmp_path / "b" / IDS, tmp_path / "a" / IDS)
     assert opened.ids(np.arange(2)) == ["x1", "x2"]
-
-
-def test_texts_of_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hash collision must not drop a sentence."""
-
-    class Digest:
-        def digest(self) -> bytes:
-            return b"8 bytes."
-
-    monkeypatch.setattr(store.hashlib, "blake2b", lambda *_, **__: Digest())
-    opened = write(tmp_path, ["a", "b", "a", "c"])
-    first = opened.first
-    assert [first[row] for row in (0, 1, 3)] == [0, 1, 3]
-    assert first[2] == 0
-    assert set(opened.distinct().tolist()) == {0, 1, 3}
-
-
-@pytest.mark.parametrize("block", [1, 2, 3, 100])
-@pytest.mark.parametrize("hashes", [1, 3, 2**64])
-def test_the_first_row_of_each_text(tmp_path, monkeypatch, block, hashes):
-    """Holds for every block size, and with hash collisions."""
-    blake2b = hashlib.blake2b
-
-    class Digest:
-        def __init__(self, text: bytes, digest_size: int):
-            whole = int.from_bytes(blake2b(text, digest_size=digest_size).digest(), "little")
-            self.short = (whole % hashes).to_bytes(8, "little")
-
-        def digest(self) -> bytes:
-            return self.short
-
-    monkeypatch.setattr(store.hashlib, "blake2b", Digest)
-    monkeypatch.setattr(store, "BLOCK", block)
-    texts = [str(number) for number in np.random.default_rng(block).integers(0, 12, 60)]
-    found = write(tmp_path, texts).first
-    # Repeats of a text whose hash collides with an earlier text may be missed.
-    if hashes == 2**64:
-        assert found.tolist() == [texts.index(text) for text in texts]
-    for row, first in enumerate(found.tolist()):
-        assert first <= row and texts[first] == texts[row] and found[first] == first
-
-
-def test_nothing_but_the_store_is_left(tmp_path: Path) -> None:
-    write(tmp_path, ["a", "b"], ["x", "y"])
-    assert {entry.name for entry in tmp_path.iterdir()} == {EMBEDDINGS, SENTENCES, IDS}
 
 
 def test_distinct_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,28 +146,6 @@ def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="1 vectors for 2"), VectorWriter(tmp_path) as output:
         output.append(vectors_for(1))
     assert "never finished" in refused(tmp_path)
-
-
-@pytest.mark.parametrize("name", [EMBEDDINGS, SENTENCES, IDS])
-@pytest.mark.parametrize("keep", [0.0, 0.5, 0.99])
-def test_a_file_cut_short(tmp_path: Path, name: str, keep: float) -> None:
-    write(tmp_path, ["one", "two", "three"], ["x", "y", "z"])
-    size = (tmp_path / name).stat().st_size
-    os.truncate(tmp_path / name, min(int(size * keep), size - 1))
-    assert name in refused(tmp_path)
-
-
-def test_sentences_that_grew(tmp_path: Path) -> None:
-    write(tmp_path, ["a", "b"])
-    with open(tmp_path / SENTENCES, "a") as file:
-        file.write("c\n")
-    assert SENTENCES in refused(tmp_path)
-
-
-def test_ids_that_are_not_utf8(tmp_path: Path) -> None:
-    write(tmp_path, ["a", "b"], ["x", "y"])
-    (tmp_path / IDS).write_bytes(b"x\n\xff\n")
-    assert IDS in refused(tmp_path)
 
 
 @pytest.mark.parametrize("table", ["embeddings", "offset", "line", "file", "first"])

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -25,6 +26,18 @@ def with_checksums(path: Path, **changes: Any) -> Path:
 
 def text(path: Path, *lines: str) -> Path:
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def saved(path: Path, array: np.ndarray) -> Path:
+    """Write vectors in the format of the suffix."""
+    if path.suffix == ".npy":
+        np.save(path, array)
+    elif path.suffix == ".h5":
+        with h5py.File(path, "w") as file:
+            file["v"] = array
+    else:
+        array.astype("<f2" if path.suffix == ".f16" else "<f4").tofile(path)
     return path
 
 
