@@ -1,6 +1,8 @@
 """Bitext of two invented languages, and sentences of token ids."""
 
 import itertools
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +32,13 @@ def synthetic(count, seed=0, words=60):
         source, target = zip(*(lexicon[i] for i in chosen.tolist()), strict=True)
         pairs[" ".join(source)] = " ".join(target)
     return list(pairs), list(pairs.values())
+
+
+def aligned_files(place: Path, sides: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Write both sides of a bitext to the files ``a`` and ``b``."""
+    for name, side in zip("ab", sides, strict=True):
+        (place / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return str(place / "a"), str(place / "b")
 
 
 def sentences(lists):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 
 import miner_train.loop
 from miner.encoder.architecture import ENCODERS
@@ -46,10 +46,7 @@ def named(values: dict[str, Any]) -> str:
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> TextPair:
     """Fifty pairs in two invented languages."""
-    directory = tmp_path_factory.mktemp("fifty")
-    for name, side in zip(("a", "b"), synthetic(50), strict=True):
-        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    return TextPair(str(directory / "a"), str(directory / "b"))
+    return TextPair(*aligned_files(tmp_path_factory.mktemp("fifty"), synthetic(50)))
 
 
 def fit(text: TextPair, output: Path, config: TrainConfig = SMALL, **changed: Any) -> Model:
@@ -99,11 +96,9 @@ def test_the_dimension_of_a_mixed_model(text: TextPair, tmp_path: Path) -> None:
 def test_an_empty_part_of_a_mixed_model(tmp_path: Path) -> None:
     """Sentences of unknown words, which still have trigrams: whole batches without a word."""
     source, target = synthetic(60)
-    for name, side in (("a", source), ("b", target)):
-        # Each sentence is a word of its own, as in a script without spaces.
-        unspaced = "\n".join(side).replace(" ", "") + "\n"
-        (tmp_path / name).write_text(unspaced, encoding="utf-8")
-    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    # Each sentence is a word of its own, as in a script without spaces.
+    unspaced = [[sentence.replace(" ", "") for sentence in side] for side in (source, target)]
+    text = TextPair(*aligned_files(tmp_path, unspaced))
     model = fit(text, tmp_path / "m", encoder="trigram+lstm", types=12, batch=4, epochs=2)
     vectors = Encoder(model).encode([*source, "..."])
     assert np.isfinite(vectors).all() and vectors.any(axis=1).sum() > 40
@@ -154,17 +149,9 @@ def test_every_objective_learns_fifty_pairs(text, tmp_path, values):
 
 def test_an_objective_over_a_network(text: TextPair, tmp_path: Path) -> None:
     """Recipe s18: contrastive, random negatives, variational dropout, a gated network."""
-    config = dataclasses.replace(
-        RECIPES["s18"],
-        segmentation="none",
-        dimension=32,
-        heldout=0,
-        batch=25,
-        epochs=40,
-        rate=0.02,
-        initial=0.1,
-    )
-    assert precision_at_1(fit(text, tmp_path / "model", config)) > 0.9
+    small = {name: getattr(SMALL, name) for name in ("dimension", "heldout", "batch", "rate")}
+    small |= {"segmentation": "none", "epochs": 40, "initial": 0.1}
+    assert precision_at_1(fit(text, tmp_path / "model", RECIPES["s18"], **small)) > 0.9
 
 
 def table_of(rows: list[tuple[Any, ...]], path: Path) -> TextPair:
@@ -290,8 +277,7 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
 def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
     """Both columns are the same text: shared embeddings are alike at once, separate ones not."""
     source, _ = synthetic(50)
-    (tmp_path / "a").write_text("\n".join(source) + "\n", encoding="utf-8")
-    text = TextPair(str(tmp_path / "a"), str(tmp_path / "a"))
+    text = TextPair(*aligned_files(tmp_path, (source, source)))
     model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
     assert model.architecture.separate and model.verifier is None
     left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
@@ -334,10 +320,8 @@ def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_p
 
 def test_vocabularies_alike_share_what_is_spelt_alike(tmp_path: Path) -> None:
     """A loan word of both columns has one embedding, though each column has pieces of its own."""
-    for name, lines in zip("ab", synthetic(50), strict=True):
-        loans = "".join(f"{line} hotel\n" for line in lines)
-        (tmp_path / name).write_text(loans, encoding="utf-8")
-    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    loans = [[f"{line} hotel" for line in side] for side in synthetic(50)]
+    text = TextPair(*aligned_files(tmp_path, loans))
     for vocabularies in ("alike", "separate"):
         model = fit(text, tmp_path / vocabularies, vocabularies=vocabularies, epochs=0)
         left, right = (Encoder(model, side=side) for side in ("source", "target"))

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 from support.tiny import sentences
 
 import miner_train.learn_verifier
@@ -135,11 +135,9 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
 
 
 def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
-    for name, side in zip("ab", synthetic(700), strict=True):
-        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
     config = TrainConfig(pieces=120, dimension=16, batch=64, epochs=1, rate=0.02, heldout=70)
     lines: list[object] = []
-    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    text = TextPair(*aligned_files(tmp_path, synthetic(700)))
     model = train_model([text], config, tmp_path / "model", report=lines.append)
     assert model.verifier is None
     assert any("70 held-out pairs are too few to learn to verify" in str(line) for line in lines)

@@ -30,6 +30,13 @@ def trained(it, *arguments):
     return {name: array.tobytes() for name, array in it.arrays().items()}
 
 
+def reported(it, kind):
+    """Run a training; what it reports of one kind."""
+    events = []
+    it.run(None, lambda event: events.append(event) if isinstance(event, kind) else None)
+    return events
+
+
 def table(it):
     return it.encoders.parts["sp"].table.weights
 
@@ -61,8 +68,7 @@ def test_training_learns(config):
     assert before.f1 < 0.4
     assert precision_at_1(table(it), it.data) < 0.05
 
-    ends = []
-    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+    ends = reported(it, EpochEnd)
 
     assert [end.epoch for end in ends] == [1, 2, 3, 4]
     assert ends[-1].loss < 0.5 * ends[0].loss
@@ -74,8 +80,7 @@ def test_training_learns(config):
 @BOTH
 def test_progress_counts_every_pair(config):
     it = trainer(config)
-    events = []
-    it.run(None, lambda event: events.append(event) if isinstance(event, Progress) else None)
+    events = reported(it, Progress)
     done = [event.done for event in events]
     assert done == sorted(set(done))
     assert done[-1] == events[0].total == config.epochs * len(it.data)
@@ -83,24 +88,23 @@ def test_progress_counts_every_pair(config):
 
 
 def frozen_loss(config, count):
-    """The mean loss of one epoch at a rate that changes nothing, and the trainer."""
+    """An epoch at a rate that changes nothing: loss, trainer, cosines, and what is related."""
     still = dataclasses.replace(config, rate=1e-30, epochs=1, dropout=0.0, heldout=0)
     it = trainer(still, count)
-    ends = []
     before = table(it).copy()
-    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+    (end,) = reported(it, EpochEnd)
     assert (table(it) == before).all()
-    return ends[0].loss, it
+    same = it.data.source_text[:, None] == it.data.source_text[None, :]
+    same |= it.data.target_text[:, None] == it.data.target_text[None, :]
+    cosine = unit(table(it), it.data.source) @ unit(table(it), it.data.target).T
+    return end.loss, it, cosine, same
 
 
 def test_softmax_masks_copies():
-    loss, it = frozen_loss(dataclasses.replace(SOFTMAX, batch=40), 40)
-    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
-    same = it.data.source_text[:, None] == it.data.source_text[None, :]
-    same |= it.data.target_text[:, None] == it.data.target_text[None, :]
+    loss, _, cosine, same = frozen_loss(dataclasses.replace(SOFTMAX, batch=40), 40)
     assert same.sum() > 40
     eye = np.eye(40, dtype=bool)
-    logits = 20.0 * (source @ target.T - 0.2 * eye)
+    logits = 20.0 * (cosine - 0.2 * eye)
     logits[same & ~eye] = -np.inf
     exponent = np.exp(logits)
     expected = [-np.log(np.diag(exponent) / exponent.sum(axis=axis)).mean() for axis in (0, 1)]
@@ -111,11 +115,7 @@ def test_softmax_masks_copies():
 def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
     """However the pool is cut into mini-batches: the table stands still, so the sum is the same."""
     config = dataclasses.replace(MARGIN, batch=batch, megabatch=megabatch, anneal=0)
-    loss, it = frozen_loss(config, 40)
-    source, target = unit(table(it), it.data.source), unit(table(it), it.data.target)
-    same = it.data.source_text[:, None] == it.data.source_text[None, :]
-    same |= it.data.target_text[:, None] == it.data.target_text[None, :]
-    cosine = source @ target.T
+    loss, it, cosine, same = frozen_loss(config, 40)
     true = np.diag(cosine)
     negative = np.where(same, -np.inf, cosine)
     expected = np.maximum(0, 0.4 - true + negative.max(axis=1)).mean()
@@ -229,8 +229,7 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
 def test_without_a_held_out_task_the_last_epoch_is_kept():
     it = trainer(dataclasses.replace(SOFTMAX, heldout=59))
     assert it.held is None
-    ends = []
-    it.run(None, lambda event: ends.append(event) if isinstance(event, EpochEnd) else None)
+    ends = reported(it, EpochEnd)
     assert kept_table(it).tobytes() == table(it).tobytes()
     assert all(end.f1 is None and end.threshold is None for end in ends)
     assert np.isnan(it.state.threshold)

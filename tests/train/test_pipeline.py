@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 from support.trainings import Stop
 
 import miner
@@ -20,10 +20,7 @@ FROM_TEXT = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02,
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("text")
-    for name, side in zip(("a", "b"), synthetic(700), strict=True):
-        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    return TextPair(str(directory / "a"), str(directory / "b"))
+    return TextPair(*aligned_files(tmp_path_factory.mktemp("text"), synthetic(700)))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
@@ -30,9 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def trained(tmp_path: Path, small: None) -> Path:
     """A model of invented text without a comparer; its text is ``a`` and ``b``."""
-    for name, side in zip("ab", synthetic(700), strict=True):
-        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    text = TextPair(str(tmp_path / "a"), str(tmp_path / "b"))
+    text = TextPair(*aligned_files(tmp_path, synthetic(700)))
     train_model([text], CONFIG, tmp_path / "model", comparer=False)
     return tmp_path / "model"
 
