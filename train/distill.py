@@ -16,7 +16,8 @@ import numpy as np
 
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import CONFIG, Model
+from miner.encoder.model import Model
+from miner.encoder.model_files import CONFIG
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError

@@ -10,7 +10,8 @@ import numpy as np
 
 from miner.device import resolve_device
 from miner.encoder.architecture import VOCABULARIES, Architecture
-from miner.encoder.model import CONFIG, Model
+from miner.encoder.model import Model
+from miner.encoder.model_files import CONFIG
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import CorpusError
 from miner.names import SIDES

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from miner.encoder.model import CONFIG, Model, load
+from miner.encoder.model import Model, load
+from miner.encoder.model_files import CONFIG
 from miner.errors import ArtifactError, CorpusError
 from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable

@@ -22,7 +22,8 @@ from benchmarks.markdown import filled
 from benchmarks.models import language_tables
 from miner import MinerError
 from miner.encoder.known_languages import KnownLanguage, as_dict
-from miner.encoder.model import CONFIG, load, resolve
+from miner.encoder.model import load
+from miner.encoder.model_files import CONFIG, resolve
 from miner.encoder.model_info import CARD
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import find_file

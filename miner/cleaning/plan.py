@@ -15,7 +15,7 @@ from typing import Any
 from miner.cleaning.choice import Choice
 from miner.config_fields import read_toml
 from miner.encoder.loading import split_name
-from miner.encoder.model import model_digest, resolve
+from miner.encoder.model_files import model_digest, resolve
 from miner.encoder.pretrained import directory_digest
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter

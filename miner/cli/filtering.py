@@ -72,7 +72,7 @@ def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Ident
     """Identify the languages of a text, and warn of those that are odd or weak."""
     from miner.cleaning.bitexts import languages_of
     from miner.encoder.loading import split_name
-    from miner.encoder.model import known_by
+    from miner.encoder.model_files import known_by
     from miner.scoring.language_notes import doubts
 
     languages = languages_of(bitexts, plan.context.languages)

@@ -5,7 +5,8 @@ import urllib.parse
 
 from miner.datasets.archive import TAR, unpack
 from miner.datasets.download import fetch
-from miner.encoder.model import CONFIG, Model, load
+from miner.encoder.model import Model, load
+from miner.encoder.model_files import CONFIG
 from miner.errors import ArtifactError, DownloadError, writing
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory, replaceable

@@ -1,62 +1,47 @@
-"""Model directory: reading and writing of trained encoders.
-
-``config.json`` holds the format version, encoder, dimension, the training's configuration, facts
-about each language and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
-``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
-``scales.npy``.
-
-Every encoder other than ``sp``, or with a setting of its own, has ``encoder.json``, its
-:class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
-(``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
-share no embedding further ones for the target column (``target.sp.model``); and for each part
-``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
-
-A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
-``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.zip``
-(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``. A model of ``miner fit`` has
-``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
-sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
-
-Nothing is pickled, and arrays open by memory map. The fingerprint identifies the vectors of a
-model: indexes can be searched against each other when their fingerprints are equal. Verification
-and the classifier's layer do not change it.
-"""
+"""Trained encoders: what a model holds, and its directory (:mod:`miner.encoder.model_files`)."""
 
 import dataclasses
-import hashlib
 import json
-import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from miner.arrays import open_npy, open_npz
 from miner.encoder import decoy_file, known_languages, lexicon_file
-from miner.encoder.architecture import ENCODERS, SEGMENTATION, TARGET, VOCABULARIES, Architecture
+from miner.encoder.architecture import ENCODERS, VOCABULARIES, Architecture
 from miner.encoder.lexicons import Lexicons
 from miner.encoder.loading import ForeignVectors
+from miner.encoder.model_files import (
+    ARCHITECTURE,
+    CLASSIFIER,
+    COMPARER,
+    CONFIG,
+    DECOYS,
+    FORMAT,
+    LEXICON,
+    VERIFIER,
+    VERIFYING_FILES,
+    VERSION,
+    check,
+    digests,
+    fingerprint_of,
+    listed,
+    open_array,
+    part_files,
+    read_architecture,
+    read_arrays,
+    read_config,
+    resolve,
+    vector_files,
+    vocabulary_files,
+)
 from miner.errors import ArtifactError
 from miner.text.artifacts import atomic_directory
-from miner.text.input_files import content_digest, file_sha256
 
-FORMAT = "bitext-miner model"
-VERSION = 1
-CONFIG = "config.json"
-ARCHITECTURE = "encoder.json"
-WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
-LEXICON = "lexicon.npz"
-VERIFIER = "verifier.json"
-DECOYS = "decoys.zip"
-CLASSIFIER = "classifier.npz"
-VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
-# Belongs to verification; models may be without.
-COMPARER = "comparer.npz"
 # Largest weight: the squares of larger ones overflow.
 LARGEST = 1e15
-DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 
 @dataclass(frozen=True)
@@ -167,7 +152,7 @@ class Model:
                 (directory / ARCHITECTURE).write_text(text, encoding="utf-8")
             for name, content in self.vocabularies.items():
                 (directory / name).write_bytes(content)
-            for part, names in zip(self.parts, _part_files(architecture), strict=True):
+            for part, names in zip(self.parts, part_files(architecture), strict=True):
                 np.save(directory / names[0], part.weights, allow_pickle=False)
                 if part.scales is not None:
                     np.save(directory / names[1], part.scales, allow_pickle=False)
@@ -182,8 +167,8 @@ class Model:
                     np.savez_compressed(directory / COMPARER, **self.comparer)  # type: ignore[arg-type]
             if self.classifier:
                 np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
-            files = _digests(directory, _vector_files(architecture))
-            classifying = _digests(directory, (CLASSIFIER,))
+            files = digests(directory, vector_files(architecture))
+            classifying = digests(directory, (CLASSIFIER,))
             languages = known_languages.as_dict(self.languages)
             config = {
                 "format": FORMAT,
@@ -194,9 +179,9 @@ class Model:
                 "normalisation": "unit length",
                 "dtype": str(self.parts[0].weights.dtype),
                 "threshold": self.threshold,
-                "fingerprint": _fingerprint(files),
+                "fingerprint": fingerprint_of(files),
                 "files": files,
-                "verification": _digests(directory, (*VERIFYING_FILES, COMPARER)),
+                "verification": digests(directory, (*VERIFYING_FILES, COMPARER)),
                 **({"classification": classifying} if classifying else {}),
                 **({"languages": languages} if languages else {}),
                 **({"vectors": dataclasses.asdict(self.vectors)} if self.vectors else {}),
@@ -221,7 +206,7 @@ class Model:
         """
         if self.decoys or self.path is None or self.decoys_digest is None:
             return self.decoys
-        _check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
+        check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
         path = self.path / DECOYS
         return decoy_file.unpack(path.read_bytes(), str(path), language)
 
@@ -236,26 +221,6 @@ def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.rint(table / safe).clip(-127, 127).astype(np.int8), scales
 
 
-def resolve(path: str | Path) -> Path:
-    """Return the directory that a ``--model`` value names; ``default`` is the shipped model."""
-    return DEFAULT if str(path) == "default" else Path(path)
-
-
-def model_digest(path: str | Path) -> str | None:
-    """Return a digest of all files that scores depend on; None without a model.
-
-    It covers the configuration, which holds the digests that :func:`load` compares the other
-    files with. The model's fingerprint covers the encoder alone.
-    """
-    return content_digest(resolve(path) / CONFIG)
-
-
-def known_by(path: str | Path) -> dict[str, known_languages.KnownLanguage]:
-    """Read which languages a model knows, from its configuration alone. Raises ArtifactError."""
-    directory = resolve(path)
-    return known_languages.read(_config(directory).get("languages"), str(directory / CONFIG))
-
-
 def load(path: str | Path = "default") -> Model:
     """Open and verify a model directory.
 
@@ -263,30 +228,27 @@ def load(path: str | Path = "default") -> Model:
     the format or its version is unknown.
     """
     directory = resolve(path)
-    config = _config(directory)
+    config = read_config(directory)
     files = config["files"]
-    architecture = _architecture(directory, files)
-    _check(directory, files, _vector_files(architecture))
-    if _fingerprint(files) != config["fingerprint"]:
+    architecture = read_architecture(directory, files)
+    check(directory, files, vector_files(architecture))
+    if fingerprint_of(files) != config["fingerprint"]:
         raise ArtifactError(f"{directory / CONFIG}: fingerprint and files do not agree")
     needed = [VOCABULARIES[units] for units in architecture.units]
-    needed += [names[0] for names in _part_files(architecture)]
+    needed += [names[0] for names in part_files(architecture)]
     if missing := [name for name in needed if name not in files]:
         raise ArtifactError(f"{directory / CONFIG}: lists no {', '.join(missing)}")
     shape = (config.get("pieces"), config["dimension"]) if architecture.plain else None
-    parts = tuple(_part(directory, files, names, shape) for names in _part_files(architecture))
+    parts = tuple(_part(directory, files, names, shape) for names in part_files(architecture))
     verifier = lexicons = None
-    verifying = _listed(directory, config, "verification")
+    verifying = listed(directory, config, "verification")
     if verifying:
-        _check(directory, verifying, (*VERIFYING_FILES, COMPARER))
+        check(directory, verifying, (*VERIFYING_FILES, COMPARER))
         if set(VERIFYING_FILES) - set(verifying):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
         lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path))
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
-    comparer: dict[str, np.ndarray] = {}
-    if COMPARER in verifying:
-        comparer = _arrays(directory / COMPARER, "a comparer")
     vectors = None
     if config.get("vectors") is not None:
         try:
@@ -295,15 +257,13 @@ def load(path: str | Path = "default") -> Model:
             raise ArtifactError(
                 f"{directory / CONFIG}: names no encoder ({error}); run 'miner fit' again"
             ) from None
-    classifier: dict[str, np.ndarray] = {}
-    if classifying := _listed(directory, config, "classification"):
-        _check(directory, classifying, [CLASSIFIER])
-        classifier = _arrays(directory / CLASSIFIER, "a classifier")
+    classifying = listed(directory, config, "classification")
+    check(directory, classifying, [CLASSIFIER])
     return Model(
         parts=parts,
         vocabularies={
             name: (directory / name).read_bytes()
-            for name in _vocabulary_files(architecture)
+            for name in vocabulary_files(architecture)
             if name in files
         },
         dimension=config["dimension"],
@@ -312,50 +272,14 @@ def load(path: str | Path = "default") -> Model:
         training=config.get("training", {}),
         verifier=verifier,
         lexicons=lexicons,
-        comparer=comparer,
+        comparer=read_arrays(directory / COMPARER, "a comparer") if COMPARER in verifying else {},
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
-        classifier=classifier,
+        classifier=read_arrays(directory / CLASSIFIER, "a classifier") if classifying else {},
         vectors=vectors,
         fingerprint=vectors.fingerprint if vectors else config["fingerprint"],
         path=directory,
     )
-
-
-def _part_files(architecture: Architecture) -> list[tuple[str, str, str]]:
-    """List the files of weights, scales and network of each part."""
-    if architecture.plain:
-        return [(WEIGHTS, SCALES, NETWORK)]
-    return [
-        (f"{name}.{WEIGHTS}", f"{name}.{SCALES}", f"{name}.{NETWORK}")
-        for name in architecture.encoders
-    ]
-
-
-def _vector_files(architecture: Architecture) -> list[str]:
-    """List the files that the vectors may depend on."""
-    parts = [name for names in _part_files(architecture) for name in names]
-    return [ARCHITECTURE, *_vocabulary_files(architecture), *parts]
-
-
-def _vocabulary_files(architecture: Architecture) -> list[str]:
-    names = [SEGMENTATION, *(VOCABULARIES[units] for units in architecture.units)]
-    return names + ([TARGET + name for name in names] if architecture.separate else [])
-
-
-def _architecture(directory: Path, files: Mapping[str, str]) -> Architecture:
-    """Read ``encoder.json``; a model without it is ``sp``."""
-    path = directory / ARCHITECTURE
-    if ARCHITECTURE not in files:
-        return Architecture()
-    _check(directory, {ARCHITECTURE: files[ARCHITECTURE]}, [ARCHITECTURE])
-    try:
-        return Architecture(**json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise ArtifactError(
-            f"{path}: not an encoder that this program knows ({error}); install the bitext-miner "
-            "that wrote it"
-        ) from None
 
 
 def _part(
@@ -365,13 +289,13 @@ def _part(
     shape: tuple[Any, Any] | None,
 ) -> Part:
     """Open the weights, scales and network of the files ``names``."""
-    weights = _open_array(directory / names[0], shape)
+    weights = open_array(directory / names[0], shape)
     if weights.dtype not in (np.float16, np.float32, np.int8) or weights.ndim != 2:
         raise ArtifactError(f"{directory / names[0]}: holds {weights.dtype}, not float16 or int8")
     scales = None
     if weights.dtype == np.int8:
-        scales = np.array(_open_array(directory / names[1], (len(weights),)))
-    network = _arrays(directory / names[2], "a network") if names[2] in files else {}
+        scales = np.array(open_array(directory / names[1], (len(weights),)))
+    network = read_arrays(directory / names[2], "a network") if names[2] in files else {}
     own = (names[0], weights) if scales is None else (names[1], scales)
     for name, array in (own, *network.items()):
         if array.dtype.kind != "f" or not array.size:
@@ -383,95 +307,3 @@ def _part(
                 "or train the model again"
             )
     return Part(weights, scales, network)
-
-
-def _listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return a table of the configuration: SHA-256 by file name. Without one, it is empty."""
-    files = config.get(key, {})
-    if not isinstance(files, dict):
-        raise ArtifactError(f"{directory / CONFIG}: its {key!r} is no table of files")
-    return files
-
-
-def _arrays(path: Path, kind: str) -> dict[str, np.ndarray]:
-    """Read the arrays of an .npz file; ``kind`` says in the error what it should be."""
-    try:
-        with open_npz(path) as arrays:
-            return dict(arrays)
-    # MemoryError: of a header that claims more than there is. AttributeError: of an .npy file.
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        MemoryError,
-        AttributeError,
-        zipfile.BadZipFile,
-    ) as error:
-        raise ArtifactError(f"{path}: not {kind} ({error})") from None
-
-
-def _check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> None:
-    """Compare files with their SHA-256 in the configuration."""
-    for name, expected in files.items():
-        if name not in known:
-            raise ArtifactError(f"{directory / CONFIG}: lists an unknown file {name!r}")
-        try:
-            actual = file_sha256(directory / name)
-        except OSError as error:
-            raise ArtifactError(
-                f"{directory / name}: cannot be read ({error.strerror}); copy or train the "
-                "model again"
-            ) from None
-        if actual != expected:
-            raise ArtifactError(
-                f"{directory / name}: does not match the fingerprint in {CONFIG} (truncated or "
-                "altered); copy or train the model again"
-            )
-
-
-def _config(directory: Path) -> dict[str, Any]:
-    path = directory / CONFIG
-    if not directory.is_dir():
-        raise ArtifactError(
-            f"{directory}: no such model directory; train one with 'miner train' or use "
-            "'--model default'"
-        )
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ArtifactError(
-            f"{directory}: not a model directory (no {CONFIG}); name one that 'miner train' made, "
-            "or 'default'"
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ArtifactError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise ArtifactError(f"{path}: not the configuration of a {FORMAT}")
-    if config.get("version") != VERSION:
-        raise ArtifactError(
-            f"{path}: format version {config.get('version')}, this program reads {VERSION}; "
-            "install the bitext-miner that wrote it"
-        )
-    files = _listed(directory, config, "files")
-    needed = {"files", "fingerprint", "dimension", *(() if ARCHITECTURE in files else ("pieces",))}
-    if missing := needed - set(config):
-        raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")
-    return config
-
-
-def _open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
-    # Nothing writes to it, but loops are compiled for writable arrays only.
-    array = open_npy(path, "c")
-    if shape is not None and array.shape != shape:
-        raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
-    return array
-
-
-def _digests(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of the files that are there, by name."""
-    return {name: file_sha256(directory / name) for name in names if (directory / name).exists()}
-
-
-def _fingerprint(files: Mapping[str, str]) -> str:
-    text = json.dumps(dict(sorted(files.items())))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

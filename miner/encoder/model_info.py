@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from miner.encoder.model import CONFIG, Model, load, resolve
+from miner.encoder.model import Model, load
+from miner.encoder.model_files import CONFIG, resolve
 from miner.errors import ArtifactError
 from miner.text.language_codes import describe
 from miner.text_table import aligned

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.loading import split_name
-from miner.encoder.model import model_digest
+from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.encoder import model as models
 from miner.encoder.encoder import Encoder
+from miner.encoder.model import Model, load
+from miner.encoder.model_files import CLASSIFIER
 from miner.errors import ArtifactError
 from miner.scoring.logistic import sigmoid
 
@@ -33,7 +34,7 @@ class Classifier:
     array([0.93], dtype=float32)
     """
 
-    def __init__(self, model: models.Model, threads: int | None = None):
+    def __init__(self, model: Model, threads: int | None = None):
         name = str(model.path or "unsaved model")
         if not model.classifier:
             raise ArtifactError(
@@ -46,7 +47,7 @@ class Classifier:
         shape = (2, model.dimension)
         if weight is None or bias is None or (weight.shape, bias.shape) != (shape, (2,)):
             raise ArtifactError(
-                f"{name}: its {models.CLASSIFIER} does not fit vectors of {model.dimension} "
+                f"{name}: its {CLASSIFIER} does not fit vectors of {model.dimension} "
                 "numbers; copy or train the classifier again"
             )
         # Of two classes, the softmax is the logistic function of the difference.
@@ -54,7 +55,7 @@ class Classifier:
         self._bias = float(bias[GOOD]) - float(bias[BAD])
         if not (np.isfinite(self._weight).all() and np.isfinite(self._bias)):
             raise ArtifactError(
-                f"{name}: a number in its {models.CLASSIFIER} is not finite; copy or train the "
+                f"{name}: a number in its {CLASSIFIER} is not finite; copy or train the "
                 "classifier again"
             )
 
@@ -65,7 +66,7 @@ class Classifier:
             raise ArtifactError(
                 f"{path}: no such directory; make a classifier with 'miner train-classifier'"
             )
-        return cls(models.load(path), threads)
+        return cls(load(path), threads)
 
     def probability(self, sentences: Sequence[str]) -> np.ndarray:
         """Return P(good) of each sentence, ``(n,) float32`` in [0, 1], or `UNKNOWN`.

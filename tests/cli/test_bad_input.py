@@ -11,7 +11,7 @@ import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
 from support.indexes import with_checksums
 
-from miner.encoder import model as models
+from miner.encoder import model_files
 
 
 def truncated(path: str) -> None:
@@ -70,7 +70,7 @@ def test_a_model_that_is_none(ready, german_file, command, bad, monkeypatch):
         shutil.copytree(ready.model, bad)
         os.truncate(f"{bad}/weights.npy", 1000)
     elif bad == "default":
-        monkeypatch.setattr(models, "DEFAULT", ready.place / "default")
+        monkeypatch.setattr(model_files, "DEFAULT", ready.place / "default")
     ready.model = Path(bad)
     before = ready.entries()
     if command == "index":

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from miner.encoder import decoy_file, lexicon_file
-from miner.encoder import model as models
+from miner.encoder import decoy_file, lexicon_file, model_files
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import CONFIG, SCALES, WEIGHTS, Model, load, quantise
+from miner.encoder.model import Model, load, quantise
+from miner.encoder.model_files import CONFIG, SCALES, WEIGHTS
 from miner.errors import ArtifactError
 
 SPM = VOCABULARIES["piece"]
@@ -53,7 +53,7 @@ def rehash(path: Path) -> None:
     def edit(config: dict[str, Any]) -> None:
         for name in config["files"]:
             config["files"][name] = hashlib.sha256((path / name).read_bytes()).hexdigest()
-        config["fingerprint"] = models._fingerprint(config["files"])
+        config["fingerprint"] = model_files.fingerprint_of(config["files"])
 
     change(path, edit)
 
@@ -138,7 +138,7 @@ def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_pa
 
 
 def test_default_is_the_model_that_ships(monkeypatch: pytest.MonkeyPatch, tiny_model: Path) -> None:
-    monkeypatch.setattr(models, "DEFAULT", tiny_model)
+    monkeypatch.setattr(model_files, "DEFAULT", tiny_model)
     assert load("default").path == tiny_model
     assert load().fingerprint == load(tiny_model).fingerprint
 
@@ -264,7 +264,7 @@ def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
         archive.writestr("offsets.npy", header.getvalue() + bytes(80))
     with pytest.raises(ArtifactError, match="not a network"):
-        models._arrays(tmp_path / "a.npz", "a network")
+        model_files.read_arrays(tmp_path / "a.npz", "a network")
     for name in ("frequency", "size"):
         with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
             archive.writestr(f"{name}.npy", header.getvalue() + bytes(80))
@@ -280,7 +280,7 @@ def test_archives_that_unpack_to_gigabytes(tmp_path: Path, monkeypatch: pytest.M
     path = tmp_path / "a.npz"
     np.savez_compressed(path, size=np.zeros(1000, np.uint8))
     with pytest.raises(ArtifactError, match="not a network .it unpacks to more than"):
-        models._arrays(path, "a network")
+        model_files.read_arrays(path, "a network")
     with pytest.raises(ArtifactError, match="not a lexicon .it unpacks to more than"):
         lexicon_file.from_bytes(path.read_bytes(), "a.npz")
     small, large = (decoy_file.pack({"de": ["a" * size]}) for size in (9, 1 << 20))

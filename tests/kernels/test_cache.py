@@ -224,9 +224,3 @@ def test_a_cache_that_is_not_the_users_is_not_read(tmp_path, monkeypatch, fault)
     assert private.is_dir() and not private.stat().st_mode & 0o077
     assert os.environ["NUMBA_CACHE_DIR"] == str(private.parent.parent), "for its children"
     assert private.parent.parent.name.startswith("miner-kernels-")
-
-
-def test_every_kept_loop_is_kept_there() -> None:
-    for path in KERNELS.glob("*.py"):
-        if path.name != "cache.py":
-            assert "cache=True" not in path.read_text(encoding="utf-8"), path

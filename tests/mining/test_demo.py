@@ -6,7 +6,7 @@ import pytest
 
 import miner
 from miner import mine
-from miner.encoder.model import VERIFYING_FILES
+from miner.encoder.model_files import VERIFYING_FILES
 from miner.evaluation.gold import read_gold
 
 DEMO = Path(miner.__file__).parent / "demo"

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.classifiers import DIMENSION, STATES, VOCABULARY, WORDS, layer, made
 
 from miner.encoder.architecture import Architecture
-from miner.encoder.model import CLASSIFIER, CONFIG, Model, Part
+from miner.encoder.model import Model, Part
+from miner.encoder.model_files import CLASSIFIER, CONFIG
 from miner.errors import ArtifactError
 from miner.scoring.classifier import Classifier
 

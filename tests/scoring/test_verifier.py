@@ -12,7 +12,8 @@ from support.flat_tokens import random_lexicon
 from support.lexicon_references import random_lexicons
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import DECOYS, LEXICON, VERIFIER, load
+from miner.encoder.model import load
+from miner.encoder.model_files import DECOYS, LEXICON, VERIFIER
 from miner.errors import ArtifactError
 from miner.knn.neighbors import Neighbors
 from miner.scoring.context_features import (

@@ -291,7 +291,7 @@ def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> No
     halves = [part.any(axis=1) for part in np.split(table, 2)]
     assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
     assert all(0 < half.sum() <= len(half) for half in halves)
-    learned = fit(text, tmp_path / "b", encoder=encoder, vocabularies="separate", epochs=40)
+    learned = fit(text, tmp_path / "c", encoder=encoder, vocabularies="separate", epochs=40)
     left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
     assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
 

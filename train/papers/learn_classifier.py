@@ -14,7 +14,8 @@ import numpy as np
 
 from miner.device import resolve_device
 from miner.encoder.architecture import VOCABULARIES
-from miner.encoder.model import CLASSIFIER, Model
+from miner.encoder.model import Model
+from miner.encoder.model_files import CLASSIFIER
 from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent

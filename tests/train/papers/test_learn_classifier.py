@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from support.classified import Texts, topics, whole, write
 
-from miner.encoder.model import CLASSIFIER, Model
+from miner.encoder.model import Model
+from miner.encoder.model_files import CLASSIFIER
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.scoring.classifier import Classifier
 from miner.text.corpus import Reader

@@ -1,0 +1,200 @@
+"""Files of a model directory: their names, the configuration and the digests in it.
+
+``config.json`` holds the format version, encoder, dimension, the training's configuration, facts
+about each language and the SHA-256 of the other files. ``sp.model`` is the SentencePiece model and
+``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
+``scales.npy``.
+
+Every encoder other than ``sp``, or with a setting of its own, has ``encoder.json``, its
+:class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
+(``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
+share no embedding further ones for the target column (``target.sp.model``); and for each part
+``NAME.weights.npy``, ``NAME.scales.npy`` if int8, and ``NAME.network.npz`` if recurrent.
+
+A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
+``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.zip``
+(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``. A model of ``miner fit`` has
+``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
+sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
+
+Nothing is pickled, and arrays open by memory map. The fingerprint identifies the vectors of a
+model: indexes can be searched against each other when their fingerprints are equal. Verification
+and the classifier's layer do not change it.
+"""
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from miner.arrays import open_npy, open_npz
+from miner.encoder import known_languages
+from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Architecture
+from miner.errors import ArtifactError
+from miner.text.input_files import content_digest, file_sha256
+
+FORMAT = "bitext-miner model"
+VERSION = 1
+CONFIG = "config.json"
+ARCHITECTURE = "encoder.json"
+WEIGHTS, SCALES, NETWORK = "weights.npy", "scales.npy", "network.npz"
+LEXICON = "lexicon.npz"
+VERIFIER = "verifier.json"
+DECOYS = "decoys.zip"
+CLASSIFIER = "classifier.npz"
+VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
+# Belongs to verification; models may be without.
+COMPARER = "comparer.npz"
+DEFAULT = Path(__file__).parent.parent / "models" / "default"
+
+
+def resolve(path: str | Path) -> Path:
+    """Return the directory that a ``--model`` value names; ``default`` is the shipped model."""
+    return DEFAULT if str(path) == "default" else Path(path)
+
+
+def model_digest(path: str | Path) -> str | None:
+    """Return a digest of all files that scores depend on; None without a model.
+
+    It covers the configuration, which holds the digests that opening compares the other
+    files with. The model's fingerprint covers the encoder alone.
+    """
+    return content_digest(resolve(path) / CONFIG)
+
+
+def known_by(path: str | Path) -> dict[str, known_languages.KnownLanguage]:
+    """Read which languages a model knows, from its configuration alone. Raises ArtifactError."""
+    directory = resolve(path)
+    return known_languages.read(read_config(directory).get("languages"), str(directory / CONFIG))
+
+
+def read_config(directory: Path) -> dict[str, Any]:
+    path = directory / CONFIG
+    if not directory.is_dir():
+        raise ArtifactError(
+            f"{directory}: no such model directory; train one with 'miner train' or use "
+            "'--model default'"
+        )
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactError(
+            f"{directory}: not a model directory (no {CONFIG}); name one that 'miner train' made, "
+            "or 'default'"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ArtifactError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        raise ArtifactError(f"{path}: not the configuration of a {FORMAT}")
+    if config.get("version") != VERSION:
+        raise ArtifactError(
+            f"{path}: format version {config.get('version')}, this program reads {VERSION}; "
+            "install the bitext-miner that wrote it"
+        )
+    files = listed(directory, config, "files")
+    needed = {"files", "fingerprint", "dimension", *(() if ARCHITECTURE in files else ("pieces",))}
+    if missing := needed - set(config):
+        raise ArtifactError(f"{path}: lacks {', '.join(sorted(missing))}")
+    return config
+
+
+def listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, str]:
+    """Return a table of the configuration: SHA-256 by file name. Without one, it is empty."""
+    files = config.get(key, {})
+    if not isinstance(files, dict):
+        raise ArtifactError(f"{directory / CONFIG}: its {key!r} is no table of files")
+    return files
+
+
+def read_architecture(directory: Path, files: Mapping[str, str]) -> Architecture:
+    """Read ``encoder.json``; a model without it is ``sp``."""
+    path = directory / ARCHITECTURE
+    if ARCHITECTURE not in files:
+        return Architecture()
+    check(directory, {ARCHITECTURE: files[ARCHITECTURE]}, [ARCHITECTURE])
+    try:
+        return Architecture(**json.loads(path.read_text(encoding="utf-8")))
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise ArtifactError(
+            f"{path}: not an encoder that this program knows ({error}); install the bitext-miner "
+            "that wrote it"
+        ) from None
+
+
+def part_files(architecture: Architecture) -> list[tuple[str, str, str]]:
+    """List the files of weights, scales and network of each part."""
+    if architecture.plain:
+        return [(WEIGHTS, SCALES, NETWORK)]
+    return [
+        (f"{name}.{WEIGHTS}", f"{name}.{SCALES}", f"{name}.{NETWORK}")
+        for name in architecture.encoders
+    ]
+
+
+def vector_files(architecture: Architecture) -> list[str]:
+    """List the files that the vectors may depend on."""
+    parts = [name for names in part_files(architecture) for name in names]
+    return [ARCHITECTURE, *vocabulary_files(architecture), *parts]
+
+
+def vocabulary_files(architecture: Architecture) -> list[str]:
+    names = [SEGMENTATION, *(VOCABULARIES[units] for units in architecture.units)]
+    return names + ([TARGET + name for name in names] if architecture.separate else [])
+
+
+def check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> None:
+    """Compare files with their SHA-256 in the configuration."""
+    for name, expected in files.items():
+        if name not in known:
+            raise ArtifactError(f"{directory / CONFIG}: lists an unknown file {name!r}")
+        try:
+            actual = file_sha256(directory / name)
+        except OSError as error:
+            raise ArtifactError(
+                f"{directory / name}: cannot be read ({error.strerror}); copy or train the "
+                "model again"
+            ) from None
+        if actual != expected:
+            raise ArtifactError(
+                f"{directory / name}: does not match the fingerprint in {CONFIG} (truncated or "
+                "altered); copy or train the model again"
+            )
+
+
+def digests(directory: Path, names: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of the files that are there, by name."""
+    return {name: file_sha256(directory / name) for name in names if (directory / name).exists()}
+
+
+def fingerprint_of(files: Mapping[str, str]) -> str:
+    text = json.dumps(dict(sorted(files.items())))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
+    # Nothing writes to it, but loops are compiled for writable arrays only.
+    array = open_npy(path, "c")
+    if shape is not None and array.shape != shape:
+        raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
+    return array
+
+
+def read_arrays(path: Path, kind: str) -> dict[str, np.ndarray]:
+    """Read the arrays of an .npz file; ``kind`` says in the error what it should be."""
+    try:
+        with open_npz(path) as arrays:
+            return dict(arrays)
+    # MemoryError: of a header that claims more than there is. AttributeError: of an .npy file.
+    except (
+        OSError,
+        ValueError,
+        EOFError,
+        MemoryError,
+        AttributeError,
+        zipfile.BadZipFile,
+    ) as error:
+        raise ArtifactError(f"{path}: not {kind} ({error})") from None
