@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.filtering.noise import KINDS, Corpus, Noise, Pair
-from benchmarks.mining.bucc_protocol import located
+from benchmarks.mining.precision_reached import bucc_style
 from miner import MinerError
 from miner.evaluation.labelled_text import find_file
 from miner.text.bitext import read_bitext
@@ -171,13 +171,8 @@ def _laws(data: Path, split: str, third: Sequence[str]) -> tuple[Corpus, Sequenc
 
 def news(data: Path, languages: str) -> list[Pair]:
     """Return the true pairs of the bucc-style training split, in the order of their ids."""
-    task = located(data / "bucc-style", languages)
-    sentences = []
-    for side in languages.split("-"):
-        corpus = read(task.need(f"training.{side}"), format="bucc")
-        sentences.append(dict(zip(corpus.ids, corpus.sentences, strict=True)))
-    gold = sorted(task.gold("training"))
-    return [(sentences[0][source], sentences[1][target]) for source, target in gold]
+    sides, gold = bucc_style(data / "bucc-style", languages, "training")
+    return [(sides[0][source], sides[1][target]) for source, target in sorted(gold)]
 
 
 def _bucc(third: tuple[str, str]) -> str:

@@ -15,10 +15,9 @@ import numpy as np
 
 from benchmarks.filtering.noisy_text import one
 from benchmarks.markdown import head, line
-from benchmarks.mining.bucc_protocol import located
+from benchmarks.mining.precision_reached import bucc_style
 from miner import Without
 from miner.text.bitext import read_bitext
-from miner.text.corpus import read
 from miner.text.durable import scratch_directory
 from miner.text.formats import BitextFormat
 
@@ -78,11 +77,8 @@ def measure(data: Path) -> dict[str, Any]:
     found = {}
     others: list[str] = []
     for languages in ("de-en", "fr-en"):
-        mining_set = located(data / "bucc-style" / languages, languages)
-        files = [mining_set.need(f"training.{code}") for code in languages.split("-")]
-        texts = [read(file, format="bucc") for file in files]
-        gold = sorted(mining_set.gold("training"))
-        sides = [dict(zip(text.ids, text.sentences, strict=True)) for text in texts]
+        sides, pairs = bucc_style(data / "bucc-style", languages, "training")
+        gold = sorted(pairs)
         true = [[side[pair[i]] for pair in gold] for i, side in enumerate(sides)]
         rest = [
             sorted(set(side.values()) - set(own)) for side, own in zip(sides, true, strict=True)
@@ -93,10 +89,10 @@ def measure(data: Path) -> dict[str, Any]:
         kinds = {"translation": (true[0][:TESTED], 0)}
         found[languages] = shares(true[1][:TESTED], kinds, rest)
     columns = BitextFormat(2, 3)
-    pairs = read_bitext(one(data / "paraphrase", "msrpc.test.tsv"), None, columns, more=(1,))
-    same = [row for row, (label,) in enumerate(pairs.more) if label == "1"]
-    kinds = {"paraphrase": ([pairs.target[row] for row in same], 1)}
-    found["msrpc"] = shares([pairs.source[row] for row in same], kinds, [[], others])
+    bitext = read_bitext(one(data / "paraphrase", "msrpc.test.tsv"), None, columns, more=(1,))
+    same = [row for row, (label,) in enumerate(bitext.more) if label == "1"]
+    kinds = {"paraphrase": ([bitext.target[row] for row in same], 1)}
+    found["msrpc"] = shares([bitext.source[row] for row in same], kinds, [[], others])
     return {"sets": found}
 
 

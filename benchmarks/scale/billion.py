@@ -10,16 +10,15 @@ measured. The rates at which a worker reads and writes are assumed, too.
 """
 
 import tempfile
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.scale.news_lines import write_sides
 from miner.encoder.open_encoder import open_encoder
 from miner.knn.settings import SearchSettings
 from miner.mining.cost import SAMPLE, Planner, Rates
 from miner.tasks.workers import Workers
-from miner.text.corpus import Reader
 
 SENTENCES = 1_000_000_000
 FILES = 1000
@@ -84,18 +83,11 @@ def totals(kinds: dict[str, dict[str, float]], dimension: int) -> dict[str, Any]
 def measure(data: Path, quick: bool) -> dict[str, Any]:
     """Measure rates, and simulate with each size of shards."""
     settings = SearchSettings(threads=1)
-    texts = []
     with tempfile.TemporaryDirectory(prefix="billion-") as place:
-        for side in ("de", "en"):
-            reader = Reader(data / f"bucc-style/de-en/de-en.training.{side}.xz", format="bucc")
-            sentences = (sentence for block in reader for sentence in block.sentences)
-            path = Path(place) / side
-            some = islice(sentences, 512 if quick else SAMPLE)
-            path.write_text("".join(f"{text}\n" for text in some), encoding="utf-8")
-            texts.append([str(path)])
+        source, target = write_sides(data, Path(place), 512 if quick else SAMPLE)
         planner = Planner(open_encoder(threads=1, side="source"), settings)
         rates, hybrid = (
-            planner.measured((texts[0], texts[1]), hybrid=few) for few in (False, True)
+            planner.measured(([source], [target]), hybrid=few) for few in (False, True)
         )
     return {
         "sentences": SENTENCES,

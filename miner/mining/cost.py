@@ -278,7 +278,6 @@ class Planner:
         verifier = self._verifier
         made = index_texts(run, texts, {} if isinstance(run, Ledger) else dict(self.reading))
         run.wait()
-        given = None if self.keep.decoys is None else tuple(self.keep.decoys)
         pipeline.mine(
             run,
             [(opened(task, side), task) for side, task in enumerate(made)],
@@ -286,7 +285,7 @@ class Planner:
             verifier,
             LANGUAGES,
             estimating=verifier is not None and self.keep.estimate,
-            given=given,
+            given=self.keep.decoys,
             hybrid_from=0 if hybrid else None,
         )
 

@@ -135,7 +135,7 @@ def mine(
             verifier,
             languages,
             estimating=estimating,
-            given=None if keep.decoys is None else tuple(keep.decoys),
+            given=keep.decoys,
         )
         mined = conclude(
             found,
@@ -195,12 +195,11 @@ def run(
     require_one_model(source, target)
     opened = (source.verify(), None), (target.verify(), None)
     languages = languages_of(source, target, settings.languages)
-    given = None if decoys is None else tuple(decoys)
     encoders = () if verifier is None else (verifier.encoder,)
     workers = own_means(Workers(), settings)
     with lent(*encoders), open_run(None, workers, "searching", {}, report=report) as work:
         return pipeline.mine(
-            work, opened, settings, verifier, languages, estimating=estimating, given=given
+            work, opened, settings, verifier, languages, estimating=estimating, given=decoys
         )
 
 

@@ -59,7 +59,7 @@ def mine(
     languages: tuple[Identified, Identified],
     *,
     estimating: bool = False,
-    given: tuple[str, ...] | None = None,
+    given: Sequence[str] | None = None,
     hybrid_from: int | None = None,
 ) -> Search:
     """Search two indexes, score and match the candidates; return all that was seen.
@@ -104,7 +104,7 @@ def mine(
             rows=sides[1].size,
             sides=sides,
             scorer=scorer,
-            given=given,
+            given=None if given is None else list(given),
             means=means,
         )
     run.wait()

@@ -128,7 +128,7 @@ def decoys(
     job: Job,
     sides: tuple[Side, Side],
     scorer: Scorer,
-    given: tuple[str, ...] | None,
+    given: list[str] | None,
     means: Means,
 ) -> dict[str, Any]:
     """Choose and encode the decoys; where there are too few, return why as ``error``."""

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from miner.text import english_words as english
 
@@ -136,14 +137,6 @@ def _negation(text: str, material: Material, generator: random.Random) -> str | 
     return f"{text[: match.end()]} not{text[match.end() :]}"
 
 
-def _antonym(text: str, material: Material, generator: random.Random) -> str | None:
-    return _exchange(text, english.ANTONYMS, generator)
-
-
-def _tense(text: str, material: Material, generator: random.Random) -> str | None:
-    return _exchange(text, english.TENSES, generator)
-
-
 def _gender(text: str, material: Material, generator: random.Random) -> str | None:
     """Exchange a pronoun or noun for its counterpart of the other gender."""
     places = [match for match in _WORD.finditer(text) if match.group().lower() in english.GENDERS]
@@ -160,7 +153,10 @@ def _gender(text: str, material: Material, generator: random.Random) -> str | No
     return _replaced(text, match, _like(word, other))
 
 
-def _exchange(text: str, table: dict[str, str], generator: random.Random) -> str | None:
+def _exchange(
+    table: dict[str, str], text: str, material: Material, generator: random.Random
+) -> str | None:
+    """Exchange one word by a table."""
     places = [match for match in _WORD.finditer(text) if match.group().lower() in table]
     if not places:
         return None
@@ -259,14 +255,14 @@ def _word_added(text: str, material: Material, generator: random.Random) -> str 
 KINDS: dict[str, Rule] = {
     "number": _number,
     "negation": _negation,
-    "antonym": _antonym,
+    "antonym": partial(_exchange, english.ANTONYMS),
     "name replaced": _name_replaced,
     "names swapped": _names_swapped,
     "clause omitted": _clause_omitted,
     "clause added": _clause_added,
     "word added": _word_added,
     "gender": _gender,
-    "tense": _tense,
+    "tense": partial(_exchange, english.TENSES),
 }
 
 
