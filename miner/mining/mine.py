@@ -33,7 +33,7 @@ from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.verifier import Verifier
 from miner.scoring.without import NOTHING, Without
-from miner.tasks.object_store import PLAN
+from miner.tasks.identity import PLAN
 from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers

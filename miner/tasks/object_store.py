@@ -27,6 +27,7 @@ from miner.errors import (
     writing,
 )
 from miner.progress import Reporter, silent
+from miner.tasks.identity import PLAN
 from miner.tasks.order import Order, perform
 from miner.tasks.record import AT, DONE, FAILED, PARTIAL, RUNNING, digest, record
 from miner.tasks.task import STORES, Task
@@ -35,8 +36,6 @@ from miner.text.input_files import file_sha256
 from miner.text.output import write_whole
 from miner.text.remote import asking, file_system, named
 
-# The file that says what a work directory is for.
-PLAN = "plan.json"
 # Names of tasks, of the files of their results, and of folders of files.
 _TASK = re.compile(r"[a-z]+/[a-z0-9-]+")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]*")

@@ -1,7 +1,6 @@
 """A run of a pipeline: stages register tasks, and the run gives out those that are not done."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,13 +16,12 @@ from miner.errors import (
     MinerError,
     MismatchError,
     ResourceError,
-    reason,
     writing,
 )
-from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.backends import Backend, open_backend
-from miner.tasks.object_store import PLAN, ObjectStore, open_store
+from miner.tasks.identity import PLAN, check_own, claim, content_of, empty
+from miner.tasks.object_store import ObjectStore, open_store
 from miner.tasks.order import Order, stands
 from miner.tasks.record import remove_leftovers
 from miner.tasks.task import Function, Result, Task
@@ -37,7 +35,6 @@ from miner.text.remote import is_remote
 ATTEMPTS = 3
 # List of the tasks that a run has registered so far, for `miner status`.
 TASKS = "tasks.json"
-FORMAT = "bitext-miner work"
 
 
 @dataclass(frozen=True)
@@ -222,7 +219,7 @@ def open_run(
     Raises MismatchError or CorpusError where ``work`` is for something else, ResourceError where
     another process holds it or no backend answers, DependencyError without a backend's extra.
     """
-    content = _content(name, identity, stamps or {})
+    content = content_of(name, identity, stamps or {})
     with ExitStack() as stack:
         kept = work is not None
         if work is not None and is_remote(work):
@@ -235,7 +232,7 @@ def open_run(
             stack.enter_context(store.named())
             place, address = store.cache, store.url
             store.pull()
-            _claim(place, content, address)
+            claim(place, content, address)
             store.push(PLAN)
         elif work is None and not workers.here:
             raise ResourceError(
@@ -247,17 +244,17 @@ def open_run(
         else:
             place = Path(f"{beside}.work" if work is None else work).absolute()
             address = str(place)
-            _check_own(place)
+            check_own(place)
             with writing(place):
                 place.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock(place))
             try:
-                _claim(place, content, address)
+                claim(place, content, address)
             except (ArtifactError, MismatchError, CorpusError):
                 if kept:
                     raise
-                _empty(place)
-                _claim(place, content, address)
+                empty(place)
+                claim(place, content, address)
             remove_leftovers(place)
             if not kept:
                 stack.push(partial(_ended, place))
@@ -279,81 +276,8 @@ def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
     """Remove a directory beside an output, but for a run that was stopped or lacked something."""
     if kind is None or (issubclass(kind, MinerError) and not issubclass(kind, ResourceError)):
         with suppress(OSError):
-            _empty(place)
+            empty(place)
             place.rmdir()
-
-
-def _check_own(place: Path) -> None:
-    """Raise ArtifactError for a directory of something else."""
-    if place.exists() and not (place / PLAN).exists():
-        others = [path.name for path in place.iterdir()] if place.is_dir() else [place.name]
-        # A run may have been killed while it wrote the plan.
-        if any(not name.startswith(f".{PLAN}.") for name in others):
-            raise ArtifactError(
-                f"{place}: exists and is no work directory (no {PLAN} in it); name another place, "
-                "or remove it"
-            )
-
-
-def _empty(place: Path) -> None:
-    """Remove all results; the plan is last, so that a killed removal leaves a work directory."""
-    for path in sorted(place.iterdir(), key=lambda path: path.name == PLAN):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink()
-
-
-def read_identity(work: Path) -> dict[str, Any]:
-    """Read the identity of a work directory. Raises ArtifactError and MismatchError."""
-    path = work / PLAN
-    try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if found["format"] != FORMAT or not isinstance(found["identity"], dict):
-            raise ValueError("another format")
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ArtifactError(
-            f"{path}: not the plan of a work directory ({reason(error)}); name another --work"
-        ) from None
-    if found.get("version") != VERSION:
-        raise MismatchError(
-            f"{path}: made by bitext-miner {found.get('version')}, this is {VERSION}; install one "
-            "version everywhere, or name another --work"
-        )
-    return found
-
-
-def _content(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a work directory's file, as JSON reads it."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "name": name,
-        "identity": identity,
-        "stamps": stamps,
-    }
-    found: dict[str, Any] = json.loads(json.dumps(content))
-    return found
-
-
-def _claim(work: Path, content: dict[str, Any], address: str) -> None:
-    """Write the identity of a work directory, or check that it has the same."""
-    if (work / PLAN).exists():
-        found = read_identity(work)
-        if found["name"] != content["name"]:
-            raise MismatchError(f"{address}: its plan is of {found['name']}; name another --work")
-        for what in content["identity"]:
-            if found["identity"].get(what) != content["identity"][what]:
-                raise MismatchError(
-                    f"{address}: its plan has other {what}; restore them, or name another --work"
-                )
-        for path, stamp in content["stamps"].items():
-            if found["stamps"].get(path) != stamp:
-                raise CorpusError(
-                    f"{path}: changed since the plan in {address} was made; restore it, or name "
-                    "another --work"
-                )
-    write_whole(work / PLAN, json.dumps(content).encode())
 
 
 def _error(record: dict[str, Any]) -> MinerError:

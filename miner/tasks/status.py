@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
+from miner.tasks.identity import read_identity
 from miner.tasks.object_store import open_store
 from miner.tasks.record import FAILED, RUNNING, notes, record
-from miner.tasks.run import TASKS, read_identity
+from miner.tasks.run import TASKS
 from miner.text.remote import is_remote
 
 # Seconds of the newest results by which the rate is measured.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
@@ -24,18 +23,16 @@ from miner.names import SIDES
 from miner.text.formats import (
     ALL,
     FORMATS,
-    REWRITABLE,
     USUAL_FORMAT,
-    WITH_COLUMNS,
     BitextFormat,
     file_format,
-    listed,
 )
 from miner.text.input_files import InputFiles
 from miner.text.layout import Block, Layout, Raw, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
-from miner.text.text_format import Column, Columns
+from miner.text.refusals import formats_and_columns, refuse_columns, refuse_scores
+from miner.text.text_format import Columns
 from miner.text_table import count_of
 
 # Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
@@ -77,9 +74,9 @@ class Rows:
             formats = (file_format(self.origins[0], bitext_format.format),)
             wanted = (columns,)
         else:
-            formats, wanted = _formats_and_columns(self.origins, bitext_format, more, rewritable)
+            formats, wanted = formats_and_columns(self.origins, bitext_format, more, rewritable)
         for name, kind, some in zip(names, formats, wanted, strict=True):
-            _refuse_columns(name, kind, some, header)
+            refuse_columns(name, kind, some, header)
         self._held = [hold(origin) if target is not None else None for origin in self.origins]
         heads = tuple(int(header and FORMATS[kind].has_header) for kind in formats)
         carry = () if ALL in bitext_format.carry else bitext_format.carry
@@ -127,7 +124,7 @@ class Rows:
             named = [one._replace(key=side) for one, side in zip(own, SIDES, strict=False)]
             self.layout = replace(layout, columns=((*named, *own[2:]),))
         elif usual and layout.formats[0] == "tsv" and lines[ahead:]:
-            _refuse_scores(layout.names[0], 1 + ahead, lines[ahead])
+            refuse_scores(layout.names[0], 1 + ahead, lines[ahead])
         if layout.carry:
             text = first.decode("utf-8", "replace")
             there = [*(header or FORMATS[layout.formats[0]].fields(text, ()))]
@@ -291,73 +288,3 @@ def spread_rows(count: int, size: int) -> np.ndarray:
 
 def _piece_file(place: Path, number: int, side: int) -> Path:
     return place / f"{number:05}.{side}"
-
-
-def _formats_and_columns(
-    origins: Sequence[str], given: BitextFormat, more: Sequence[int | str], rewritable: bool
-) -> tuple[tuple[str, ...], tuple[Columns, ...]]:
-    """Return the format of each file and the columns to read of it.
-
-    Raises CorpusError for files that cannot be a bitext, or not a rewritable one.
-    """
-    name = display_name(origins[0])
-    formats = tuple(file_format(origin, given.format) for origin in origins)
-    allowed = [kind for kind in WITH_COLUMNS if not rewritable or kind in REWRITABLE]
-    one_file = f"{listed(allowed)} file"
-    if rewritable:
-        for origin, kind in zip(origins, formats, strict=True):
-            if kind not in REWRITABLE:
-                raise CorpusError(
-                    f"{display_name(origin)}: rows of {kind} cannot be written back; give "
-                    f"{listed(['plain text', *allowed])}"
-                )
-        if given.header and len(origins) == 2:
-            raise CorpusError(f"{name}: two files have no header; give one tsv file")
-    if len(origins) == 1:
-        if formats[0] == "bucc" or given.format == "plain":
-            raise CorpusError(
-                f"{name}: a {formats[0]} file holds one side of a bitext; give the other side's "
-                f"file too, or a {one_file}"
-            )
-        texts = map(Column, given.columns(origins[0]))
-        others = (Column(key, is_annotation=True) for key in more)
-        return ("tsv" if formats[0] == "plain" else formats[0],), ((*texts, *others),)
-    if more:
-        raise CorpusError(
-            f"{name}: column {more[0]!r} is asked for, which needs both sides in one {one_file}"
-        )
-    if set(origins) == {"-"}:
-        raise CorpusError("standard input cannot be both sides; give a file for one of them")
-    return formats, tuple((Column(FORMATS[kind].text),) for kind in formats)
-
-
-def _refuse_scores(name: str, number: int, line: bytes) -> None:
-    """Raise CorpusError for a line of a score, or of two addresses, and two texts."""
-    cells = line.split(b"\t")
-    if len(cells) > 3 and all(re.match(rb"https?://\S+$", cell) for cell in cells[:2]):
-        raise CorpusError(
-            f"{name}, line {number}: columns 1 and 2 are addresses; give --format paracrawl, or "
-            "--scol 3 --tcol 4"
-        )
-    if len(cells) > 2 and _is_number(cells[0]) and not any(map(_is_number, cells[1:3])):
-        raise CorpusError(
-            f"{name}, line {number}: begins with a number, as a score before both texts; give "
-            "--scol 2 --tcol 3, or --scol 1 --tcol 2 if it is text"
-        )
-
-
-def _is_number(cell: bytes) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_columns(name: str, format: str, columns: Columns, header: bool) -> None:
-    """Raise CorpusError for columns or a header of a format that has neither."""
-    if not FORMATS[format].sides and (header or any(one.key is not None for one in columns)):
-        raise CorpusError(
-            f"{name}: a {format} file has no columns and no header; "
-            f"give its format: {listed(WITH_COLUMNS)}"
-        )

@@ -24,7 +24,7 @@ from miner.errors import (
 )
 from miner.tasks import record as records
 from miner.tasks.execute import execute
-from miner.tasks.object_store import PLAN
+from miner.tasks.identity import PLAN
 from miner.tasks.order import Order
 from miner.tasks.record import DONE, FAILED, RUNNING, notes, record
 from miner.tasks.run import ATTEMPTS, Call, Run, open_run
