@@ -1,9 +1,10 @@
 """Statistics of a text or of both sides of a bitext: counting from files, table and record."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,14 @@ import numpy as np
 from miner.analysis.text_statistics import (
     RATIOS,
     SENTENCE_STATISTICS,
+    Counted,
     Rarity,
     TextCounter,
     TextStatistics,
     correlations,
 )
 from miner.errors import CorpusError
+from miner.parallel import processes
 from miner.progress import Reporter, silent
 from miner.text.bitext import Bitext, parse_scores
 from miner.text.corpus import Reader
@@ -51,6 +54,9 @@ LEFT_OUT = {
     "undecodable": "left out, not UTF-8",
     "replaced": "counted with bytes replaced",
 }
+
+# Blocks of a text up to which further processes take longer to start than they save.
+ALONE = 4
 
 # Line numbers (n,), the texts of each side, and the score cells of each line.
 Block = tuple[np.ndarray, tuple[Sequence[str], ...], Sequence[tuple[str, ...]]]
@@ -110,13 +116,15 @@ def count(
     *,
     idf: Reader | None = None,
     keep: bool = False,
+    threads: int = 1,
     report: Reporter = silent,
 ) -> BitextStatistics:
     """Count all blocks, whose sides have these names.
 
     idf: text in which the rarity of words is counted; default, all sides together.
     score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
-    that the blocks fill. keep: also compute the statistics of each sentence.
+    that the blocks fill. keep: also compute the statistics of each sentence. threads: processes
+    that count the blocks, where there are many; the result is the same.
     Raises CorpusError for a score that is no number, and where there is no sentence.
     """
     lines = [np.zeros(0, dtype=np.int64)]
@@ -124,12 +132,12 @@ def count(
     with ExitStack() as stack:
         counters = {name: stack.enter_context(TextCounter(keep)) for name in names}
         done = 0
-        for numbers, texts, cells in blocks:
+        for (numbers, _, cells), sides in _counted(blocks, threads):
             for place, column in enumerate(score_columns):
                 values = [row[place] for row in cells]
                 scores[column].append(parse_scores(values, origin, numbers))
-            for counter, text in zip(counters.values(), texts, strict=True):
-                counter.add(text)
+            for counter, side in zip(counters.values(), sides, strict=True):
+                counter.add_counted(side)
             lines.append(numbers)
             done += len(numbers)
             report("counting", done, None)
@@ -142,8 +150,8 @@ def count(
         counted = list(counters.values())
         if idf is not None:
             counted = [TextCounter()]
-            for block in idf:
-                counted[0].add(block.sentences)
+            for _, (side,) in _counted(text_blocks(idf, Counter()), threads):
+                counted[0].add_counted(side)
         rarity = Rarity(*counted)
         return BitextStatistics(
             {name: counter.statistics(rarity) for name, counter in counters.items()},
@@ -154,6 +162,30 @@ def count(
             else {},
             left_out,
         )
+
+
+def _counted(blocks: Iterable[Block], threads: int) -> Iterator[tuple[Block, list[Counted]]]:
+    """Yield the blocks with the counts of their sides."""
+    blocks = iter(blocks)
+    head = list(islice(blocks, ALONE + 1))
+    waiting: deque[Block] = deque()
+
+    def sides() -> Iterator[tuple[Sequence[str], ...]]:
+        for block in chain(head, blocks):
+            waiting.append(block)
+            yield block[1]
+
+    with processes(threads if len(head) > ALONE else 1, _nothing) as pool:
+        for found in pool.in_order(_count_sides, sides()):
+            yield waiting.popleft(), found
+
+
+def _nothing() -> None:
+    """Make nothing ready: a process that counts needs nothing."""
+
+
+def _count_sides(texts: tuple[Sequence[str], ...]) -> list[Counted]:
+    return [Counted.of(side) for side in texts]
 
 
 def table(record: Mapping[str, Any], names: Sequence[str]) -> list[str]:

@@ -20,7 +20,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -108,6 +108,63 @@ class Rarity:
         return np.log(max(1, self.sentences) / np.array(holders, dtype=np.float64))
 
 
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Counts of a block of n sentences with t tokens, which another process can make.
+
+    ``words`` are the w distinct tokens in the order in which they appear, ``token (t,) int32`` the
+    place in ``words`` of each token; ``lengths (n,) int64`` in tokens, ``characters (n,) int64``.
+    ``count (w,)`` and ``holders (w,)`` are the occurrences of each word and the sentences with it;
+    ``every (2, n)`` and ``distinct (2, n)`` the long tokens and the trigrams of each sentence.
+    """
+
+    words: list[str]
+    token: np.ndarray
+    lengths: np.ndarray
+    characters: np.ndarray
+    count: np.ndarray
+    holders: np.ndarray
+    every: np.ndarray
+    distinct: np.ndarray
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Counted:
+        """Count the sentences of a block."""
+        n, split = len(texts), [tokens(text) for text in texts]
+        lengths = np.fromiter(map(len, split), np.int64, n)
+        flat = list(chain.from_iterable(split))
+        place = {word: number for number, word in enumerate(dict.fromkeys(flat))}
+        token = np.fromiter(map(place.__getitem__, flat), np.int32, len(flat))
+        row = np.repeat(np.arange(n), lengths)  # (t,), the sentence of each token
+
+        def per_sentence(rows: np.ndarray) -> np.ndarray:
+            return np.bincount(rows, minlength=n)
+
+        # Distinct tokens of each sentence; asked for counts, numpy sorts, which is faster here.
+        pairs, _ = np.unique(row * len(place) + token, return_counts=True)
+        holder, kind = np.divmod(pairs, max(1, len(place)))
+        start = trigram_starts(lengths)
+        trigram = hash_of(token[start], token[start + 1], token[start + 2], row[start])
+        _, first = np.unique(trigram, return_index=True)
+        long = np.fromiter((len(word) >= LONG for word in place), bool, len(place))
+        return cls(
+            list(place),
+            token,
+            lengths,
+            np.fromiter((len(text.strip()) for text in texts), np.int64, n),
+            np.bincount(token, minlength=len(place)),
+            np.bincount(kind, minlength=len(place)),
+            np.stack([per_sentence(row[long[token]]), per_sentence(row[start])]),
+            np.stack([per_sentence(holder[long[kind]]), per_sentence(row[start[first]])]),
+        )
+
+
+def trigram_starts(lengths: np.ndarray) -> np.ndarray:
+    """Return the places of tokens after which two more are of the same sentence, ascending."""
+    row = np.repeat(np.arange(len(lengths)), lengths)
+    return np.flatnonzero(row[2:] == row[:-2])
+
+
 class TextCounter:
     """Counts of a text, or of one side of a bitext, that is read block by block.
 
@@ -118,8 +175,7 @@ class TextCounter:
 
     def __init__(self, keep: bool = False) -> None:
         self._numbers: dict[str, int] = {}
-        # By token number: is it long, its occurrences, the sentences that hold it.
-        self._long = np.zeros(0, dtype=bool)
+        # By token number: its occurrences, and the sentences that hold it.
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(TRIGRAMS)
@@ -138,40 +194,24 @@ class TextCounter:
             self._file.close()
 
     def add(self, texts: Sequence[str]) -> None:
-        """Count n more sentences. Raises ResourceError where the temporary file has no room."""
-        n = len(texts)
-        lengths, token = self._tokens(texts)  # (n,), (t,)
-        row = np.repeat(np.arange(n), lengths)  # (t,), the sentence of each token
-        characters = np.array([len(text.strip()) for text in texts], dtype=np.int64)
+        """Count more sentences. Raises ResourceError where the temporary file has no room."""
+        self.add_counted(Counted.of(texts))
 
-        # Distinct tokens of each sentence.
-        size = len(self._numbers)
-        pairs, count = np.unique(row * size + token, return_counts=True)
-        holder, kind = np.divmod(pairs, max(1, size))
-        np.add.at(self._count, kind, count)
-        np.add.at(self._holders, kind, 1)
-
-        # A trigram starts where the token after the next is of the same sentence.
-        start = np.flatnonzero(row[2:] == row[:-2])
-        trigram = hash_of(token[start], token[start + 1], token[start + 2])
-        self._trigrams.add(trigram)
-        _, first = np.unique(hash_of(trigram, row[start]), return_index=True)
-
-        def per_sentence(rows: np.ndarray) -> np.ndarray:
-            return np.bincount(rows, minlength=n)
-
-        # (2, n): long tokens, trigrams.
-        every = np.stack([per_sentence(row[self._long[token]]), per_sentence(row[start])])
-        distinct = np.stack(
-            [per_sentence(holder[self._long[kind]]), per_sentence(row[start[first]])]
-        )
-        self.sentences += n
-        self._characters += int(characters.sum())
-        self._every += every.sum(axis=1)
-        self._repeated += (every - distinct).sum(axis=1)
+    def add_counted(self, block: Counted) -> None:
+        """Count a block of sentences. Raises ResourceError as `add` does."""
+        number = self._numbered(block.words)
+        self._count[number] += block.count
+        self._holders[number] += block.holders
+        token = number[block.token]  # (t,)
+        start = trigram_starts(block.lengths)
+        self._trigrams.add(hash_of(token[start], token[start + 1], token[start + 2]))
+        self.sentences += len(block.lengths)
+        self._characters += int(block.characters.sum())
+        self._every += block.every.sum(axis=1)
+        self._repeated += (block.every - block.distinct).sum(axis=1)
         if self._file is not None:
-            repetition = (every - distinct) / np.maximum(every, 1)
-            known = np.stack([lengths, characters, *repetition]).astype(np.float32)  # (4, n)
+            repetition = (block.every - block.distinct) / np.maximum(block.every, 1)
+            known = np.stack([block.lengths, block.characters, *repetition]).astype(np.float32)
             self._keep(known, token.astype(np.int32))
 
     def holders(self) -> dict[str, int]:
@@ -225,21 +265,16 @@ class TextCounter:
             done += rows
         return found
 
-    def _tokens(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the token counts of the texts and the numbers of all tokens; number new tokens."""
+    def _numbered(self, words: list[str]) -> np.ndarray:
+        """Return the numbers of tokens ``(w,) int64``; new tokens get the next ones."""
         numbers = self._numbers
-        before = len(numbers)
-        rows = [[numbers.setdefault(token, len(numbers)) for token in tokens(t)] for t in texts]
+        found = np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)
         size = len(numbers)
         if size > len(self._count):
             more = max(size, 2 * len(self._count)) - len(self._count)
-            self._long = np.append(self._long, np.zeros(more, dtype=bool))
             self._count = np.append(self._count, np.zeros(more, dtype=np.int64))
             self._holders = np.append(self._holders, np.zeros(more, dtype=np.int64))
-        newest_first = islice(reversed(numbers), size - before)
-        self._long[before:size] = [len(token) >= LONG for token in newest_first][::-1]
-        lengths = np.array([len(row) for row in rows], dtype=np.int64)
-        return lengths, np.fromiter(chain.from_iterable(rows), np.int64, int(lengths.sum()))
+        return found
 
     def _keep(self, known: np.ndarray, token: np.ndarray) -> None:
         """Write one block: ``known (4, n) float32`` and the token numbers."""

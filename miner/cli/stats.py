@@ -39,6 +39,7 @@ def stats(
         "Write the statistics of each sentence to FILE: a TSV with a header, one line a pair.",
         metavar="FILE",
     ),
+    threads: int | None = options.threads,
 ) -> None:
     """Length, rare words, entropy and repetition of text.
 
@@ -76,6 +77,7 @@ def stats(
     guard.check([origin, *aligned, idf], {"--json": json_file, "--per-pair": per_pair})
 
     from miner.analysis import bitext_statistics as statistics
+    from miner.machine import thread_count
     from miner.text.bitext import stream_bitext
     from miner.text.corpus import Reader
 
@@ -102,6 +104,7 @@ def stats(
             *(blocks, names, score_cols, origin, left_out),
             idf=None if idf is None else Reader(idf),
             keep=keep,
+            threads=thread_count(threads),
             report=bar,
         )
     record = found.as_dict()
