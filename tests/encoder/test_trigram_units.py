@@ -27,11 +27,6 @@ def test_trigrams_agree_with_the_reference(sentences: list[str], fold: bool) -> 
         assert tokenizer.surfaces(one)[1].tolist() == ids
 
 
-def test_trigrams() -> None:
-    tokenizer = TrigramTokenizer(lines([" a ", " ab", "ab ", "b c", " c "]), fold_case=True)
-    assert lists(tokenizer(["A", "", "ab  C", "ABC", "c\n"])) == [[0], [], [1, 2, 3, 4], [1], [4]]
-
-
 @given(st.lists(st.text(min_size=3, max_size=3), unique=True))
 def test_keys_of_trigrams_are_distinct_and_in_the_order_of_text(trigrams: list[str]) -> None:
     keys = pack_trigrams(sorted(trigrams))

@@ -24,14 +24,11 @@ from support.sides import (
     units_of,
 )
 
-from miner.index.index import Index
 from miner.kernels.exact import rescore, scan
 from miner.knn import knn_search
 from miner.knn import settle as settling
 from miner.knn.knn_search import nearest_both
-from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.mining.mine import search
 
 
 @QUICK
@@ -250,17 +247,6 @@ def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     assert 300 < sum(again) < 800, "of 900"
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(nearest("int8", source, target, 4, **settings), wanted)
-
-
-@pytest.mark.parametrize("settings", [{"engine": "faiss"}, {"exact": True}], ids=str)
-def test_engines_agree_on_text(indexes: tuple[Index, Index], settings: dict[str, object]) -> None:
-    usual, other = (
-        search(*indexes, SearchSettings(device="cpu", threads=2, **given))
-        for given in ({}, settings)
-    )
-    assert len(usual) > 50
-    for name in ("score", "source_row", "target_row", "cosine", "forward_rank", "backward_rank"):
-        np.testing.assert_array_equal(getattr(usual, name), getattr(other, name))
 
 
 def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -138,14 +138,6 @@ def knowing(knowing_model: Path) -> Encoder:
     return Encoder.load(knowing_model, 2)
 
 
-def test_pairs_score_higher_than_what_is_no_pair(knowing: Encoder):
-    german, english = sentences("de"), sentences("en")
-    quality = Quality(Verifier(knowing))
-    good, wrong = quality.score(german, english), quality.score(german, english[::-1])
-    assert good.shape == (60,) and ((good > 0) & (good < 1)).all()
-    assert np.median(good) > 2 * np.median(wrong)
-
-
 def test_a_score_depends_on_the_pair_alone(knowing: Encoder):
     german, english = sentences("de"), sentences("en")
     together = Quality(Verifier(knowing)).score(german, english)
@@ -188,30 +180,3 @@ def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowi
         with pytest.raises(ArtifactError, match="quality"):
             changed = dataclasses.replace(model, verifier={**model.verifier, NAME: broken})
             Quality(Verifier(Encoder(changed)))
-
-
-def test_the_default_model_tells_good_pairs_from_corrupted_ones():
-    source = [
-        "Der Zug kommt heute um 18 Uhr in Berlin an und fährt dann weiter nach Hamburg.",
-        "Wir haben die neue Version der Software gestern auf allen Rechnern installiert.",
-    ]
-    target = [
-        "The train arrives in Berlin at 18 o'clock today and then goes on to Hamburg.",
-        "Yesterday we installed the new version of the software on all computers.",
-    ]
-    quality = Quality(Verifier(Encoder.load("default", 1)))
-    good = quality.score(source, target)
-    words = [text.split() for text in target]
-    generator = np.random.default_rng(1)
-    corrupted = {
-        "swapped": target[::-1],
-        "cut": [" ".join(own[:5]) for own in words],
-        "doubled": [" ".join(target), " ".join(target[::-1])],
-        "shuffled": [" ".join(generator.permutation(own)) for own in words],
-        "copied": source,
-    }
-    for name, texts in corrupted.items():
-        # The score hears little of the order of words.
-        most = 0.95 if name == "shuffled" else 0.8
-        assert quality.score(source, texts).mean() < most * good.mean(), name
-    assert quality.score(source[:1], [target[0].replace("18", "11")])[0] < good[0]

@@ -100,11 +100,18 @@ def test_max_is_brute_force(either, problem):
 
 
 @EITHER
+@pytest.mark.parametrize("draws", [1, 8])
+@pytest.mark.parametrize("mode", ["max", "rand", "mix"])
 @examples
-def test_max_is_never_right(either, problem):
-    """Nor where the few that are kept are all out of the question; -1 only for want of others."""
-    with by_engine(1):
-        found = chosen(problem, "max", either)
+def test_a_negative_is_allowed_if_any_is(mode, draws, either, problem):
+    """Also where the few that are kept or drawn are all out of the question."""
+    with by_engine(1), mock.patch.object(negatives, "DRAWS", draws):
+        found = chosen(problem, mode, either)
+        if mode == "rand":  # no vectors are needed
+            again = choose_negatives(
+                None, None, *arrays(problem)[2:], mode, either, np.random.default_rng(0)
+            )
+            assert np.concatenate(again).tolist() == found
     for a, b in enumerate(found):
         options = choices(problem, either, a)
         assert b in options if options else b == -1
@@ -127,23 +134,6 @@ def test_looking_at_all_goes_in_parts(most, monkeypatch):
 
 
 @EITHER
-@pytest.mark.parametrize("draws", [1, 8])
-@examples
-def test_rand_is_never_right(either, draws, problem):
-    """With few draws and many, -1 only where nothing is allowed; no vectors are needed."""
-    _, _, source_text, target_text = arrays(problem)
-    with mock.patch.object(negatives, "DRAWS", draws):
-        found = chosen(problem, "rand", either)
-        again = choose_negatives(
-            None, None, source_text, target_text, "rand", either, np.random.default_rng(0)
-        )
-    assert [*again[0].tolist(), *again[1].tolist()] == found
-    for a, b in enumerate(found):
-        options = choices(problem, either, a)
-        assert b in options if options else b == -1
-
-
-@EITHER
 @pytest.mark.parametrize("draws", [1, 3, 8])
 def test_rand_is_uniform(either, draws, monkeypatch):
     """Of each sentence over many seeds, by chi-squared; drawn, and where all are looked at."""
@@ -158,15 +148,6 @@ def test_rand_is_uniform(either, draws, monkeypatch):
         squares = ((count[options] - expected) ** 2 / expected).sum()
         freedom = len(options) - 1
         assert squares < freedom + 5 * np.sqrt(2 * freedom) + 5
-
-
-@EITHER
-@examples
-def test_mix_is_one_or_the_other(either, problem):
-    nearest = brute(problem, either)
-    for a, b in enumerate(chosen(problem, "mix", either)):
-        options = choices(problem, either, a)
-        assert b == nearest[a] or b in options
 
 
 @EITHER

@@ -29,37 +29,16 @@ def test_checkpoint_without_its_key_begins_anew(checkpoint):
     assert checkpoint.load_vocabulary() is None
 
 
-@pytest.mark.parametrize("left", [0, 10, 300])
-def test_checkpoint_cut_short(checkpoint, left):
-    checkpoint.save_state({"table": np.ones((30, 4))})
-    state = checkpoint.directory / "state.npz"
-    assert (checkpoint.load_state()["table"] == 1).all()
-    state.write_bytes(state.read_bytes()[:left])
-    with pytest.raises(ArtifactError, match=r"state\.npz: cannot be read .*--restart"):
-        checkpoint.load_state()
-
-
 def test_checkpoint_of_the_pairs(checkpoint):
     data, _ = material(50)
     assert checkpoint.load_pairs() is None
     checkpoint.save_pairs(data)
     found = checkpoint.load_pairs()
-    for one, other in (
-        (found.source.ids, data.source.ids),
-        (found.source.offsets, data.source.offsets),
-        (found.target.ids, data.target.ids),
-        (found.target.offsets, data.target.offsets),
-        (found.source_text, data.source_text),
-        (found.target_text, data.target_text),
-        (found.same, data.same),
-        (found.language, data.language),
-    ):
-        assert one.dtype == other.dtype and one.tolist() == other.tolist()
-    path = checkpoint.directory / "pairs.npz"
-    for left in (b"", path.read_bytes()[:1000], b"text"):
-        path.write_bytes(left)
-        with pytest.raises(ArtifactError, match="pairs.npz: cannot be read.*--restart"):
-            checkpoint.load_pairs()
+    for one, other in ((found.source, data.source), (found.target, data.target), (found, data)):
+        arrays = {name: own for name, own in vars(other).items() if isinstance(own, np.ndarray)}
+        for name, own in arrays.items():
+            read = getattr(one, name)
+            assert read.dtype == own.dtype and read.tolist() == own.tolist()
 
 
 def test_checkpoint_with_other_bytes_is_refused(checkpoint):
@@ -79,8 +58,11 @@ def test_checkpoint_with_other_bytes_is_refused(checkpoint):
         (checkpoint.load_state, "state.npz"),
         (checkpoint.load_vocabulary, "sp.model"),
     ):
-        with pytest.raises(ArtifactError, match=rf"{name}: .*checksum is wrong.*--restart"):
-            load()
+        path = checkpoint.directory / name
+        for content in (path.read_bytes(), path.read_bytes()[:-9], b"text", b""):
+            path.write_bytes(content)
+            with pytest.raises(ArtifactError, match=rf"{name}: .*checksum is wrong.*--restart"):
+                load()
 
 
 def test_checkpoint_excludes_other_runs(checkpoint, tmp_path):

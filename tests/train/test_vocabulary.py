@@ -36,17 +36,6 @@ def test_words_of_both_columns_by_frequency() -> None:
     assert listed(train_words(sides, few)[0]) == [",", "a", "b"]
 
 
-def test_words_are_counted_in_blocks(german, english, monkeypatch):
-    read = Normaliser.by_rule(True)([*german, *english])
-    expected = by_count(Counter(word for text in read for word in WORD.findall(text)))
-    for block in (1, 7, 1000):
-        monkeypatch.setattr(vocabularies, "BLOCK", block)
-        assert listed(train_words([german, english], WORDS)[0]) == expected
-    # All of the text is known by it.
-    tokenizer = WordTokenizer(train_words([german, english], WORDS)[0], True)
-    assert all((tokenizer.surfaces(text)[1] >= 0).all() for text in german)
-
-
 @pytest.mark.parametrize("sides", [[[], []], [["", " \t"], ["\u200b"]]])
 def test_no_text(sides: list[list[str]]) -> None:
     with pytest.raises(CorpusError, match="no text to learn a vocabulary from"):
@@ -105,12 +94,24 @@ def test_trigrams_of_both_columns_by_frequency() -> None:
     assert listed(train_trigrams([["AB", "ab", "AB c"]], few)) == [" AB"]
 
 
-def test_trigrams_are_counted_in_blocks(german, english, monkeypatch):
-    german = [*german, "日本語 \U0001f600!"]
-    read = [f" {text} " for text in Normaliser.by_rule(True)([*german, *english])]
-    expected = by_count(Counter(text[i : i + 3] for text in read for i in range(len(text) - 2)))
+@pytest.mark.parametrize(
+    ("train", "cut", "tokenizer"),
+    [
+        (lambda sides: train_words(sides, WORDS)[0], WORD.findall, WordTokenizer),
+        (
+            lambda sides: train_trigrams(sides, TRIGRAMS),
+            lambda text: [f" {text} "[i : i + 3] for i in range(len(text))],
+            TrigramTokenizer,
+        ),
+    ],
+)
+def test_units_are_counted_in_blocks(german, english, monkeypatch, train, cut, tokenizer):
+    sides = [[*german, "日本語 \U0001f600!"], english]
+    read = Normaliser.by_rule(True)([*sides[0], *sides[1]])
+    expected = by_count(Counter(unit for text in read for unit in cut(text)))
     for block in (1, 7, 1000):
         monkeypatch.setattr(vocabularies, "BLOCK", block)
-        vocabulary = train_trigrams([german, english], TRIGRAMS)
-        assert listed(vocabulary) == expected
-    assert TrigramTokenizer(vocabulary, True).size == len(expected)
+        assert listed(train(sides)) == expected
+    # All of the text is known by it.
+    known = tokenizer(train(sides), True)
+    assert all((known.surfaces(text)[1] >= 0).all() for text in sides[0])
