@@ -64,22 +64,6 @@ def nearest_both(
     return forward, search.settle(target, source, found.pop(0))
 
 
-def block_candidates(
-    source: VectorSet,
-    target: VectorSet,
-    k: int,
-    memory: int,
-    engine: Engine,
-    report: Reporter = silent,
-) -> tuple[Lists, Lists]:
-    """Collect the candidates of both sides of a part of a similarity matrix.
-
-    Positions count within the two sets. Lists of several parts, merged by
-    :meth:`~miner.knn.lists.Lists.merge`, equal the lists of the whole matrix.
-    """
-    return BlockSearch(source, target, k, memory, engine, report).candidates()
-
-
 def settle_part(
     queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
 ) -> Neighbors:
@@ -135,7 +119,7 @@ class BlockSearch:
         k: int,
         memory: int,
         engine: Engine,
-        report: Reporter,
+        report: Reporter = silent,
     ):
         self.source, self.target, self.k = source, target, k
         self.engine, self.report = engine, report
@@ -176,7 +160,11 @@ class BlockSearch:
         return max(1, min(wanted, len(base)))
 
     def candidates(self) -> tuple[Lists, Lists]:
-        """Collect the candidates of both sides."""
+        """Collect the candidates of both sides; positions count within the two sets.
+
+        Lists of several parts of a matrix, merged by :meth:`~miner.knn.lists.Lists.merge`, equal
+        the lists of the whole matrix.
+        """
         if self.source.ann is None and self.target.ann is None:
             return self._both_directions()
         return (

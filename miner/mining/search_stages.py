@@ -10,7 +10,7 @@ import numpy as np
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
-from miner.knn.knn_search import block_candidates, engine_for, settle_part, use_threads
+from miner.knn.knn_search import BlockSearch, engine_for, settle_part, use_threads
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices_both
@@ -173,7 +173,8 @@ def search(
         for side, part in zip(sides, parts, strict=True)
     )
     made = open_engine(engine, job.threads)
-    forward, backward = block_candidates(left, right, k, job.memory, made, job.report)
+    block = BlockSearch(left, right, k, job.memory, made, job.report)
+    forward, backward = block.candidates()
     save_lists(job, "forward", forward, parts[1].first)
     save_lists(job, "backward", backward, parts[0].first)
 
@@ -220,7 +221,7 @@ def against(
     queries, engine = source.part(part.span), open_engine(decoys.engine, job.threads)
     for draw in range(len(decoys.sizes)):
         base = decoys.vectors(draw)
-        forward, backward = block_candidates(queries, base, k, job.memory, engine)
+        forward, backward = BlockSearch(queries, base, k, job.memory, engine).candidates()
         found = settle_part(queries, base, forward, k, job.memory, engine)
         save_neighbors(job, f"{draw}-", found)
         save_lists(job, f"{draw}-backward", backward, part.first)
