@@ -15,27 +15,19 @@ from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
 
 PAIRS = [
-    (
-        "Gestern fuhr Anna um 7 Uhr nach Berlin, wo es regnete.",
-        "Yesterday Anna went to Berlin at 7, where it rained.",
-    ),
-    (
-        "Im Jahr 1984 kam der Zug aus Hamburg zu spät an.",
-        "In 1984 the train from Hamburg arrived too late.",
-    ),
-    (
-        "Der Garten ist klein, aber er ist sehr schön.",
-        "The garden is small, but it is very beautiful.",
-    ),
-    ("Nein!", "No!"),
-    (
-        "Die Kinder lernen heute, wie man Brot backt.",
-        "Today the children learn how to bake bread.",
-    ),
-    (
-        "Wir haben 12 Bücher und 3 Hefte, sagte Peter leise.",
-        "We have 12 books and 3 notebooks, said Peter quietly.",
-    ),
+    (source, target)
+    for source, _, target in (
+        line.partition(" | ")
+        for line in """\
+Gestern fuhr Anna um 7 Uhr nach Berlin, wo es regnete. | Yesterday Anna went to Berlin at 7, where \
+it rained.
+Im Jahr 1984 kam der Zug aus Hamburg zu spät an. | In 1984 the train from Hamburg arrived too late.
+Der Garten ist klein, aber er ist sehr schön. | The garden is small, but it is very beautiful.
+Nein! | No!
+Die Kinder lernen heute, wie man Brot backt. | Today the children learn how to bake bread.
+Wir haben 12 Bücher und 3 Hefte, sagte Peter leise. | We have 12 books and 3 notebooks, said Peter \
+quietly.""".splitlines()
+    )
 ]
 THIRD = ["Il pleut souvent en automne.", "Le chat dort sur la table."]
 CORPUS = Corpus(PAIRS, ["a", "a", "a", "b", "b", "c"], THIRD)
