@@ -150,8 +150,8 @@ class Rows:
             )
         self.count = counts[0]
 
-    def blocks(self, size: int, skip: int = 0) -> Iterator[Block]:
-        """Yield all rows, ``size`` at a time, but for the first ``skip``.
+    def blocks(self, size: int) -> Iterator[Block]:
+        """Yield all rows, ``size`` at a time.
 
         Raises CorpusError where there are more or fewer rows than there were the last time.
         """
@@ -159,7 +159,6 @@ class Rows:
         files = [islice(file, head, None) for file, head in zip(self._files(), heads, strict=True)]
         rows, done = self._joined(files), 0
         try:
-            done = sum(1 for _ in islice(rows, skip))
             while raw := list(islice(rows, size)):
                 if self.count is not None and done + len(raw) > self.count:
                     break

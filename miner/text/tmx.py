@@ -37,8 +37,11 @@ class Tmx(Units):
     def rows(
         self, origin: str, columns: Columns, held: bytes | None = None
     ) -> Iterator[dict[str, Any]]:
-        source, target = (str(column.key) for column in columns[:2])
-        return read_units(origin, source, target, held)
+        wanted = zip((str(column.key) for column in columns), self.sides, strict=False)
+        source, target = (None if key == usual else key for key, usual in wanted)
+        reader = _Units(origin, held)
+        for _ in reader.parts():
+            yield from _rows(reader, display_name(origin), (source, target))
 
     def write(
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
@@ -72,23 +75,14 @@ class Tmx(Units):
             file.write("</body>\n</tmx>\n")
 
 
-def read_units(
-    origin: str, source: str, target: str, held: bytes | None = None
-) -> Iterator[dict[str, str]]:
-    """Yield source, target and further facts of each row: the unit's ``id`` and its properties.
-
-    ``source`` and ``target`` are languages, or these words for the file's own. Raises CorpusError.
-    """
-    reader = _Units(origin, held)
-    chosen = None if source == "source" else source, None if target == "target" else target
-    for _ in reader.parts():
-        yield from _rows(reader, display_name(origin), chosen)
-
-
 def _rows(
     reader: "_Units", name: str, chosen: tuple[str | None, str | None]
 ) -> Iterator[dict[str, str]]:
-    """Yield the rows of the units that are read, and forget these units."""
+    """Yield the rows of the units that are read, and forget these units.
+
+    A row has source, target and further facts: the unit's ``id`` and its properties. ``chosen`` are
+    the languages of both sides, None for the file's own.
+    """
     units, reader.units = reader.units, []
     for line, texts, facts in units:
         wanted = chosen[0] or reader.source or next(iter(texts), ("", ""))[0]

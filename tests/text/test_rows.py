@@ -16,8 +16,8 @@ from miner.text.layout import READ, REPLACED, UNREADABLE
 from miner.text.rows import Rows
 
 
-def raws(rows: Rows, size: int = 3, skip: int = 0) -> list[tuple[bytes, ...]]:
-    return [raw for block in rows.blocks(size, skip) for raw in block.raw]
+def raws(rows: Rows, size: int = 3) -> list[tuple[bytes, ...]]:
+    return [raw for block in rows.blocks(size) for raw in block.raw]
 
 
 def texts(rows: Rows) -> list[tuple[str, str, int]]:
@@ -41,15 +41,14 @@ def test_pieces(tmp_path: Path) -> None:
     assert rows.cut(6, place) == 1 and not list(place.iterdir())
 
 
-@given(hard, st.integers(1, 5), st.integers(0, 4))
-def test_rows_of_any_bytes(tmp_path_factory: pytest.TempPathFactory, data, size, skip) -> None:
+@given(hard, st.integers(1, 5))
+def test_rows_of_any_bytes(tmp_path_factory: pytest.TempPathFactory, data, size) -> None:
     path = tmp_path_factory.getbasetemp() / "whatever.tsv"
     path.write_bytes(data)
     expected = [(line,) for line in lines_of(data)]
     for kind in ("tsv", "jsonl"):
         rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
         assert raws(rows, size) == expected
-        assert raws(rows, size, min(skip, len(expected))) == expected[skip:]
         assert rows.counted() == len(expected)
         for block in rows.blocks(size):
             assert len(rows.layout.texts(block).source) == len(block)
