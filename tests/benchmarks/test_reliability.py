@@ -53,6 +53,16 @@ def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyP
     assert found["other output"] >= 1
 
 
+def test_outputs_that_name_their_own_place_are_equal(tmp_path: Path) -> None:
+    """A student's configuration has the path of its teacher."""
+    digests = []
+    for place, name in (("a", "teacher"), ("longer", "teacher"), ("b", "other")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "out").write_text(f"{tmp_path / place / name}\n")
+        digests.append(commands.digest(tmp_path / place, ["out"]))
+    assert digests[0] == digests[1] != digests[2]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 def test_crashes(root: Path, encode: Command) -> None:
