@@ -26,8 +26,9 @@ DECOYS, DRAWS = 20_000, 32
 # With fewer decoys, or fewer targets to put them among, there is no estimate.
 FEWEST, FEWEST_TARGETS = 500, 50
 SEED = 1
-# Decoys are dropped if their words are rarer in the corpus than this quantile of its sentences'.
-UNLIKE = 0.05
+# Decoys are dropped if their words are rarer in the corpus than this quantile of its sentences',
+# but this many stay: of few, each stands for many wrong pairs (benchmarks/LOG.md).
+UNLIKE, STAY = 0.05, 2000
 # Sentences whose token ids, or neighbours, are compared at a time; token ids counted at a time.
 BLOCK, IDS = 16_384, 1 << 20
 
@@ -83,14 +84,17 @@ def choose_among(
     """Choose decoys among the distinct sentences ``pool``, none a translation of any source.
 
     ``targets`` are the sentences of the index by ``tokenizer``, ``rows`` the distinct ones. With
-    ``resembling`` only decoys with the vocabulary of the targets are chosen. Raises
-    :class:`~miner.errors.ResourceError` where there are too few.
+    ``resembling`` decoys with the vocabulary of the targets are chosen, and the next likely ones
+    where these are few. Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
     text = prepare(tokenizer, pool, threads)
     usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, targets))
-    alike = _alike(targets, rows, text, usable, tokenizer.size)
+    likelihood, least = _likelihoods(targets, rows, text, usable, tokenizer.size)
+    alike = likelihood >= least
     if resembling:
-        usable = usable[alike]
+        count = int(alike.sum())
+        order = np.argsort(-likelihood, kind="stable")
+        usable = usable[np.sort(order[: max(count, STAY) if count >= FEWEST else count])]
     if len(rows) < FEWEST_TARGETS:
         raise ResourceError(
             f"only {count_of(len(rows), 'different target')}, too few to mix decoys in among; "
@@ -172,14 +176,14 @@ def _keys(text: PreparedText, start: int, end: int) -> Iterator[bytes]:
         yield ids[first:last]
 
 
-def _alike(
+def _likelihoods(
     targets: PreparedText, rows: np.ndarray, decoys: PreparedText, usable: np.ndarray, size: int
-) -> np.ndarray:
-    """Return a ``(m,) bool`` mask of the ``usable`` decoys with the vocabulary of the targets.
+) -> tuple[np.ndarray, float]:
+    """Return the likelihoods ``(m,)`` of the ``usable`` decoys among the targets, and the least.
 
     The likelihood of a sentence is the mean log frequency of its tokens among the targets, without
-    its own occurrences. Decoys less likely than all but a few targets are of another language, or
-    of a domain with other words.
+    its own occurrences. Decoys below the least, which all but a few targets reach, are of another
+    language, or of a domain with other words.
     """
     count = np.zeros(size, dtype=np.int64)
     for start in range(0, len(targets.ids), IDS):
@@ -199,4 +203,5 @@ def _alike(
             release(text)
         return out
 
-    return likelihood(decoys, usable, 0) >= np.quantile(likelihood(targets, rows, 1), UNLIKE)
+    least = float(np.quantile(likelihood(targets, rows, 1), UNLIKE))
+    return likelihood(decoys, usable, 0), least

@@ -46,7 +46,7 @@ def doubts(
     if len(fair) == 2:
         yield (
             f"the model is only fair in {' and '.join(fair)}, which it knows from text with "
-            "English: it misses many translations, and the estimated recall does not count them"
+            "English: it misses many translations, and estimates of precision are less sure"
         )
 
 

@@ -19,7 +19,7 @@ from miner.mining.mine import run
 from miner.mining.search import verifier_for
 from miner.precision import decoys
 from miner.precision import estimate as precision
-from miner.precision.decoys import _alike, merged_lists
+from miner.precision.decoys import _likelihoods, merged_lists
 from miner.precision.estimate import (
     Estimate,
     calibrate,
@@ -122,7 +122,8 @@ def test_decoys_of_another_language_go(verifying_model, english, german):
     targets, rows = verifier.prepare(english[:40]), np.arange(40)
     pool = verifier.prepare(english[40:] + german[40:])
     size = verifier.encoder.tokenizer.size
-    alike = _alike(targets, rows, pool, np.arange(40), size)
+    likelihood, least = _likelihoods(targets, rows, pool, np.arange(40), size)
+    alike = likelihood >= least
     assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
 
 
@@ -170,6 +171,38 @@ def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
     """Neither the number of threads nor a repetition changes a score."""
     one, _ = calibrate(replace(copies, settings=replace(copies.settings, threads=1)))
     assert (one.pairs.score == calibrated_copies[0].pairs.score).all()
+
+
+@pytest.mark.parametrize(("stay", "used"), [(0, 510), (510, 510), (515, 515), (10**6, None)])
+def test_decoys_like_the_targets_are_used(verifying, monkeypatch, stay, used):
+    """Decoys of the model go that do not resemble the targets, but some stay; given ones do."""
+    found = competing(verifying)
+    assert found.verifier is not None
+    pool = found.verifier.encoder.model.read_decoys()
+    every = guessed(verifying, pool).decoys
+    assert every > 520
+
+    def likelihoods(*arguments: object) -> tuple[np.ndarray, float]:
+        usable = arguments[3]
+        assert isinstance(usable, np.ndarray) and len(usable) == every
+        return -np.arange(every, dtype=np.float64), -509.0
+
+    monkeypatch.setattr(decoys, "_likelihoods", likelihoods)
+    monkeypatch.setattr(decoys, "STAY", stay)
+    assert guessed(verifying).decoys == (used or every) and guessed(verifying, pool).decoys == every
+
+
+def test_decoys_in_another_language_do_not_stay(verifying, monkeypatch):
+    """Without enough decoys that resemble the targets, the others are no help."""
+
+    def likelihoods(*arguments: object) -> tuple[np.ndarray, float]:
+        usable = arguments[3]
+        assert isinstance(usable, np.ndarray)
+        return -np.arange(len(usable), dtype=np.float64), -400.0
+
+    monkeypatch.setattr(decoys, "_likelihoods", likelihoods)
+    with pytest.raises(ResourceError, match="only 401 decoys resemble the targets"):
+        guessed(verifying)
 
 
 def test_translations_among_the_decoys_are_dropped(verifying, english, monkeypatch):
