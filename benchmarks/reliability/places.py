@@ -14,8 +14,9 @@ from typing import Any
 from benchmarks.reliability import commands
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 
-# Smallest disk that is tried; the largest is what an undisturbed run needs at most.
-LEAST = 8 << 10
+# Room for outputs of the smallest disk that is tried, and of the largest, which is more than any
+# command needs while it runs.
+LEAST, MOST = 8 << 10, 64 << 20
 
 
 class NoMountError(Exception):
@@ -53,19 +54,18 @@ def undisturbed(command: Command, root: Path) -> tuple[Path, Path, str]:
 
 
 def full_disk(command: Command, root: Path, sizes: int) -> dict[str, Any]:
-    """Run a command on ``sizes`` disks from a few KiB to more than it needs.
+    """Run a command on ``sizes`` disks with room from a few KiB to more than it needs.
 
     Each run must end with exit code 0 and the right output, or be refused in one line and leave
     nothing new behind but its checkpoint.
     """
     ready, clean, wanted = undisturbed(command, root)
-    used = sum(path.stat().st_size for path in clean.rglob("*") if path.is_file())
     before = sum(path.stat().st_size for path in ready.rglob("*") if path.is_file())
     kept = commands.entries(clean)
     counts: Counter[str] = Counter(succeeded=0, refused=0)
     failures: list[str] = []
     for number in range(sizes):
-        size = before + LEAST + (2 * (used - before) + (1 << 20)) * number // max(1, sizes - 1)
+        size = before + round(LEAST * (MOST / LEAST) ** (number / max(1, sizes - 1)))
         place = root / f"{command.name}-disk"
         with small_disk(place, size + (64 << 10)):
             shutil.copytree(ready, place, dirs_exist_ok=True)
