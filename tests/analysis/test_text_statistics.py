@@ -19,7 +19,6 @@ from miner.analysis.text_statistics import (
     TextStatistics,
     correlations,
 )
-from miner.errors import ResourceError
 from miner.text.counts import Counts, entropy, hash_of
 from miner.text.words import tokens
 
@@ -139,23 +138,6 @@ def test_sentences_in_a_temporary_file(english, monkeypatch, tmp_path):
         np.testing.assert_array_equal(side.sentence_statistics(), expected)
         file = side._file
     assert file is not None and file.closed and not list(tmp_path.iterdir())
-
-
-def test_a_full_disk_is_one_line(monkeypatch: pytest.MonkeyPatch, english: list[str]) -> None:
-    with TextCounter(keep=True) as side:
-        monkeypatch.setattr(side, "_file", Full())
-        with pytest.raises(ResourceError, match=r"cannot be written: no space left"):
-            side.add(english)
-
-
-class Full:
-    """File on a full disk."""
-
-    def write(self, data: bytes) -> None:
-        raise OSError(28, "No space left on device")
-
-    def close(self) -> None:
-        pass
 
 
 def test_one_against_the_other() -> None:

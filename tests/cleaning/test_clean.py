@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,11 @@ from support.cleaning import cleaned, filters, parts, plan_of, written  # noqa: 
 from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import funnel, pipeline, scorers, stages, write
-from miner.cleaning.bitexts import Bitext, bitexts_of, cut_all, sample
+from miner.cleaning.bitexts import bitexts_of, cut_all, sample
 from miner.cleaning.choice import Choice
-from miner.cleaning.outputs import deliver
-from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.errors import ArtifactError, CorpusError
 from miner.filters.filter_types import Context
-from miner.index.text_files import TextFile
 from miner.parallel import loop_threads
-from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
@@ -153,33 +149,27 @@ PLAN = (
 )
 
 
-@pytest.mark.parametrize("size", [7, 60])
-def test_blocks_and_pieces_do_not_matter(noisy, knowing_model, monkeypatch, size):
-    context = Context("de", "en", model=str(knowing_model))
-    plan = plan_of(*PLAN, context=context)
-    expected = cleaned(noisy, plan, lines=1000)
-    assert 40 < expected.kept.sum() < 70 and expected.kept[:60].mean() > 0.8
-    for module in (stages, write):
-        monkeypatch.setattr(module, "ROWS", size)
-    for all_scores in (False, True):
-        found = cleaned(noisy, plan, all_scores=all_scores, lines=50)
-        np.testing.assert_array_equal(found.removed, expected.removed)
-        assert written(found) == written(expected)
-        assert [
-            dataclasses.replace(stage, seconds=0, seen=0, alone=0) for stage in found.stages
-        ] == [dataclasses.replace(stage, seconds=0, seen=0, alone=0) for stage in expected.stages]
-
-
-def test_processes_do_not_matter(noisy: Path, knowing_model: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(
+    ("size", "lines", "threads", "all_scores"),
+    [(7, 50, 1, False), (60, 50, 1, True), (16, 70, 2, False)],
+)
+def test_blocks_pieces_and_processes_do_not_matter(
+    noisy, knowing_model, monkeypatch, size, lines, threads, all_scores
+):
     plan = plan_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
-    expected = cleaned(noisy, plan)
-    for name in ("ROWS", "ALONE"):
-        monkeypatch.setattr(stages, name, 16)
-    found = cleaned(noisy, plan, threads=2, lines=70)
+    expected = cleaned(noisy, plan, lines=1000, all_scores=all_scores)
+    assert 40 < expected.kept.sum() < 70 and expected.kept[:60].mean() > 0.8
+    for module, name in ((stages, "ROWS"), (write, "ROWS"), (stages, "ALONE")):
+        monkeypatch.setattr(module, name, size)
+    found = cleaned(noisy, plan, lines=lines, threads=threads, all_scores=all_scores)
     np.testing.assert_array_equal(found.removed, expected.removed)
     for label in ("length", "quality", "margin", "duplicates"):
         np.testing.assert_array_equal(found.scores(label), expected.scores(label))
     assert written(found) == written(expected)
+    same = [
+        [dataclasses.replace(one, seconds=0) for one in run.stages] for run in (found, expected)
+    ]
+    assert same[0] == same[1]
     assert found.precision == expected.precision and 0.2 < (found.precision or 0) < 1
 
 
@@ -222,32 +212,6 @@ def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
         "0 rows: 0 kept (-), 0 rejected; 0 words kept"
     )
     assert found.precision is None
-
-
-@pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_outputs_appear_together_or_not_at_all(tmp_path: Path, monkeypatch, step: str) -> None:
-    done = Result(str(tmp_path / "work"), "write/all", "")
-    done.path.mkdir(parents=True)
-    outputs = {role: str(tmp_path / f"{role}.tsv") for role in ("kept", "rejected", "scores")}
-    for role in outputs:
-        put(done.path / role, role.encode())
-    bitext = Bitext((TextFile("a.tsv", (0, 0), "a.tsv"),), BitextFormat())
-    real, left = getattr(os, step), 2 if step == "fsync" else 0
-
-    def full(*arguments):
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise OSError(28, "No space left on device")
-        return real(*arguments)
-
-    monkeypatch.setattr(os, step, full)
-    with pytest.raises(ResourceError, match="no space left"):
-        deliver([done], [outputs], [bitext])
-    assert os.listdir(tmp_path) == ["work"]
-    monkeypatch.undo()
-    deliver([done], [outputs], [bitext])
-    assert [Path(path).read_text() for path in outputs.values()] == [*outputs]
 
 
 @given(st.integers(0, 12), st.integers(0, 9), st.integers(0, 15), st.booleans())

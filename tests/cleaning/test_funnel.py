@@ -155,22 +155,6 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         assert float(value) == (1 if column is None else float(table[row][column]))
 
 
-def test_a_bound_is_inclusive_in_the_scores_own_precision(tmp_path: Path) -> None:
-    values = [0.1, 0.7, 1 / 3, 2 / 3, 0.30000001192, 16777217.0]
-    path = put(tmp_path / "a.tsv", "".join(f"a\tb\t{value!r}\n" for value in values).encode())
-    for row, value in enumerate(values):
-        for name in ("minimum", "maximum"):
-            plan = plan_of({"name": "cost", "column": 3, name: value})
-            kept = cleaned(path, plan).kept
-            assert kept[row]
-            other = np.float32(value)
-            expected = [
-                np.float32(v) >= other if name == "minimum" else np.float32(v) <= other
-                for v in values
-            ]
-            assert kept.tolist() == expected
-
-
 def test_filters_in_any_order_keep_the_same(tmp_path: Path) -> None:
     generator = np.random.default_rng(3)
     scores = generator.integers(0, 9, (400, 3)) / 8

@@ -5,14 +5,12 @@ import json
 import random
 import re
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 from support.cleaning import given_scores, toml
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
-from miner.tasks import object_store
 from miner.text.lines import read_lines
 from miner.text.output import open_output
 
@@ -54,9 +52,9 @@ def both(miner: Miner, head: str, lines: list[str], *more: object) -> tuple[str,
     for folder, file, first in (("kept", "kept.tsv", head), ("bad", "bad.tsv", head)):
         found: list[bytes] = []
         for path in sorted(Path(folder).iterdir()):
-            found += _lines(path)[bool(first) :]
+            found += [*read_lines(str(path))][bool(first) :]
         assert found == Path(file).read_bytes().splitlines()[bool(first) :]
-    found = [line for path in sorted(Path("scores").iterdir()) for line in _lines(path)]
+    found = [line for path in sorted(Path("scores").iterdir()) for line in read_lines(str(path))]
     assert found == Path("scores.jsonl").read_bytes().splitlines()
     reports = [json.loads(Path(name).read_text()) for name in ("whole.json", "parts.json")]
     for report in reports:
@@ -64,12 +62,6 @@ def both(miner: Miner, head: str, lines: list[str], *more: object) -> tuple[str,
             del stage["seconds"]
     assert reports[0] == reports[1]
     return whole.err, parts.err
-
-
-def _lines(path: Path) -> list[bytes]:
-    from miner.text.lines import read_lines
-
-    return list(read_lines(str(path)))
 
 
 def config(*tables: dict[str, object], **top: object) -> tuple[str, str]:
@@ -234,25 +226,3 @@ def test_scores(miner: Miner, german: list[str], english: list[str]) -> None:
     only = [line.split("\t") for line in Path("only/1.tsv").read_text().splitlines()]
     rows = Path("out/1.tsv").read_text().splitlines()
     assert only == [line.split("\t")[3:] for line in rows]
-
-
-def test_object_store(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fsspec")
-    write("a.tsv", "a b\tc d", "a b\tc d", "e f\tg h")
-    given = config({"name": "length", "maximum": 9}, {"name": "duplicates"})
-    Path("here").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(Path("here").absolute()))
-    url = f"file://{Path.cwd()}/store"
-    for work in ("work", url):
-        shards = ("--backend", "serial", "--work", work, "--shard-lines", 2)
-        done = miner("filter", "a.tsv", *given, *shards, "-o", f"out-{work[:4]}")
-        assert done.code == 0, done.err
-    # Another machine has none of the results.
-    Path("elsewhere").mkdir()
-    object_store.STORES.clear()
-    monkeypatch.setattr(tempfile, "tempdir", str(Path("elsewhere").absolute()))
-    again = miner("filter", "a.tsv", *given, *shards, "-o", "again", "--rejected", "bad")
-    assert again.code == 0, again.err
-    texts = [Path(name).read_text() for name in ("out-work", "out-file", "again")]
-    assert texts == ["a b\tc d\ne f\tg h\n"] * 3
-    assert Path("bad").read_text() == "a b\tc d\tduplicates\t1\n"

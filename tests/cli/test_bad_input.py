@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
-from support.indexes import with_checksums
 
 from miner.encoder import model_files
 
@@ -86,33 +85,6 @@ def test_indexes_of_two_models(ready: Miner, other_model: Path, english_file: Pa
     only(ready.search("de", "other", "-o", "out.tsv"), "de", "other", "tiny", "index both")
     only(ready.index(english_file, "de", "--add"), "tiny", "other")
     assert "out.tsv" not in ready.entries()
-
-
-@pytest.mark.parametrize("bad", ["missing", "model", "embeddings.h5", "sentences.txt", "meta.json"])
-def test_an_index_that_is_none(ready: Miner, bad: str) -> None:
-    name = "de"
-    if bad == "missing":
-        name = "none"
-    elif bad == "model":
-        shutil.copytree(ready.model, "model")
-        name = "model"
-    else:
-        os.truncate(f"de/{bad}", os.path.getsize(f"de/{bad}") // 2)
-    corpus = write("corpus", "Der Hund bellt.")
-    before = ready.entries()
-    only(ready.search(name, "en", "-o", "out.tsv"), name, bad if name == "de" else "")
-    only(ready.search("en", name, "-o", "out.tsv"), name)
-    only(ready.index(corpus, name, "--add"), name)
-    assert ready.entries() == before
-
-
-def test_an_index_whose_text_was_altered(ready: Miner) -> None:
-    path = Path("de/sentences.txt")
-    path.write_bytes(b"\xff" + path.read_bytes()[1:])
-    fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "altered")
-    with_checksums(Path("de"))
-    fault(ready.search("de", "en", "-o", "out.tsv"), "sentences.txt", "damaged")
-    assert not Path("out.tsv").exists()
 
 
 def test_the_working_directory(ready, german_file, monkeypatch):

@@ -53,16 +53,6 @@ def test_all(miner: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "oracle" not in out and "missing: 2013: not there" in out
 
 
-def test_one_says_all_of_it(miner: Run, data: Path, tmp_path: Path, verifying_model: Path) -> None:
-    options = ["--data", data, "--model", verifying_model]
-    code, out, err = miner("evaluate", "bucc", *options, "--json", tmp_path / "bucc.json.gz")
-    assert (code, err) == (0, "") and (tmp_path / "bucc.json.gz").exists()
-    for text in ("f1 by margin", "recall by probability", "oracle", "BUCC.v2", "bootstrap"):
-        assert text in out
-    code, out, err = miner("evaluate", "tatoeba", "--data", data, "--threads", 1)
-    assert code == 0 and "there by cosine" in out
-
-
 def test_a_model_against_itself_and_another(miner, data, tmp_path, tiny_model):
     place = tmp_path / "against.json"
     against = ["--against", "default", "--json", place]
@@ -83,20 +73,6 @@ def test_a_model_against_itself_and_another(miner, data, tmp_path, tiny_model):
     values = [metrics_of(record, "sts", model)["stsb.en.test", "pearson"] for model in (0, 1)]
     assert code == 0 and one["difference"] == pytest.approx(values[0] - values[1])
     assert f"{one['difference']:+.3f}" in out
-
-
-def test_sets_that_are_not_there_are_left_out_of_all(miner, data, tmp_path, tiny_model):
-    shutil.copytree(data / "tatoeba", tmp_path / "tatoeba")
-    options = ["--data", tmp_path, "--model", tiny_model, "--json", tmp_path / "all.json"]
-    code, out, err = miner("evaluate", "all", *options)
-    assert code == 0
-    record = json.loads((tmp_path / "all.json").read_text())
-    assert err == ""
-    for name, one in zip(("sts", "bucc", "paraphrase", "noisy"), record["left out"], strict=True):
-        assert (one["evaluation"], one["model"]) == (name, None)
-        assert f"\nleft out: {name}: {one['reason']}\n" in out and f"\n{name} " not in out
-    (model,) = record["models"]
-    assert list(model["evaluations"]) == ["tatoeba", "speed"]
 
 
 def test_no_sets_at_all(miner: Run, tmp_path: Path) -> None:
@@ -136,20 +112,6 @@ def test_a_broken_file(miner, data, tmp_path, tiny_model, name, file, line):
     code, _, err = miner("evaluate", name, "--data", tmp_path / "data", *options)
     assert code == 1 and err.startswith(f"miner: error: {path}, line 2: ") and err.count("\n") == 1
     assert not (tmp_path / "out.json").exists()
-
-
-def test_no_output_replaces_an_input(miner: Run, tmp_path: Path) -> None:
-    pairs, gold = write(tmp_path / "pairs", [(1, "a", "b")]), write(tmp_path / "gold", [("a", "b")])
-    code, _, err = miner("evaluate", "mined", pairs, gold, "--json", gold)
-    assert code == 2 and "would replace the input" in err
-    assert gold.read_text() == "a\tb\n"
-
-
-def test_usage(miner: Run, data: Path) -> None:
-    code, _, err = miner("evaluate", "sts")
-    assert code == 2 and "--data" in err
-    code, _, err = miner("evaluate", "sentences", "--data", data, "--task", "speed", "-o", "x")
-    assert code == 2 and "speed" in err
 
 
 def test_vectors_from_elsewhere_are_a_model(miner, data, tmp_path, german):

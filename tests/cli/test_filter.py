@@ -1,21 +1,15 @@
-"""miner filter: from the command to the files.
+"""miner filter: from the command to the files. Runs that are stopped: test_filter_stopped."""
 
-The best rows are in test_filter_ranked, checkpoints in test_filter_checkpoint, and runs that are
-stopped in test_filter_stopped.
-"""
-
-import io
 import json
 import os
-import sys
-import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.filtered import COLUMNS, clean, config, filters, noisy, place, read  # noqa: F401 (fixtures)
 from support.raw_lines import lines_of, put
 
-from miner.text.rows import Rows
+from miner.cli.option_types import COUNT
 
 
 def test_every_row_is_kept_or_rejected(clean, noisy: Path, place: Path) -> None:
@@ -38,83 +32,6 @@ def test_every_row_is_kept_or_rejected(clean, noisy: Path, place: Path) -> None:
     assert sorted(os.listdir()) == [
         "bad.tsv", "kept.tsv", "noisy.tsv", "report.json", "rules.toml", "scores.jsonl"
     ]  # fmt: skip
-
-
-def test_all_inputs_and_outputs_agree(clean, noisy: Path, monkeypatch) -> None:
-    clean(noisy, *COLUMNS, "-o", "plain.tsv")
-    expected = [tuple(line.split(b"\t")[1:3]) for line in read("plain.tsv")]
-    rows = [line.split(b"\t") + [b""] * 3 for line in lines_of(noisy.read_bytes())]
-    lines = [b"\t".join(row[1:3]) for row in rows]
-    two = put(Path("two.tsv"), b"\n".join(lines))  # without a last newline
-    sides = [
-        put(Path(f"two.{side}"), b"".join(row[1 + side] + b"\r\n" for row in rows))
-        for side in range(2)
-    ]
-    joined = [b"\t".join(pair) for pair in expected]
-    for suffix in (".gz", ".bz2", ".xz", ".zst"):
-        clean(put(Path(f"two.tsv{suffix}"), two.read_bytes()), "-o", f"out.tsv{suffix}")
-        rows_out = [block.raw for block in Rows(f"out.tsv{suffix}").blocks(999)]
-        assert [line for raw in rows_out for (line,) in raw] == joined
-    out, _ = clean("--source", sides[0], "--target", sides[1])
-    assert out.encode().split(b"\n")[:-1] == joined
-    for given in (("--source", sides[0], "--target", sides[1]), sides):
-        clean(*given, "-o", "out.0", "out.1")
-        assert list(zip(read("out.0"), read("out.1"), strict=True)) == expected
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(two.read_bytes())))
-    out, _ = clean("-", "-o", "-")
-    assert out.encode().split(b"\n")[:-1] == joined
-    os.mkfifo("pipe")
-    threading.Thread(target=Path("pipe").write_bytes, args=[two.read_bytes()], daemon=True).start()
-    out, _ = clean("pipe")
-    assert out.encode().split(b"\n")[:-1] == joined
-    named = put(Path("named.tsv"), b"\xef\xbb\xbfde\ten\n" + two.read_bytes())
-    clean(named, "--header", "--scol", "de", "--tcol", "en", "-o", "out.tsv", "--rejected", "bad")
-    assert read("out.tsv") == [b"de\ten", *joined] and read("bad")[0] == b"de\ten\tfilter\tvalue"
-    json_lines = [
-        json.dumps({"id": 1e5, "target": t.decode(), "source": s.decode()}).encode()
-        for s, t in (line.split(b"\t") for line in lines)
-    ]
-    clean(put(Path("a.jsonl"), b"\n".join(json_lines)), "-o", "out.jsonl")
-    assert read("out.jsonl") == [json_lines[lines.index(line)] for line in joined]
-    assert not [name for name in os.listdir() if "work" in name or "partial" in name]
-
-
-def test_texts_of_no_rows(clean, miner) -> None:
-    put(Path("empty.tsv"), b"")
-    put(Path("head.tsv"), b"a\tb\n")
-    for name, more in (
-        ("empty.tsv", ()),
-        ("head.tsv", ("--header",)),
-        ("empty.tsv", ("--header",)),
-    ):
-        _, err = clean(name, *more, "-o", "out.tsv", "--rejected", "bad.tsv", "--top-n", 5)
-        assert err.startswith("0 rows: 0 kept (-)") and "warning" not in err
-        assert Path("out.tsv").read_bytes() == (b"a\tb\n" if name == "head.tsv" else b"")
-    clean("--source", "empty.tsv", "--target", "empty.tsv", "--format", "plain", "-o", "x", "y")
-    assert Path("y").read_bytes() == b""
-
-
-def test_nothing_kept_is_warned_of(clean) -> None:
-    put(Path("a.tsv"), b"\n\n")
-    out, err = clean("a.tsv")
-    assert out == "" and "warning: nothing is kept; length removed most" in err
-
-
-@pytest.mark.parametrize("on_error", ["fail", "replace", "skip"])
-def test_bytes_that_are_not_utf_8(miner, on_error: str) -> None:
-    put(Path("a.tsv"), b"gut\tgood\nx\tgr\xfcn\nja\tyes\n")
-    rules = config("rules.toml", {"name": "length"})
-    code, _, err = miner("filter", "a.tsv", "--config", rules, "--on-error", on_error, "-o", "out",
-                         "--rejected", "bad", "--threads", 1)  # fmt: skip
-    if on_error == "fail":
-        assert code == 1 and err.startswith("miner: error: a.tsv, line 2, byte offset 4: 0xFC")
-        assert err.count("\n") == 1 and sorted(os.listdir()) == ["a.tsv", "rules.toml"]
-        return
-    assert code == 0
-    middle = [] if on_error == "skip" else ["x\tgr\ufffdn".encode()]
-    assert read("out") == [b"gut\tgood", *middle, b"ja\tyes"]
-    assert read("bad") == ([b"x\tgr\xfcn\tunreadable\t1"] if on_error == "skip" else [])
-    assert ("1 rows had bytes that are not UTF-8 replaced" in err) == (on_error == "replace")
 
 
 @pytest.mark.parametrize("size", ["0", "1", "40", "1k"])
@@ -217,6 +134,8 @@ def test_usage(miner, arguments, words) -> None:
         (("a.tsv", "-o", "x", "--work", "taken"), "taken: exists and is no work directory"),
         (("--source", "a.tsv", "--target", "b"), "a.tsv has 1 line but b has 2"),
         (("b", "-o", "x"), "b, line 1: column 2 is asked for, 1 found"),
+        (("latin.tsv", "-o", "x"), "latin.tsv, line 2, byte offset 4: 0xFC"),
+        (("a.tsv", "-o", "taken"), "taken: cannot be written: it is a directory"),
         (("cut.gz", "-o", "x"), "cut.gz: damaged after line"),
         (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),
     ],
@@ -224,6 +143,7 @@ def test_usage(miner, arguments, words) -> None:
 def test_faults(miner, knowing_model, arguments, words) -> None:
     put(Path("a.tsv"), b"a\tb\n")
     put(Path("b"), b"x\n\n")
+    put(Path("latin.tsv"), b"gut\tgood\nx\tgr\xfcn\n")
     whole = put(Path("cut.gz"), b"".join(b"%x\t%x\n" % (i * i, i**3) for i in range(9000)))
     whole.write_bytes(whole.read_bytes()[:-9])
     Path("taken").mkdir()
@@ -252,12 +172,6 @@ def test_a_fault_in_a_process(miner, knowing_model) -> None:
 def test_counts_to_keep_are_scaled_in_a_dry_run(clean, noisy: Path) -> None:
     _, err = clean(noisy, *COLUMNS, "--dry-run", "40", "--top-n", "55")
     assert " 20 " in next(line for line in err.splitlines() if line.startswith("top-n"))
-
-
-def test_a_directory_is_no_output(miner, noisy: Path) -> None:
-    Path("there").mkdir()
-    code, _, err = miner("filter", noisy, *COLUMNS, "-o", "there")
-    assert code == 1 and "it is a directory" in err and not Path("there.work").exists()
 
 
 def test_a_language_that_nobody_knows(miner, noisy: Path) -> None:
@@ -291,3 +205,36 @@ def test_sentences_of_other_files_are_left_out(clean, german, english, place: Pa
     assert {line.split(b"\t")[2] for line in read("hits.tsv")} == {
         b"without test.txt", b"without vectors of test.txt"
     }  # fmt: skip
+
+
+def test_a_share_of_good_ones(clean, noisy: Path) -> None:
+    quality = ({"name": "quality", "minimum": 0.0},)
+    clean(noisy, *COLUMNS, "-o", "all", "--scores-jsonl", "scores", rules=quality)
+    values = [json.loads(line)["quality"] for line in read("scores")]
+    order = sorted(range(len(values)), key=lambda row: (-values[row], row))
+    for share in (0.7, 0.5, 0.9999):
+        _, err = clean(noisy, *COLUMNS, "-o", "out", "--target-precision", share, rules=quality)
+        means = np.cumsum([values[row] for row in order]) / np.arange(1, len(values) + 1)
+        count = int((means >= share).sum())
+        assert len(read("out")) == pytest.approx(count, abs=1)  # means of rounded scores
+        assert "target-precision" in err
+    # Ranked by a cosine, named in the configuration.
+    cosine = ({"name": "cosine"}, {"name": "duplicates"})
+    clean(noisy, *COLUMNS, "-o", "out", "--top-n", 10, "--scores-jsonl", "s", rules=cosine,
+          rank="cosine")  # fmt: skip
+    values = [json.loads(line)["cosine"] for line in read("s")]
+    assert len(read("out")) == 10
+    least = sorted(values, reverse=True)
+    first = read("out")[0].split(b"\t")[0]
+    assert values[int(first)] >= least[40]
+
+
+def test_counts() -> None:
+    for text, number in (
+        ("5000", 5000), ("200k", 200_000), ("5M", 5_000_000), ("1.5k", 1500), ("2g", 2 * 10**9),
+        ("0", 0), (" 7 ", 7), ("1e3", 1000),
+    ):  # fmt: skip
+        assert COUNT.convert(text, None, None) == number
+    for text in ("", "k", "-1", "1.5", "nan", "inf", "5X", "1e30"):
+        with pytest.raises(Exception, match="is not a count"):
+            COUNT.convert(text, None, None)

@@ -1,7 +1,6 @@
 """miner filter: runs that are stopped, inputs that change, and what a later run reuses."""
 
 import os
-import re
 import signal
 import subprocess
 import threading
@@ -10,11 +9,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from support.cleaning import given_scores, toml
+from support.cleaning import toml
 from support.commands import MINER
-from support.raw_lines import hard, lines_of, put
+from support.raw_lines import lines_of, put
 from support.texts import feed
 
 from miner.cleaning.scorers import Scorers
@@ -139,40 +136,3 @@ def test_the_model_of_the_command_line_goes_first(miner, knowing_model, place) -
     )
     assert by_file == by_name != default
     assert default == miner("score", "a.tsv", "--score", "cosine", "--score-only")[1]
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    hard,
-    st.sampled_from(["fail", "skip", "replace"]),
-    st.booleans(),
-    st.sampled_from(["", ".gz", ".xz"]),
-    st.booleans(),
-)
-def test_every_line_is_kept_rejected_or_reported(
-    miner, place: Path, data, on_error, header, suffix, copied
-) -> None:
-    """Lines in = header + kept + rejected, as told; or one line of error and no output at all."""
-    for name in os.listdir():
-        Path(name).unlink()
-    data = data * (1 + copied)
-    path = put(place / f"a.tsv{suffix}", data)
-    rules = ({"name": "length", "minimum": 1, "of": "shorter"}, {"name": "duplicates"})
-    Path("rules.toml").write_text(toml(rules, {}), encoding="utf-8")
-    with given_scores():  # which waits for no disk
-        code, out, err = miner(
-            "filter", path, "--config", "rules.toml", "--on-error", on_error, "-o", "kept",
-            "--rejected", "bad", *["--header"] * header,
-        )  # fmt: skip
-    assert out == "" and "Traceback" not in err
-    if code:
-        assert code == 1 and (on_error != "skip" or header)
-        assert "\nminer: error: " in f"\n{err}" and not {"kept", "bad"} & set(os.listdir())
-        return
-    total = len(lines_of(data))
-    head = int(header and total > 0)
-    kept, bad = (len(lines_of(Path(name).read_bytes())) - head for name in ("kept", "bad"))
-    assert kept + bad == total - head
-    found = re.search(r"^([\d,]+) rows?: ([\d,]+) kept .*?, ([\d,]+) rejected", err, re.MULTILINE)
-    assert found is not None
-    assert [int(number.replace(",", "")) for number in found.groups()] == [total - head, kept, bad]

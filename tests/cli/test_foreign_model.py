@@ -9,7 +9,7 @@ import pytest
 from support.foreign import fake_directory, fake_library
 from support.near_copies import NEAR
 
-from miner.cleaning.plan import content, file_names, read_plan, scores_plan
+from miner.cleaning.plan import content, file_names, scores_plan
 from miner.encoder.model import load
 from miner.filters.filter_types import Context
 
@@ -104,7 +104,3 @@ def test_scores_follow_the_encoder(miner, name, german, english, other_model, tm
     assert before == content(name)
     (tmp_path / "st" / "vocab.txt").write_text(f"{other_model}\n", encoding="utf-8")
     assert content(name) != before
-    (tmp_path / "plan.toml").write_text(
-        f"model = '{name}'\n[[filter]]\nname = 'cosine'\n", encoding="utf-8"
-    )
-    assert read_plan(tmp_path / "plan.toml", Context()).context.encoder == name

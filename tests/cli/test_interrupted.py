@@ -1,9 +1,7 @@
 """Signals and pipes that close, in another process: exit codes, and what is left behind."""
 
 import os
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -11,41 +9,6 @@ from support.commands import MINER, Done, Miner, fault, many, miner, ready, writ
 
 from miner.index import store
 from miner.index.index import Index
-
-
-@pytest.mark.slow
-def test_interrupted_while_indexing(miner: Miner) -> None:
-    """A real Ctrl-C in the middle of a large file; then the same command again, to the end."""
-    corpus = miner.place / "corpus"
-    corpus.write_bytes(many(corpus, 2000).read_bytes() * 250)
-    arguments = ["index", str(corpus), "--model", str(miner.model), "-o", "out"]
-    running = subprocess.Popen(
-        [*MINER, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=miner.place,
-    )
-    try:
-        deadline = time.monotonic() + 60
-        work = miner.place / "out.work"
-        while not list(work.glob("read/.*.partial/sentences.txt")):
-            assert running.poll() is None and time.monotonic() < deadline
-            time.sleep(0.005)
-        # Python drops an interrupt that hits one of its weak reference callbacks, of which
-        # opening a file has some; reading the lines takes seconds.
-        time.sleep(0.2)
-        running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=60)
-    finally:
-        running.kill()
-    assert running.returncode == 130, err
-    assert out == "" and "Traceback" not in err
-    assert err.strip() == "miner: interrupted; to go on, repeat: miner " + " ".join(arguments)
-    assert miner.entries() == ["corpus", "out.work"]
-    many(corpus, 100)
-    assert miner.index(corpus, "out").code == 0
-    assert miner.entries() == ["corpus", "out"]
 
 
 @pytest.mark.parametrize("command", ["index", "add", "mine", "search"])

@@ -9,12 +9,10 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from support.downloads import Server
 
-from miner.datasets import download
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 
@@ -135,18 +133,6 @@ def test_a_directory_is_replaced_only_when_asked(miner, server, tmp_path, files)
     code, _, err = get(miner, server, tmp_path / "mine", "--overwrite")
     assert code == 2 and "exists and is not a model" in err
     assert (tmp_path / "mine" / "note").read_text() == "keep"
-
-
-def test_a_full_disk(miner, server, tmp_path, files, monkeypatch):
-    body = tar_of(files)
-    server.add("http://x/m.tar.gz", body)
-    # Room for the archive and not for the files in it.
-    free = iter([10**9, *[len(body)] * 99])
-    usage = lambda path: SimpleNamespace(free=0 if next(free) < 10**9 else 10**9)  # noqa: E731
-    monkeypatch.setattr(download.shutil, "disk_usage", usage)
-    code, _, err = get(miner, server, tmp_path / "large")
-    assert code == 1 and "bytes are needed and 0 are free" in err
-    assert not (tmp_path / "large").exists()
 
 
 def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path) -> None:

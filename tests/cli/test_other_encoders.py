@@ -95,17 +95,8 @@ def test_separate_vocabularies_want_a_side(files, corpora, tmp_path, miner):
     assert mined[0] == 0
     again = miner("search", tmp_path / "w" / "source", tmp_path / "w" / "target", "--ids")
     assert again[1] == out
-    code, _, err = miner(
-        "index",
-        corpora[1],
-        "--model",
-        model,
-        "--side",
-        "target",
-        "--add",
-        "-o",
-        tmp_path / "source",
-    )
+    adding = ["index", corpora[1], "--model", model, "--side", "target", "--add"]
+    code, _, err = miner(*adding, "-o", tmp_path / "source")
     assert code == 1 and "--side source, not with target" in err
 
 
@@ -125,30 +116,6 @@ def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner
     assert code == 1 and "unknown depth" in err
 
 
-def test_like_says_what_it_cannot_know(tmp_path: Path, miner: Run) -> None:
-    source, target = synthetic(200)
-    path = tmp_path / "scored.tsv"
-    rows = (f"{s}\t{t}\t{i}\n" for i, (s, t) in enumerate(zip(source, target, strict=True)))
-    path.write_text("".join(rows), encoding="utf-8")
-    first = ["train", "--bitext", path, "--score-col", 3, "--keep", 0.5, "-o", tmp_path / "first"]
-    assert miner(*first, *FAST, "--pieces", 120, "--no-verifier")[0] == 0
-    again = ["train", "--bitext", path, "--like", tmp_path / "first", "-o", tmp_path / "again"]
-    code, _, err = miner(*again, "--no-verifier")
-    assert code == 0 and "was trained with scores, which were not given" in err
-    code, _, err = miner(*again, "--score-col", 3, "--no-verifier", "--overwrite")
-    assert code == 0 and "warning: " + str(tmp_path / "first") not in err
-    assert load(tmp_path / "again").fingerprint == load(tmp_path / "first").fingerprint
-
-
-def test_random_baselines_know_no_translations(files, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
-    arguments = ["train", "--source", files[0], "--target", files[1], "-o", str(tmp_path / "m")]
-    assert main([*arguments, "--recipe", "random", "--pieces", "120"]) == 0
-    said = capsys.readouterr().err
-    assert "not trained: held-out mining F1 0." in said and "verify" not in said
-    assert load(tmp_path / "m").verifier is None
-
-
 def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, miner: Run) -> None:
     """An index and the model that built it must not come apart unnoticed."""
     model = trained(files, tmp_path / "model")
@@ -159,38 +126,6 @@ def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, 
     assert code == 1 and "changed since" in err and "rank by margin" in err
     code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")
     assert code == 0 and right(out) > 50
-
-
-@pytest.mark.parametrize(
-    "options, said",
-    [
-        (["--encoder", "word", "--pieces", "100"], "--pieces is for an encoder of pieces"),
-        (["--types", "100"], "--types is for an encoder of words or trigrams"),
-        (["--objective", "margin", "--scale", "9"], "--scale is for the softmax objective"),
-        (["--anneal", "9"], "--anneal is for mega-batches"),
-        (["--lambda-w", "-1"], "--lambda-w = -1.0 is out of range"),
-        (["--bitext", "x.tsv", "--label-col", "1"], "are one column"),
-        (["--bitext", "x.tsv", "--scol", "2"], "are one column"),
-        (["--label-col", "3"], "columns of --bitext"),
-    ],
-)
-def test_what_does_not_fit(files, tmp_path, miner, options, said):
-    code, _, err = miner(
-        *("train", "--source", files[0], "--target", files[1], "-o", tmp_path / "m"), *options
-    )
-    assert code in (1, 2) and said in err and not (tmp_path / "m").exists()
-
-
-def test_labels_that_are_none(tmp_path: Path, miner: Run) -> None:
-    path = tmp_path / "labelled.tsv"
-    path.write_text("a b\tc d\t1\na c\tc e\tmaybe\n", encoding="utf-8")
-    code, _, err = miner("train", "--bitext", path, "--label-col", 3, "-o", tmp_path / "m")
-    assert code == 1 and "line 2" in err and "maybe" in err
-    scored = ["train", "--bitext", path, "--score-col", 3, "-o", tmp_path / "m"]
-    code, _, err = miner(*scored)
-    assert code == 2 and "--keep" in err
-    code, _, err = miner(*scored, "--keep", 0.5)
-    assert code == 1 and "line 2" in err and "maybe" in err
 
 
 def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):

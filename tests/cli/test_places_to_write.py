@@ -55,15 +55,6 @@ def test_a_closed_stream(miner: Miner, stream: str) -> None:
     fault(Done(done.returncode, done.stdout, done.stderr), "closed")
 
 
-def test_no_space_for_a_training(miner: Miner, small_disk: Path, german_file: Path) -> None:
-    settings = ["--pieces", 60, "--dimension", 1024, "--epochs", 1]
-    done = miner("train", "--source", german_file, "--target", german_file, *settings,
-                 "-o", small_disk / "model")  # fmt: skip
-    assert done.code == 1 and "no space left" in done.err.splitlines()[-1]
-    assert "Traceback" not in done.err
-    assert not (small_disk / "model").exists()
-
-
 # 3000 lines overfill the small disk with vectors, 10,000 with text.
 @pytest.mark.parametrize("lines", [3_000, 10_000])
 def test_no_space_for_an_index(miner, small_disk, lines, german_file):

@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -85,37 +86,35 @@ def test_a_log_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> 
     assert "of 3,605,000 sentences, " in lines[0] and lines[0].endswith(" left")
 
 
-def test_an_ignored_interrupt_stays_ignored() -> None:
-    """As shells start the background jobs of a script."""
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Restore the handlers of signals after the test."""
     before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        interrupts.catch()
-        os.kill(os.getpid(), signal.SIGINT)
-        interrupts.check()
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGTERM)
-    finally:
-        interrupts.catch()
-        for one, handler in before.items():
-            signal.signal(one, handler)
+    yield
+    interrupts.catch()
+    for one, handler in before.items():
+        signal.signal(one, handler)
+
+
+def test_an_ignored_interrupt_stays_ignored(handlers: None) -> None:
+    """As shells start the background jobs of a script."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts.catch()
+    os.kill(os.getpid(), signal.SIGINT)
+    interrupts.check()
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_that_python_drops_is_raised_by_the_next_report(number: signal.Signals) -> None:
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        interrupts.catch()
-        with Progress(loops=None) as report:
-            report("reading", 0, 4)
-            with pytest.raises(KeyboardInterrupt):
-                os.kill(os.getpid(), number)
-            with pytest.raises(KeyboardInterrupt):
-                report("reading", 1, 4)
-    finally:
-        interrupts.catch()
-        for one, handler in before.items():
-            signal.signal(one, handler)
+def test_a_signal_that_python_drops_is_raised_by_the_next_report(handlers, number) -> None:
+    interrupts.catch()
+    with Progress(loops=None) as report:
+        report("reading", 0, 4)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+        with pytest.raises(KeyboardInterrupt):
+            report("reading", 1, 4)
 
 
 def test_messages_are_wrapped_by_words_and_tables_are_not(

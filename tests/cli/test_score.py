@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from support.raw_lines import hard, lines_of, put
 from support.texts import feed
 
-from miner.cleaning import stages as scoring
 from miner.cleaning.pipeline import score_text, text_run
 from miner.cleaning.plan import scores_plan
 from miner.encoder.encoder import Encoder
@@ -62,15 +61,6 @@ def test_the_score_comes_last(score, bitext: Path, expected: np.ndarray) -> None
     assert only == [value for _, _, value in found]
 
 
-def test_threads_and_blocks_do_not_matter(score, bitext, monkeypatch) -> None:
-    names = ("--score", "length_ratio", "--score", "length", "--score-only")
-    expected = score(bitext, *COLUMNS, *names)
-    for size, threads in ((7, 1), (30, 2), (17, 3)):
-        for name in ("ROWS", "ALONE"):
-            monkeypatch.setattr(scoring, name, size)
-        assert score(bitext, *COLUMNS, *names, threads=threads) == expected
-
-
 def test_several_scores_are_several_columns(score, bitext: Path) -> None:
     names = ("quality", "length", "cosine", "margin", "bleu")
     options = [option for name in names for option in ("--score", name)]
@@ -105,10 +95,6 @@ def test_json_gets_more_keys(score, bitext: Path, expected: np.ndarray) -> None:
         for line, out, value in zip(lines, found, expected, strict=True):
             assert out.startswith(line[:-1] + ', "quality": ')
             assert json.loads(out)["quality"] == pytest.approx(value, rel=1e-5)
-    renamed = [line.replace('"source"', '"de"').replace('"target"', '"en"') for line in lines]
-    path = put(bitext.with_name("named.jsonl"), "\n".join(renamed).encode())
-    only = score(path, "--scol", "de", "--tcol", "en", "--score-only")
-    np.testing.assert_allclose([float(value) for value in only], expected, rtol=1e-5)
 
 
 def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_path, monkeypatch):
@@ -223,18 +209,6 @@ def test_faults(miner, tmp_path: Path, monkeypatch, knowing_model, arguments, wo
     code, out, err = miner("score", *arguments, *model, "--threads", 1)
     assert (code, out) == (1, "") and words in err and err.count("\n") == 1
     assert sorted(os.listdir()) == ["a.parquet", "a.tsv", "folder", "long.tsv"]
-
-
-def test_a_fault_further_down_leaves_nothing(miner, tmp_path: Path, knowing_model) -> None:
-    path = put(tmp_path / "a.tsv", b"a\tb\n" * 5000 + b"a\n")
-    code, out, err = miner("score", path, "--model", knowing_model, "--score", "length",
-                           "--threads", 1, "-o", tmp_path / "out.gz")  # fmt: skip
-    assert (code, out) == (1, "")
-    assert err == (
-        f"miner: error: {path}, line 5001: column 2 is asked for, 1 found; mend the line or "
-        "choose another column, or pass --on-error skip\n"
-    )
-    assert os.listdir(tmp_path) == ["a.tsv"]
 
 
 def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
 
 from miner.precision.estimate import Estimate
-from miner.scoring.verifier import FEATURES
 from miner.text.bitext import read_bitext
 
 Miner = Callable[..., tuple[int, str, str]]
@@ -112,25 +110,6 @@ def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Pat
     assert code == 0 and "recision" not in err
     scores = [float(line.split("\t")[0]) for line in out.splitlines()]
     assert len(scores) >= 30 and min(scores) >= 0.5
-
-
-def test_parquet_has_every_feature(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    code, _, err = miner("search", *sides, "-o", tmp_path / "pairs.parquet")
-    assert code == 0, err
-    table = parquet.read_table(tmp_path / "pairs.parquet").to_pydict()
-    assert set(FEATURES) | {"q_value", "score", "cosine"} <= set(table)
-    assert table["q_value"] == sorted(table["q_value"])
-    assert len(table["alignment"]) == len(table["source"])
-
-
-def test_a_report_is_written(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    code, _, err = miner("search", *sides, "--target-precision", "0.9", "--report", page)
-    assert code == 0 and f"report written to {page}" in err
-    text = page.read_text(encoding="utf-8")
-    assert "<html" in text and 'class="q"' in text
-    code, _, err = miner("search", *sides, "--report", tmp_path / "missing" / "report.html")
-    assert code == 1 and "no such directory" in err
 
 
 def test_mine_aims_at_a_precision(miner, verifying_model, lone_file, english_file, tmp_path):

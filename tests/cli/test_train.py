@@ -2,21 +2,17 @@
 
 import json
 import re
-import shlex
 import shutil
-import signal
-import subprocess
 import sys
 
-import numpy as np
 import pytest
 from support.invented import synthetic
 
 from miner.cli import cli, main
 from miner.encoder import model as models
-from miner.encoder.encoder import Encoder
 from miner.errors import DependencyError
 
+SIDES, BITEXT = ["--source", "a", "--target", "b"], ["--bitext", "nowhere.tsv"]
 FAST = [
     *("--pieces", "120", "--dimension", "16", "--batch", "100"),
     *("--epochs", "2", "--rate", "0.02", "--heldout", "70"),
@@ -77,18 +73,6 @@ def test_model_directory_says_what_made_it(plain):
     assert training["text"][0]["pairs"] == 700
 
 
-def test_what_is_said(run, files, tmp_path):
-    code, said = run("--source", files[0], "--target", files[1], *FAST)
-    assert code == 0
-    assert f"{files[0]} + {files[1]}: 700 pairs\n" in said
-    for epoch in (1, 2):
-        assert re.search(rf"epoch {epoch} of 2: loss \d+\.\d+, held-out mining F1 [01]\.\d", said)
-    assert "(best so far)" in said
-    last = said.strip().splitlines()[-1]
-    assert last.startswith(f"{tmp_path / 'model'}: ") and "16 dimensions, float16" in last
-    assert last.endswith(f"fingerprint {fingerprint(tmp_path / 'model')}")
-
-
 def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
     """Files in two parts, and a part of another kind, make the model of the whole."""
     a, b = pairs
@@ -104,6 +88,11 @@ def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
     assert code == 0
     for count in (200, 250, 100, 150):
         assert f": {count} pairs\n" in said
+    for epoch in (1, 2):
+        assert re.search(rf"epoch {epoch} of 2: loss \d+\.\d+, held-out mining F1 [01]\.\d", said)
+    last = said.strip().splitlines()[-1]
+    assert last.startswith(f"{tmp_path / 'model'}: ") and "16 dimensions, float16" in last
+    assert last.endswith(f"fingerprint {fingerprint(plain)}")
     assert fingerprint(tmp_path / "model") == fingerprint(plain)
     text = models.load(tmp_path / "model").training["text"]
     assert [part["name"] for part in text] == ["a0", "a1", "c.tsv", "d.tsv"]
@@ -113,29 +102,14 @@ def test_columns_of_a_tsv(run, pairs, plain, tmp_path):
     rows = [f"{n}\t{t}\tx\t{s}" for n, (s, t) in enumerate(zip(*pairs, strict=True))]
     numbered = lines(tmp_path / "n.tsv", rows)
     named = lines(tmp_path / "h.tsv", ["id\ttarget\tnote\tsource", *rows])
-    for output, arguments in (
-        ("n", ["--bitext", numbered, "--scol", 4, "--tcol", 2]),
-        ("h", ["--bitext", named, "--header", "--scol", "source", "--tcol", "target"]),
-    ):
-        assert run(*arguments, *FAST, output=output)[0] == 0
-        assert fingerprint(tmp_path / output) == fingerprint(plain)
-
+    columns = ["--header", "--scol", "source", "--tcol", "target"]
+    assert run("--bitext", named, *columns, *FAST, output="h")[0] == 0
+    assert fingerprint(tmp_path / "h") == fingerprint(plain)
     code, said = run("--bitext", numbered, "--scol", 1, "--tcol", 5, *FAST)
     assert code == 1 and "n.tsv" in said and "column 5" in said
     code, said = run("--bitext", named, "--header", "--tcol", "english", *FAST)
     assert code == 1 and "'english'" in said
     assert not (tmp_path / "model").exists()
-
-
-def test_int8(run, files, pairs, plain, tmp_path):
-    source, target = files
-    assert run("--source", source, "--target", target, "--dtype", "int8", *FAST)[0] == 0
-    model = models.load(tmp_path / "model")
-    assert model.parts[0].weights.dtype == np.int8 and model.parts[0].scales.dtype == np.float32
-    small = Encoder.load(tmp_path / "model").encode(pairs[0])
-    cosine = (small * Encoder.load(plain).encode(pairs[0])).sum(axis=1)
-    assert cosine.min() > 0.999
-    assert fingerprint(tmp_path / "model") != fingerprint(plain)
 
 
 def test_recipe_and_what_overrides_it(run, files, tmp_path):
@@ -202,7 +176,21 @@ def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
         (["--source", "a", "--source", "b", "--target", "c"], "2 --source but 1 --target"),
         (["--target", "c"], "0 --source but 1 --target"),
         ([], "nothing to train on"),
-        (["--bitext", "a", "--objective", "triplet"], "triplet"),
+        ([*SIDES, "--label-col", "3"], "columns of --bitext"),
+        ([*SIDES, "--encoder", "word", "--pieces", "100"], "--pieces is for an encoder of pieces"),
+        ([*SIDES, "--types", "100"], "--types is for an encoder of words or trigrams"),
+        ([*SIDES, "--objective", "margin", "--scale", "9"], "--scale is for the softmax objective"),
+        ([*SIDES, "--anneal", "9"], "--anneal is for mega-batches"),
+        ([*SIDES, "--lambda-w", "-1"], "--lambda-w = -1.0 is out of range"),
+        ([*BITEXT, "--label-col", "1"], "are one column"),
+        ([*BITEXT, "--scol", "2"], "are one column"),
+        ([*BITEXT, "--score-col", "3"], "ranks pairs for --keep or --clean"),
+        ([*BITEXT, "--objective", "triplet"], "triplet"),
+        ([*BITEXT, "--batch", "1"], "batch = 1 is out of range"),
+        ([*BITEXT, "--rate", "nan"], "rate = nan is out of range"),
+        ([*BITEXT, "--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
+        ([*BITEXT, "--scramble", "0.3"], "--scramble is for a recurrent encoder"),
+        ([*BITEXT, "--recipe", "p19", "--like", "m"], "--recipe, --like and --from are starting"),
     ],
 )
 def test_usage_errors(arguments, said, tmp_path, capsys):
@@ -211,21 +199,11 @@ def test_usage_errors(arguments, said, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    "arguments, said",
-    [
-        (["--batch", "1"], "batch = 1 is out of range"),
-        (["--dropout", "1"], "dropout = 1.0 is out of range"),
-        (["--rate", "nan"], "rate = nan is out of range"),
-        (["--encoder", "sp+cnn"], "encoder = 'sp+cnn' is not one of sp, word, trigram"),
-        (["--scramble", "0.3"], "--scramble is for a recurrent encoder"),
-        (["--recipe", "p19", "--like", "model"], "--recipe, --like and --from are starting points"),
-    ],
-)
-def test_values_out_of_range_are_usage_errors(arguments, said, run, tmp_path):
-    code, err = run("--bitext", "nowhere.tsv", *arguments)
-    assert code == 2 and said in err
-    assert not list(tmp_path.iterdir())
+def test_labels_and_scores_that_are_none(run, tmp_path):
+    path = lines(tmp_path / "labelled.tsv", ["a b\tc d\t1", "a c\tc e\tmaybe"])
+    for arguments in (["--label-col", 3], ["--score-col", 3, "--keep", 0.5]):
+        code, said = run("--bitext", path, *arguments)
+        assert code == 1 and "line 2" in said and "maybe" in said
 
 
 def test_too_little_text(run, files, plain, tmp_path):
@@ -263,7 +241,7 @@ def test_rows_that_are_not_utf8(run, pairs, tmp_path):
     assert text == [{"name": "c.tsv", "pairs": 698, "empty": 1, "not UTF-8": 1}]
 
 
-def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path, monkeypatch):
+def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path):
     """The text does not exist, and nobody gets as far as to notice."""
     full = tmp_path / "full"
     full.mkdir()
@@ -277,10 +255,6 @@ def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path, monke
     assert (full / "thesis.tex").read_text() == file.read_text() == "irreplaceable\n"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
 
-    (tmp_path / "empty").mkdir()
-    monkeypatch.chdir(tmp_path / "empty")
-    assert main(["train", "--bitext", "nowhere.tsv", "-o", "."]) == 2
-
 
 def test_without_torch(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -291,59 +265,3 @@ def test_without_torch(monkeypatch, tmp_path, capsys):
     said = capsys.readouterr().err
     assert said.startswith("miner: error: ") and said.count("\n") == 1
     assert 'pip install "bitext-miner[train]"' in said
-
-
-# The real command, with steps slow enough to be interrupted between the first and the last.
-SLOWLY = """
-import sys, time
-from miner.cli import main
-from miner_train.encoders import embedding_table
-adam = embedding_table.sparse_adam
-embedding_table.sparse_adam = lambda *arguments: (time.sleep(0.1), adam(*arguments))
-sys.exit(main())
-"""
-
-
-@pytest.mark.slow
-def test_interrupted_and_repeated(files, tmp_path, capfd):
-    output = tmp_path / "a model"
-    text = ["--source", files[0], "--target", files[1], *FAST, "--epochs", "6"]
-    arguments = ["train", *text, "-o", str(output)]
-    process = subprocess.Popen(
-        [sys.executable, "-c", SLOWLY, *arguments],
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    )
-    try:
-        said = ""
-        for line in process.stderr:
-            said += line
-            if line.startswith("epoch 1 of 6"):
-                process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 130, said
-    finally:
-        process.kill()
-        process.stderr.close()
-    assert "epoch 1 of 6" in said and "epoch 6 of 6" not in said and "Traceback" not in said
-    advice = said.strip().splitlines()[-1]
-    assert advice.startswith("miner: interrupted; to go on, repeat: miner train ")
-    # The advice is a command: the space in the name of the output is quoted.
-    assert shlex.split(advice.partition("repeat: ")[2]) == ["miner", *arguments]
-    directory = tmp_path / ".a model.training"
-    assert [path.name for path in tmp_path.iterdir()] == [directory.name]
-    with np.load(directory / "state.npz") as state:
-        assert state["epoch"] >= 1 and 7 <= state["step"] < 6 * 7
-
-    assert main([*arguments, "--seed", "2"]) == 1
-    refusal = capfd.readouterr().err
-    assert str(directory) in refusal and "--restart" in refusal
-
-    assert main(arguments) == 0
-    said = capfd.readouterr().err
-    assert f"going on from {directory}" in said
-    assert "epoch 1 of 6" not in said and "epoch 6 of 6" in said
-    assert [path.name for path in tmp_path.iterdir()] == [output.name]
-
-    assert main(["train", *text, "-o", str(tmp_path / "whole")]) == 0
-    assert fingerprint(output) == fingerprint(tmp_path / "whole")

@@ -222,22 +222,12 @@ def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None
     fault(miner("status", "texts"), "not the plan of a work directory")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (20.0, "less than a minute"),
-        (61.0, "1 minute"),
-        (3599.0, "1:00 hours"),
-        (11000.0, "3:03 hours"),
-    ],
-)
-def test_time_left(
-    miner: Miner, monkeypatch: pytest.MonkeyPatch, seconds: float, said: str
-) -> None:
+def test_time_left(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = Kind("search", 4, 1, 1, 1, 0, 1.0, 1.0, 1 << 20)
-    found = Status((kind,), True, 0.5, seconds, {})
-    monkeypatch.setattr("miner.tasks.status.status", lambda directory: found)
-    assert f"1 of 4 tasks done, 30.0 a minute, {said} left\n" in miner("status", "work").out
+    for left, said in ((20, "less than a minute"), (61, "1 minute"), (11000, "3:03 hours")):
+        found = Status((kind,), True, 0.5, float(left), {})
+        monkeypatch.setattr("miner.tasks.status.status", lambda _, found=found: found)
+        assert f"1 of 4 tasks done, 30.0 a minute, {said} left\n" in miner("status", "work").out
 
 
 def test_wrong_usage(miner: Miner, files: tuple[str, str]) -> None:
@@ -310,17 +300,6 @@ def test_a_header_is_no_record(miner: Miner, german: list[str]) -> None:
     done = miner("encode", "1.tsv", *more, "-o", "b.npy", "--work", "w", "--shard-lines", 4)
     assert done.code == 0, done.err
     assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
-
-
-def test_engines_find_the_same_pairs(miner: Miner, sides: tuple[Path, Path]) -> None:
-    found = [
-        miner("search", *sides, *arguments, "--device", "cpu")
-        for arguments in ((), ("--engine", "fused"), ("--engine", "faiss"), ("--exact",),
-                          ("--threads", "1"), ("--memory", "64M"))
-    ]  # fmt: skip
-    assert {done.code for done in found} == {0} and len(set(found)) == 1
-    done = miner("search", *sides, "--engine", "scann")
-    assert done.code == 2 and "'scann' is not one of 'auto', 'fused'" in done.err
 
 
 @pytest.mark.parametrize("engine", ["fused", "faiss"])

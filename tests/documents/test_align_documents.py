@@ -1,10 +1,7 @@
 """miner.align_documents: which documents of two collections translate each other."""
 
 import json
-import lzma
-import os
 import random
-from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +17,6 @@ from miner.errors import CorpusError, ResourceError
 from miner.evaluation.gold import read_gold
 from miner.tasks.workers import Workers
 
-DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parents[3] / "shared" / "data"))
-LAWS = DATA / "heldout" / "fr-en.laws.tsv.xz"
 Documents = dict[str, list[str]]
 
 
@@ -224,18 +219,3 @@ def test_the_share_of_right_pairs_is_estimated():
 def test_the_nearest_falling_function():
     found = falling(np.array([1.0, 0, 1, 0]), np.array([1.0, 1, 3, 1]))
     np.testing.assert_allclose(found, [1, 0.75, 0.75, 0])
-
-
-@pytest.mark.skipif(not LAWS.is_file(), reason=f"no laws in {LAWS} (set MINER_DATA)")
-def test_laws_find_their_translations(tmp_path):
-    with lzma.open(LAWS, "rt", encoding="utf-8", newline="\n") as file:
-        pairs = [line.rstrip("\n").split("\t") for line in file]
-    laws = {name: list(own) for name, own in groupby(pairs, key=lambda row: row[2])}
-    laws = {name: own[:12] for name, own in laws.items() if len(own) >= 12}
-    names = list(laws)
-    third = len(names) // 3
-    for side, chosen in enumerate((names[: 2 * third], names[third:])):
-        rows(tmp_path / f"{side}.jsonl", {n: [row[side] for row in laws[n]] for n in chosen})
-    found = miner.align_documents(tmp_path / "0.jsonl", tmp_path / "1.jsonl")
-    right = sum(one == other for one, other in named(found))
-    assert right >= 0.97 * third and right >= 0.9 * len(found.pairs)

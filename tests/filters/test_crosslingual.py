@@ -1,4 +1,4 @@
-"""Filters by a model: cosine, quality, and margin against a plain reference."""
+"""Filters by a model: cosine, quality and margin are those of the scoring."""
 
 import os
 import shutil
@@ -12,8 +12,8 @@ from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
-from miner.scoring.margin import RATIO_FLOOR
 from miner.scoring.quality import Quality
+from miner.scoring.reference import Reference
 from miner.scoring.verifier import Verifier
 
 
@@ -55,58 +55,25 @@ def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: B
     )
 
 
-def margin_reference(encoder, batch: Batch, sample, k: int, kind: str) -> np.ndarray:
-    """Compute margins pair by pair, with the k nearest distinct sentences except the other side."""
-    out = []
-    texts = [*batch.source, *batch.target, *sample[0], *sample[1]]
-    vectors = dict(zip(texts, encoder.encode(texts), strict=True))
-    for source, target in zip(batch.source, batch.target, strict=True):
-        x, y = vectors[source], vectors[target]
-        means = []
-        for query, partner, texts in ((x, target, sample[1]), (y, source, sample[0])):
-            near = []
-            for text in sorted(set(texts)):
-                vector = vectors[text]
-                if text != partner and vector.any() and query.any():
-                    near.append(float(query.astype(np.float64) @ vector))
-            near = sorted(near, reverse=True)[:k]
-            means.append(sum(near) / max(len(near), 1))
-        mean, cosine = sum(means) / 2, float(x @ y)
-        out.append(cosine - mean if kind == "distance" else cosine / max(mean, RATIO_FLOOR))
-    return np.array(out)
-
-
-@pytest.mark.parametrize(("k", "kind"), [(4, "ratio"), (1, "distance"), (30, "distance")])
-def test_margins_agree_with_the_reference(tiny_model, batch, german, english, k, kind):
-    sample = (german[:25] + german[:5] + ["語"], english[:25] + english[:5] + ["語"])
-    context = Context(model=str(tiny_model), sample=sample)
-    score = scorer("margin", context, k=k, margin=kind)
-    found = score(batch)
-    expected = margin_reference(Encoder.load(tiny_model, 1), batch, sample, k, kind)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    # A pair's margin depends only on the pair and the reference.
-    for row in (0, 30, 65, 80, 83):
-        single = score(Batch(batch.source[row : row + 1], batch.target[row : row + 1]))
-        np.testing.assert_array_equal(single.astype(np.float32), found[row].astype(np.float32))
-    assert len(score(Batch([], []))) == 0
-
-
-def test_margins_of_a_reference_of_ones_own(tmp_path, tiny_model, batch, german, english):
+def test_margins_are_of_the_sample_or_of_a_file(tmp_path, tiny_model, batch, german, english):
     lines = [f"{s}\t{t}\n" for s, t in zip(german[:25], english[:25], strict=True)]
     (tmp_path / "reference.tsv").write_text("".join(lines), encoding="utf-8")
     sample = german[:25], english[:25]
-    expected = scorer("margin", Context(model=str(tiny_model), sample=sample))(batch)
+    score = scorer("margin", Context(model=str(tiny_model), sample=sample))
+    expected = score(batch)
+    encoder = Encoder.load(tiny_model, 1)
+    vectors = [tuple(map(encoder.encode, texts)) for texts in (sample, batch.sides)]
+    margins = Reference(sample, vectors[0], 4).margins(batch.sides, vectors[1], "ratio")
+    np.testing.assert_allclose(expected, margins, atol=1e-5)
+    # A pair's margin depends only on the pair and the reference.
+    single = score(Batch(batch.source[65:66], batch.target[65:66]))
+    np.testing.assert_array_equal(single.astype(np.float32), expected[65:66].astype(np.float32))
+    assert len(score(Batch([], []))) == 0
     context = Context(model=str(tiny_model), directory=tmp_path)
     found = scorer("margin", context, reference="reference.tsv")(batch)
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(CorpusError, match="missing.tsv: cannot be read"):
         scorer("margin", context, reference="missing.tsv")
-
-
-def test_a_text_too_small_to_compare_with(tiny_model: Path, batch: Batch) -> None:
-    found = scorer("margin", Context(model=str(tiny_model)), margin="distance")(batch)
-    cosine = scorer("cosine", Context(model=str(tiny_model)))(batch)
-    np.testing.assert_allclose(found, cosine, atol=1e-6)
 
 
 def test_a_model_of_the_filter_s_own(tmp_path, tiny_model, stretched_model, batch):

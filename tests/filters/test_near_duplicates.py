@@ -1,18 +1,15 @@
 """The near_duplicates filter against a plain reference, and its signatures against real shares."""
 
-import sys
 import unicodedata
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.cleaning import cleaned, plan_of
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
-from miner.errors import DependencyError
 from miner.filters.filter_types import Batch, Context
 from miner.filters.near_duplicates import NearDuplicates, signatures
 from miner.text.near_copies import BAND, HASHES, SHINGLE, plain
@@ -91,9 +88,3 @@ def test_near_duplicates_of_a_text(tmp_path: Path, german: list[str], english: l
     found = cleaned(path, plan, lines=50)
     assert found.kept[:60].all() and found.kept[60:].sum() <= 6
     assert (found.scores("near_duplicates")[60:] > 0.4).all()
-
-
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rensa", None)
-    with pytest.raises(DependencyError, match=r"needs rensa; run: pip install rensa"):
-        signatures(Batch(["a"], ["b"]))

@@ -116,9 +116,3 @@ def test_bleu_of_either_side() -> None:
     assert forward == pytest.approx([sentence_bleu(list("abcde"), list("abc")), 0, 0])
     assert score(BLEU, source, target, reference="source") == score(BLEU, target, source)
     assert forward[0] != score(BLEU, source, target, reference="source")[0]
-
-
-@pytest.mark.parametrize("filter", FILTERS, ids=lambda filter: filter.name)
-def test_reasons_are_words(filter: Filter) -> None:
-    assert filter.reason.format(value=0.75, bound=0.7)
-    assert filter.minimum is None and filter.maximum is None and not filter.default

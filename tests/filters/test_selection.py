@@ -39,11 +39,17 @@ def test_the_best_of_each_source(tmp_path: Path) -> None:
     assert found.scores("per_source").tolist() == [place[row] for row in range(12)]
 
 
-def test_percentiles(tmp_path: Path) -> None:
-    path = table(tmp_path / "a.tsv")
-    found = cleaned(path, plan_of(GOOD, {"name": "percentile", "minimum": 25, "maximum": 75}))
-    worst_first = sorted(range(12), key=lambda row: (SCORES[row], -row))
+@pytest.mark.parametrize(("name", "sign"), [("good", 1), ("expensive", -1)])
+def test_percentiles_and_deciles(tmp_path: Path, name: str, sign: int) -> None:
+    """The earlier of two tied rows is the better one, as in all filters."""
+    path, rank = table(tmp_path / "a.tsv"), {"name": name, "column": 3}
+    worst_first = sorted(range(12), key=lambda row: (sign * SCORES[row], -row))
+    found = cleaned(path, plan_of(rank, {"name": "percentile", "minimum": 25, "maximum": 75}))
     assert np.flatnonzero(found.kept).tolist() == sorted(worst_first[2:9])
+    found = cleaned(path, plan_of(rank, {"name": "decile", "of": name}))
+    expected = [worst_first.index(row) * 10 // 12 + 1 for row in range(12)]
+    assert found.scores("decile").tolist() == expected
+    assert np.flatnonzero(found.kept).tolist() == sorted(worst_first[-2:])
 
 
 def mixture(groups: list[int], rank: list[float], weight: dict[int, float]) -> list[int]:

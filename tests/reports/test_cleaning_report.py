@@ -1,12 +1,8 @@
-"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser.
-
-All share the runs of one module-wide fixture; so these 400 lines stay together.
-"""
+"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser."""
 
 import importlib.util
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.browser import needs_browser, slid
 
 from miner.cleaning import samples
 from miner.cleaning.choice import Choice
@@ -217,16 +214,6 @@ def test_a_curve_of_a_cheap_score_warns(tmp_path: Path, tiny_model: Path) -> Non
     assert "looked only at pairs" in written(tmp_path, done)
 
 
-def test_texts_are_fetched_and_cut(done: Filtered) -> None:
-    lines = pairs()
-    texts = samples.texts(done.plan, done.pieces, {3, 0, 92}, 20)
-    assert texts[0] == tuple(
-        text if len(text) <= 20 else f"{text[:20]}… ({len(text)} characters)" for text in lines[0]
-    )
-    assert texts[92][0] == f"{('lang ' * 300)[:20]}… (1,500 characters)"
-    assert set(texts) == {0, 3, 92}
-
-
 def test_parts_of_the_page(page: Path, found: Cleaned) -> None:
     text = page.read_text(encoding="utf-8")
     for part in (
@@ -349,39 +336,11 @@ def test_without_bokeh_the_command_ends_at_once(tmp_path, miner, monkeypatch):
     assert code == 1 and "pip install" in said and not (tmp_path / "o").exists()
 
 
-PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
+@needs_browser
 def test_the_page_in_a_browser(found: Cleaned, place: Path, tiny_model: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
     # A name that would end a script, if it were not escaped.
-    label = "</script><h1>no"
-    text = COSINE + LENGTH + f"label = '{label}'\n" + RATIO + COPIES
+    text = COSINE + LENGTH + "label = '</script><h1>no'\n" + RATIO + COPIES
     cleaning_report.write(place / "odd.html", run(place, text, tiny_model))
-    errors: list[str] = []
-    requests: list[str] = []
-    location = "Bokeh.documents.map(d => d.get_model_by_name('{}')).find(s => s).location"
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        opened = browser.new_page()
-        opened.on("console", lambda line: errors.append(line.text) if line.type == "error" else 0)
-        opened.on("pageerror", lambda error: errors.append(str(error)))
-        opened.on("request", lambda request: requests.append(request.url))
-        opened.goto((place / "odd.html").as_uri())
-        # The curve, and a histogram of each filter that measures.
-        opened.wait_for_function("document.querySelectorAll('.chart').length === 4")
-        opened.locator(".chart canvas").nth(3).wait_for(state="attached")
-        assert opened.locator("h1").count() == 1
-        before = opened.locator("#state").inner_text()
-        assert f"--threshold 0.2 keeps {found.kept.sum()} pairs" in before
-        at = opened.evaluate(location.format("threshold0"))
-        slider = opened.locator("#slider")
-        slider.focus()
-        slider.press("ArrowLeft")
-        assert opened.locator("#state").inner_text() != before
-        for name in ("threshold0", "threshold1"):  # the curve, and the score's histogram
-            assert opened.evaluate(location.format(name)) > at
-        browser.close()
-    assert errors == []
-    assert requests == [(place / "odd.html").as_uri()]
+    # The curve, and a histogram of each filter that measures; the score's has a line, too.
+    said = slid(place / "odd.html", charts=4, lines=2)
+    assert f"--threshold 0.2 keeps {found.kept.sum()} pairs" in said

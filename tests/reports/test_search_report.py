@@ -1,10 +1,10 @@
 """Tests of miner.reports.search_report: whole, self-contained, and alive in a browser."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
+from support.browser import needs_browser, slid
 
 from miner.index.index import Index
 from miner.mining.mine import run
@@ -80,34 +80,7 @@ def test_text_is_escaped(verifying: tuple[Index, Index], tmp_path: Path) -> None
     assert "<script>alert" not in text and "script" in text
 
 
-PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-
-
-@pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this machine")
+@needs_browser
 def test_the_page_in_a_browser(page: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
-    errors: list[str] = []
-    requests: list[str] = []
-    location = "Bokeh.documents.map(d => d.get_model_by_name('threshold0')).find(s => s).location"
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        opened = browser.new_page()
-        opened.on("console", lambda line: errors.append(line.text) if line.type == "error" else 0)
-        opened.on("pageerror", lambda error: errors.append(str(error)))
-        opened.on("request", lambda request: requests.append(request.url))
-        opened.goto(page.as_uri())
-        # Both charts are drawn: canvases within the shadow roots that Bokeh makes.
-        opened.wait_for_function("document.querySelectorAll('.chart').length === 2")
-        opened.locator(".chart canvas").nth(1).wait_for(state="attached")
-        before = opened.locator("#state").inner_text()
-        assert "--threshold" in before and "estimated precision" in before
-        at = opened.evaluate(location)
-        slider = opened.locator("#slider")
-        slider.focus()
-        for _ in range(3):
-            slider.press("ArrowLeft")
-        assert opened.locator("#state").inner_text() != before
-        assert opened.evaluate(location) > at  # to the left is stricter
-        browser.close()
-    assert errors == []
-    assert requests == [page.as_uri()]
+    said = slid(page, charts=2, lines=2)
+    assert "--threshold" in said and "estimated precision" in said
