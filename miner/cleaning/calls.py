@@ -11,7 +11,8 @@ from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext
 from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.funnel import Summary, table
-from miner.cleaning.plan import Plan, default_plan, plan_of, read_plan, scores_of, scores_plan
+from miner.cleaning.plan import Plan, default_plan, scores_of
+from miner.cleaning.plan_file import plan_of, read_plan, scores_plan
 from miner.filters.filter_types import Context
 from miner.names import Languages
 from miner.progress import Reporter, silent

@@ -4,22 +4,17 @@ Each piece sends keys of the pairs that are left. Of the keys of all pieces, par
 best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.choice import EVERYTHING, Choice, Limits
-from miner.cleaning.decide import (
-    Cleaned,
-    compared_values,
-    decide_alone,
-    decide_compared,
-    to_compare,
-)
+from miner.cleaning.decide import Cleaned, compared_values, decided, to_compare
 from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
 from miner.cleaning.plan import Plan, Step
 from miner.filters.filter_types import GLOBAL, MODEL, Comparison
@@ -43,21 +38,14 @@ class PieceScores:
     @property
     def seconds(self) -> dict[str, float]:
         """Processor time that each filter took."""
-        found = [] if self.rated is None else [self.rated.value["seconds"]]
-        return {
-            label: time
-            for one in (self.checked.value["seconds"], *found)
-            for label, time in one.items()
-        }
+        rated = {} if self.rated is None else self.rated.value["seconds"]
+        return self.checked.value["seconds"] | rated
 
     def decided(self) -> Cleaned:
         """Decide on the rows of the piece by these filters."""
         model = None if self.rated is None else self.rated.array("scores")
-        found = Cleaned(self.plan, self.checked.array("scores"), model, self.seconds)
-        decide_alone(found)
-        for step, one in zip(self.plan.stage(GLOBAL), self.compared, strict=True):
-            decide_compared(found, step, np.asarray(one.array("values")))
-        return found
+        values = (np.asarray(one.array("values")) for one in self.compared)
+        return decided(self.plan, self.checked.array("scores"), model, self.seconds, values)
 
     def sketches(self, comparison: Comparison, rows: np.ndarray) -> np.ndarray:
         """Return the sketches of some rows of the piece."""
@@ -239,19 +227,14 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
 
 def _unsketched(table: np.ndarray) -> np.ndarray:
     """Copy the scores of a piece without the sketches."""
-    kinds: Mapping[str, Any] = table.dtype.fields or {}
-    names = [field for field in ("state", "tokens", "score") if field in kinds]
-    out = np.empty(len(table), np.dtype([(field, kinds[field][0]) for field in names]))
-    for field in names:
-        out[field] = table[field]
-    return out
+    fields: Any = table
+    names = [name for name in ("state", "tokens", "score") if name in fields.dtype.names]
+    return np.asarray(repack_fields(fields[names]))
 
 
 def whole(gathered: Result, plan: Plan) -> Cleaned:
     """Decide on all rows of a text by the filters of a plan, whose scores are ``gathered``."""
     model = gathered.array("rated") if plan.stage(MODEL) else None
-    found = Cleaned(plan, gathered.array("checked"), model, gathered.value["seconds"])
-    decide_alone(found)
-    for level, step in enumerate(plan.stage(GLOBAL)):
-        decide_compared(found, step, gathered.array(f"values-{level}"))
-    return found
+    values = (gathered.array(f"values-{level}") for level in range(len(plan.stage(GLOBAL))))
+    seconds = gathered.value["seconds"]
+    return decided(plan, gathered.array("checked"), model, seconds, values)

@@ -1,6 +1,7 @@
 """Decide on each row by its scores alone: the result of a run, and its funnel."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,16 +9,14 @@ import numpy as np
 
 from miner.cleaning.choice import Choice, Limits
 from miner.cleaning.plan import Plan, Step
-from miner.cleaning.scorers import REPAIRED, broken
-from miner.filters.filter_types import LOCAL, MODEL
+from miner.cleaning.scorers import broken
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.text.layout import UNREADABLE
 
 # The reason for a row that could not be read, which is no filter.
 UNREAD = "unreadable"
 # Rows of scores that are processed together.
 PART = 1 << 20
-# Units of a sum of probabilities: as fine as a sum of 2^31 rows can be.
-UNITS = 1 << 31
 
 
 @dataclass(frozen=True)
@@ -75,30 +74,6 @@ class Cleaned:
     def words(self) -> np.ndarray:
         """Tokens on the target's side, ``(n,) uint32``."""
         return np.array(self.local["tokens"][:, 1])
-
-    @property
-    def repaired(self) -> int:
-        """Number of rows whose text was repaired."""
-        return int(np.count_nonzero(self.state & REPAIRED))
-
-    @property
-    def precision(self) -> float | None:
-        """Mean quality of the pairs kept, an estimate of the share of good ones, or None."""
-        total = self.quality
-        return (
-            None if total is None or not self.kept.any() else mean_quality(total, self.kept.sum())
-        )
-
-    @property
-    def quality(self) -> int | None:
-        """Sum of the quality of the pairs kept, in units of 1 / UNITS; None without a quality.
-
-        Whole numbers, so that the sums over parts of a text add up exactly.
-        """
-        step = self.plan.ranking
-        if step is None or step.name != "quality" or self.rank is None:
-            return None
-        return int(np.rint(self.rank[self.kept] * UNITS).astype(np.int64).sum())
 
     @property
     def kept(self) -> np.ndarray:
@@ -172,18 +147,35 @@ class Cleaned:
         )
 
 
-def mean_quality(total: int, count: int) -> float:
-    """Return the mean of ``count`` probabilities from their sum in units of 1 / UNITS."""
-    return float(total / (UNITS * int(count)))
-
-
 def rounded(step: Step, value: float) -> float | int:
     """Round a score as it is written: to a whole number, or to six digits."""
     whole = step.filter.whole and math.isfinite(value)
     return int(value) if whole else float(f"{value:.6g}")
 
 
-def decide_alone(found: Cleaned) -> None:
+def decided(
+    plan: Plan,
+    local: np.ndarray,
+    model: np.ndarray | None,
+    seconds: dict[str, float],
+    compared: Iterable[np.ndarray],
+) -> Cleaned:
+    """Decide on all rows by the filters of a plan.
+
+    ``compared`` are the scores ``(n,)`` by each GLOBAL filter, NaN for pairs that it did not
+    compare; :class:`Cleaned` has the other arguments, too.
+    """
+    found = Cleaned(plan, local, model, seconds)
+    _decide_alone(found)
+    for step, values in zip(plan.stage(GLOBAL), compared, strict=True):
+        found.compared[step.label] = values
+        seen = ~np.isnan(values)
+        bad = broken([step], values[:, None])[:, 0] & seen
+        found._remove(step.label, step.bounds(), seen, bad)
+    return found
+
+
+def _decide_alone(found: Cleaned) -> None:
     """Decide on each row by the filters that look at one pair at a time."""
     everything = np.ones(found.count, dtype=bool)
     unread = (found.state & UNREADABLE) > 0
@@ -204,14 +196,6 @@ def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
     by = next((other for other in found.plan.steps if other.label == step.ranked_by), None)
     rank = found.rank if by is None else found.ranked(by)
     return rows, np.zeros(len(rows)) if rank is None else rank[rows]
-
-
-def decide_compared(found: Cleaned, step: Step, values: np.ndarray) -> None:
-    """Decide by the scores ``(n,)`` of a GLOBAL filter, NaN for pairs that it did not compare."""
-    found.compared[step.label] = values
-    seen = ~np.isnan(values)
-    bad = broken([step], values[:, None])[:, 0] & seen
-    found._remove(step.label, step.bounds(), seen, bad)
 
 
 def compared_values(

@@ -7,16 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from miner.cleaning.decide import UNREAD, Cleaned, Stage, mean_quality
+from miner.cleaning.decide import UNREAD, Cleaned, Stage
+from miner.cleaning.scorers import REPAIRED
 from miner.text.layout import REPLACED
 from miner.text_table import aligned, count_of
+
+# Units of a sum of probabilities: as fine as a sum of 2^31 rows can be.
+UNITS = 1 << 31
 
 
 @dataclass(frozen=True)
 class Summary:
     """Counts of a run: rows, words of its target's side, and the funnel.
 
-    ``quality`` is the sum of the quality of the pairs kept, as :attr:`Cleaned.quality`.
+    ``quality`` is the sum of the quality of the pairs kept, in units of 1 / UNITS, None without a
+    quality. It is whole, so that the sums over parts of a text add up exactly.
     """
 
     rows: int
@@ -30,23 +35,25 @@ class Summary:
 
     @property
     def precision(self) -> float | None:
-        """Mean quality of the pairs kept, or None."""
-        return (
-            None if self.quality is None or not self.kept else mean_quality(self.quality, self.kept)
-        )
+        """Mean quality of the pairs kept, an estimate of the share of good ones, or None."""
+        if self.quality is None or not self.kept:
+            return None
+        return self.quality / (UNITS * self.kept)
 
 
 def summary(found: Cleaned) -> Summary:
     """Count what a run has done."""
-    everything = np.ones(found.count, dtype=bool)
+    step, quality = found.plan.ranking, None
+    if step is not None and step.name == "quality" and found.rank is not None:
+        quality = int(np.rint(found.rank[found.kept] * UNITS).astype(np.int64).sum())
     return Summary(
         found.count,
         int(found.kept.sum()),
-        words(found, everything),
-        words(found, found.kept),
+        int(found.words.sum(dtype=np.int64)),
+        int(found.words[found.kept].sum(dtype=np.int64)),
         int(np.count_nonzero(found.state & REPLACED)),
-        found.repaired,
-        found.quality,
+        int(np.count_nonzero(found.state & REPAIRED)),
+        quality,
         tuple(found.stages),
     )
 
@@ -83,21 +90,12 @@ def table(found: Summary) -> str:
     ]
     seconds = sum(stage.seconds for stage in found.stages)
     lines += notes(found)
-    rows = [("filter", "bounds", "looked at", "alone", "removed", "left", "words left", "time")]
-    for stage in found.stages:
-        time = share(stage.seconds, seconds) if stage.seconds else ""
-        rows.append(
-            (
-                stage.label,
-                stage.bounds,
-                f"{stage.seen:,}",
-                f"{stage.alone:,}",
-                f"{stage.removed:,}",
-                f"{stage.left:,}",
-                f"{stage.left_words:,}",
-                time,
-            )
-        )
+    heads = ("filter", "bounds", "looked at", "alone", "removed", "left", "words left", "time")
+    rows: list[tuple[str, ...]] = [heads]
+    for one in found.stages:
+        counts = one.seen, one.alone, one.removed, one.left, one.left_words
+        time = share(one.seconds, seconds) if one.seconds else ""
+        rows.append((one.label, one.bounds, *(f"{count:,}" for count in counts), time))
     return "\n".join([*lines, *aligned(rows, left=2)])
 
 
@@ -135,11 +133,6 @@ def as_dict(found: Summary) -> dict[str, Any]:
         "repaired": found.repaired,
         "filters": [dataclasses.asdict(stage) for stage in found.stages],
     }
-
-
-def words(found: Cleaned, which: np.ndarray) -> int:
-    """Count the tokens on the target's side of rows given by a mask ``(n,) bool``."""
-    return int(found.words[which].sum(dtype=np.int64))
 
 
 def share(part: float, whole: float) -> str:

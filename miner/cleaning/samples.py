@@ -3,8 +3,11 @@
 Scores are read in parts, so that memory holds only the samples; only the texts of samples are kept.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -31,24 +34,6 @@ class Group:
 
     title: str
     rows: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class StepSummary:
-    """Histogram and samples of one step.
-
-    edges: of b bars, ``(b + 1,) float64``; scores beyond them count in the outer bars. inside,
-    outside: pairs in each bar that keep the step's bounds, or break them, ``(b,) int64``. below,
-    above: pairs beyond the outer bars. groups: rows to show.
-    """
-
-    step: Step
-    edges: np.ndarray
-    inside: np.ndarray
-    outside: np.ndarray
-    below: int
-    above: int
-    groups: list[Group]
 
 
 class Nearest:
@@ -92,45 +77,51 @@ def places(found: Cleaned) -> range:
 def summaries(found: Cleaned) -> list[StepSummary]:
     """Histograms and samples of all steps, in the order of `steps`, by one pass over the scores."""
     place = places(found)
-    gathering = [
-        _Summary(step, own, place.stop, found.scores(step.label))
+    out = [
+        StepSummary(step, own, place.stop, found.scores(step.label))
         for step, own in zip(steps(found), place, strict=True)
     ]
     for start in range(0, found.count, PART):
         removed = found.removed[start : start + PART]
         read = (found.state[start : start + PART] & UNREADABLE) == 0
-        for one in gathering:
+        for one in out:
             one.add(start, removed, read)
-    return [one.done() for one in gathering]
+    return out
 
 
-class _Summary:
-    """Accumulator of a `StepSummary`.
+class StepSummary:
+    """Histogram and samples of one step, whose ``values`` are added in parts.
 
-    place: index of the step in the reasons. end: the index after all steps.
+    place: index of the step in the reasons. end: the index after all steps. edges: of b bars,
+    ``(b + 1,) float64``; scores beyond them count in the outer bars. inside, outside: pairs in each
+    bar that keep the step's bounds, or break them, ``(b,) int64``. below, above: pairs beyond the
+    outer bars.
     """
 
     def __init__(self, step: Step, place: int, end: int, values: np.ndarray):
         self.step, self.place, self.end, self.values = step, place, end, values
         self.edges = edges(step, _some(values))
-        self.bars = np.zeros((2, len(self.edges) - 1), dtype=np.int64)
-        self.beyond = (0, 0)
-        self.groups: dict[str, tuple[Nearest, Nearest]] = {}
+        self.inside, self.outside = np.zeros((2, len(self.edges) - 1), dtype=np.int64)
+        self.below = self.above = 0
+        self._nearest: dict[str, tuple[Nearest, Nearest]] = {}
 
     def add(self, start: int, removed: np.ndarray, read: np.ndarray) -> None:
+        """Add rows from ``start`` on: the reasons to remove them, and which could be read."""
         part = self.values[start : start + len(removed)]
         seen = read & ~np.isnan(part)
         values, removed = part[seen], removed[seen]
         bad = broken([self.step], values[:, None])[:, 0]
         rows = start + np.flatnonzero(seen)
         for title, which, distance, first in self._wanted(values, bad, removed):
-            two = self.groups.setdefault(title, (Nearest(SAMPLES), Nearest(SAMPLES)))
+            two = self._nearest.setdefault(title, (Nearest(SAMPLES), Nearest(SAMPLES)))
             for nearest, mask in zip(two, (which & first, which & ~first), strict=True):
                 nearest.add(rows[mask], distance[mask])
-        inside = np.clip(values.astype(np.float64), self.edges[0], self.edges[-1])
-        self.bars += [np.histogram(inside[mask], self.edges)[0] for mask in (~bad, bad)]
-        below, above = (values < self.edges[0]).sum(), (values > self.edges[-1]).sum()
-        self.beyond = (self.beyond[0] + int(below), self.beyond[1] + int(above))
+        low, high = self.edges[[0, -1]]
+        clipped = np.clip(values.astype(np.float64), low, high)
+        self.inside += np.histogram(clipped[~bad], self.edges)[0]
+        self.outside += np.histogram(clipped[bad], self.edges)[0]
+        self.below += int((values < low).sum())
+        self.above += int((values > high).sum())
 
     def _wanted(
         self, values: np.ndarray, bad: np.ndarray, removed: np.ndarray
@@ -158,15 +149,16 @@ class _Summary:
         if (low, high) != (None, None):
             yield "Some of those it removed", own, np.zeros(len(far)), own
 
-    def done(self) -> StepSummary:
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Rows to show, once all parts are added."""
         groups = []
-        for title, (first, others) in self.groups.items():
+        for title, (first, others) in self._nearest.items():
             room = SAMPLES - len(first.rows)
             rows = np.concatenate([first.rows, others.rows[:room]])
             distance = np.concatenate([first.distance, others.distance[:room]])
             groups.append(Group(title, rows[np.lexsort((rows, distance))]))
-        inside, outside = self.bars
-        return StepSummary(self.step, self.edges, inside, outside, *self.beyond, groups)
+        return groups
 
 
 def kept(found: Cleaned, size: int) -> Group:

@@ -9,18 +9,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 import numpy as np
 
-from miner.cleaning.plan import Plan, Step, content, file_names, libraries
+from miner.cleaning.plan import Plan, Step
+from miner.encoder.loading import split_name
+from miner.encoder.model_files import model_digest, resolve
+from miner.encoder.pretrained import directory_digest
 from miner.errors import MismatchError
 from miner.filters import encoding
-from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer
+from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer, place
 from miner.parallel import Processes, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
+from miner.text.input_files import content_digest
 from miner.text.layout import Block, Layout, Texts
 
 # State of a row whose text was repaired, beside the states of `miner.text.layout`.
@@ -96,6 +103,39 @@ class Scoring:
                 raise MismatchError(
                     f"{name}: changed since the run began; restore it, or repeat the command"
                 )
+
+
+def file_names(steps: Iterable[Step], context: Context) -> list[str]:
+    """Return the files, and the directories or names of models, that scores depend on."""
+    found: list[str] = []
+    for step in steps:
+        found += (place(context.directory, name) for name in step.files)
+        found += [context.encoder] * (step.filter.stage == MODEL)
+    return list(dict.fromkeys(found))
+
+
+def content(name: str) -> str | None:
+    """Return the digest of a file, or of a model by its name; None if it cannot be read.
+
+    That is reported when the filter is built.
+    """
+    foreign = split_name(name)
+    if foreign is not None:
+        place = Path(foreign[1])
+        return directory_digest(place) if place.is_dir() else None
+    path = resolve(name)
+    return model_digest(path) if path.is_dir() else content_digest(path)
+
+
+def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
+    """Return the versions of libraries, and of Python's tables of Unicode, by which scores vary."""
+    names = {name for step in steps for name in step.filter.libraries}
+    names |= {"ftfy"} if repair else set()
+    found = {"unicode": unicodedata.unidata_version}
+    for name in sorted(names):
+        with suppress(PackageNotFoundError):  # reported when the filter is built
+            found[name] = version(name)
+    return found
 
 
 class Scorers:

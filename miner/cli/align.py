@@ -25,7 +25,6 @@ from miner.text_table import count_of
 if TYPE_CHECKING:
     from miner.alignment.aligned import Aligned
 
-_search = Settings(SearchSettings, "settings")
 _keep = Settings(Keep, "keep")
 
 
@@ -63,11 +62,10 @@ def align(
     ),
     model: str = options.model,
     loading: Loading = options.loading(),
-    languages: tuple[str | None, str | None] = options.languages(),
     beads: BeadSettings = Settings(BeadSettings, "beads")(),
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
-    settings: SearchSettings = _search("memory", "device", "threads"),
+    settings: SearchSettings = options.search("memory", "device", "threads"),
 ) -> None:
     """Align the sentences of the documents SOURCE and TARGET, in their order.
 
@@ -115,7 +113,6 @@ def align(
     guard.check_writable([path for path in outputs.values() if path is not None])
     if page is not None:
         alignment_report.check(page)
-    settings = replace(settings, languages=languages)
 
     def write(found: Aligned) -> None:
         report.close()

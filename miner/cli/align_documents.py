@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +24,6 @@ from miner.text_table import count_of
 if TYPE_CHECKING:
     from miner.documents.align_documents import AlignedDocuments
 
-_search = Settings(SearchSettings, "settings")
 _keep = Settings(Keep, "keep")
 
 
@@ -45,7 +43,6 @@ def align_documents(
     beads: BeadSettings = Settings(BeadSettings, "beads")(),
     model: str = options.model,
     loading: Loading = options.loading(),
-    languages: tuple[str | None, str | None] = options.languages(),
     layout: DocumentFormat = Settings(DocumentFormat, "layout")(),
     keep: Keep = _keep(
         "threshold",
@@ -59,7 +56,7 @@ def align_documents(
     ),
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
-    settings: SearchSettings = _search("memory", "device", "threads"),
+    settings: SearchSettings = options.search("memory", "device", "threads"),
 ) -> None:
     """Find which documents of the collections SOURCE and TARGET translate each other.
 
@@ -86,7 +83,6 @@ def align_documents(
     guard.check_suffixes({"-o": output}, Parquet.suffixes)
     guard.check_suffixes({"--then-sentences": sentences}, TABLES)
     guard.check_writable([path for path in named.values() if path is not None])
-    settings = replace(settings, languages=languages)
 
     def write(aligned: AlignedDocuments) -> None:
         report.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +37,8 @@ def encode(
         default="float16",
     ),
     work: str | None = sharding.work(),
-    workers: Workers = sharding.options,
+    workers: Workers = sharding.with_threads,
     device: str = options.device,
-    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Encode CORPUS into a file of unit vectors, one for every line.
@@ -68,7 +66,7 @@ def encode(
     guard.check([*corpus, model], {"-o": output})
     guard.check_writable([output])
     with (
-        options.opened(model, threads, device, side, loading) as encoder,
+        options.opened(model, workers.threads, device, side, loading) as encoder,
         Progress() as report,
     ):
         encoded = encode_files(
@@ -77,7 +75,7 @@ def encode(
             output,
             dtype=np.dtype(dtype),
             work=work,
-            workers=replace(workers, threads=threads),
+            workers=workers,
             report=report,
             note=options.say,
             **reading,

@@ -1,7 +1,7 @@
 """``miner evaluate``: precision and recall of mined pairs, and models on public test sets.
 
 One group of commands with common options and one run. The commands
-``contrast``, ``labelled`` and ``senteval``, which read other text, have files of their own.
+``contrast``, ``labelled`` and ``senteval``, which read other text, are in `evaluate_text`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from miner.cli import guard, options
-from miner.cli.evaluate_contrast import contrast
-from miner.cli.evaluate_labelled import labelled
-from miner.cli.evaluate_senteval import senteval
+from miner.cli.evaluate_text import contrast, labelled, senteval
 from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER
 from miner.cli.options import say, write_json

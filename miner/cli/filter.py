@@ -10,7 +10,6 @@ from miner.cleaning.choice import Choice
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
-from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
 from miner.scoring.without import Without
@@ -86,8 +85,7 @@ def filter(
     ),
     layout: BitextFormat = filtering.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
-    workers: Workers = sharding.options,
-    threads: int | None = options.threads,
+    workers: Workers = sharding.with_threads,
 ) -> None:
     """Clean a bitext: BITEXT, a tsv, jsonl, parquet or tmx file (- for standard input), or two
     aligned files, SOURCE and TARGET.
@@ -123,8 +121,9 @@ def filter(
     from miner.cleaning import funnel
     from miner.cleaning.bitexts import refuse_equal_names, sample
     from miner.cleaning.outputs import describe, folder_outputs
-    from miner.cleaning.pipeline import filter_text, text_run
-    from miner.cleaning.plan import default_plan, read_plan
+    from miner.cleaning.pipeline import filter_text
+    from miner.cleaning.plan import default_plan
+    from miner.cleaning.plan_file import read_plan
     from miner.reports import cleaning_report
     from miner.text.sheet import read_labels
 
@@ -168,14 +167,8 @@ def filter(
     beside = filtering.beside(kept[0])
     if dry_run is not None:  # its results go
         work, beside = None, None if work is None or is_remote(work) else work
-    workers = dataclasses.replace(workers, threads=threads)
-    with (
-        Progress("rows" if workers.backend == "serial" else "tasks") as report,
-        text_run(
-            "filtering", names, layout, work=work, beside=beside, workers=workers, report=report,
-            note=say,
-        ) as (run, bitexts),
-    ):  # fmt: skip
+    opened = filtering.opened("filtering", names, layout, workers, work, beside)
+    with opened as (report, run, bitexts):
         roles = {"rejected": outputs.rejected, "scores": outputs.scores}
         wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
         wanted |= {role: path for role, path in roles.items() if path is not None}

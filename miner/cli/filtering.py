@@ -6,7 +6,9 @@ import glob
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +16,9 @@ from click.core import ParameterSource
 
 from miner.cli import options
 from miner.cli.options import say
+from miner.cli.progress_bars import Progress
 from miner.text.compression import MAGIC
-from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES
+from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES, BitextFormat
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from miner.cleaning.plan import Plan
     from miner.filters.filter_types import Context, Filter
     from miner.scoring.languages import Identified
+    from miner.tasks.run import Run
+    from miner.tasks.workers import Workers
 
 # Bitexts of a pattern, evenly spread, that must be in the same languages.
 AGREEING = 16
@@ -66,6 +71,24 @@ def context(languages: tuple[str | None, str | None], model: str) -> Context:
     source = click.get_current_context().get_parameter_source("model")
     named = source not in (None, ParameterSource.DEFAULT)
     return Context(*languages, model=model if named else None)
+
+
+@contextmanager
+def opened(
+    name: str,
+    files: Sequence[Sequence[str]],
+    layout: BitextFormat,
+    workers: Workers,
+    work: str | None,
+    beside: str | None,
+) -> Iterator[tuple[Progress, Run, list[Bitext]]]:
+    """Open a run over bitexts, as :func:`miner.cleaning.pipeline.text_run`, with its progress."""
+    from miner.cleaning.pipeline import text_run
+
+    with Progress("rows" if workers.backend == "serial" else "tasks") as report:
+        means = partial(text_run, work=work, beside=beside, workers=workers, note=say)
+        with means(name, files, layout, report=report) as (run, bitexts):
+            yield report, run, bitexts
 
 
 def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:

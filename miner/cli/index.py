@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +37,8 @@ def index(
     ),
     dim: int | None = opt("Dimension of raw --embeddings.", type=click.IntRange(1)),
     work: str | None = sharding.work(),
-    workers: Workers = sharding.options,
+    workers: Workers = sharding.with_threads,
     device: str = options.device,
-    threads: int | None = options.threads,
     **reading: Any,
 ) -> None:
     """Encode the sentences of CORPUS into an index directory.
@@ -98,7 +96,9 @@ def index(
                 **reading,
             )
         else:
-            encoder = stack.enter_context(options.opened(model, threads, device, side, loading))
+            encoder = stack.enter_context(
+                options.opened(model, workers.threads, device, side, loading)
+            )
             if add:
                 built = Index.open(output).add(encoder, files, report=report, **reading)
             else:
@@ -108,7 +108,7 @@ def index(
                     output,
                     index=factory,
                     work=work,
-                    workers=replace(workers, threads=threads),
+                    workers=workers,
                     report=report,
                     note=options.say,
                     **reading,

@@ -1,12 +1,11 @@
 """``miner mine``: two files of text to pairs, in one command."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import guard, mined, options, sharding
-from miner.cli.mined import Output, read_keep
+from miner.cli import mined, options, sharding
+from miner.cli.mined import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg
 from miner.cli.sharding import expanded
@@ -27,14 +26,13 @@ def mine(
     file: str | None = arg(required=False, metavar="[FILE]"),
     model: str = options.model,
     loading: Loading = options.loading(),
-    languages: tuple[str | None, str | None] = options.languages(),
     keep: dict[str, Any] = mined.keeping,
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     work: str | None = sharding.work("the two indexes in DIR/source and DIR/target, "),
     workers: Workers = sharding.options,
     factory: str = options.factory,
-    settings: SearchSettings = mined.search,
+    settings: SearchSettings = options.search(),
     output: Output = mined.output,
     **reading: Any,
 ) -> None:
@@ -68,12 +66,8 @@ def mine(
     texts = expanded(source), expanded(target)
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
-    settings = replace(settings, languages=languages)
-    output = output.with_target(file)
-    files = keep.get("decoys"), keep.get("decoy_vectors"), keep.get("labels")
-    wanted = read_keep(keep, output)
-    guard.check([*texts[0], *texts[1], model, *files, *without.files], output.places)
-    output.check(work, without)
+    inputs = *texts[0], *texts[1], model
+    wanted, output = mined.checked(keep, output, file, work, without, inputs)
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, loading)
     indexes: list[Index] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from miner.cli import guard
 from miner.cli.options import say
 from miner.cli.settings_options import Settings
 from miner.config_fields import option, setting
-from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep, KeepError
 from miner.scoring.without import Without
 from miner.text.formats import TABLES
@@ -24,6 +24,26 @@ from miner.text_table import count_of
 if TYPE_CHECKING:
     from miner.cli.progress_bars import Progress
     from miner.mining.mined import Mined
+
+
+def checked(
+    keep: dict[str, Any],
+    output: Output,
+    file: str | None,
+    work: str | None,
+    without: Without,
+    inputs: Iterable[str | None],
+) -> tuple[Keep, Output]:
+    """Return how many pairs to keep, and the outputs with a second ``file``; all can be written.
+
+    Raises UsageError for outputs that would replace one of the ``inputs``.
+    """
+    output = output.with_target(file)
+    wanted = read_keep(keep, output)
+    files = (keep.get(name) for name in ("decoys", "decoy_vectors", "labels"))
+    guard.check([*inputs, *files, *without.files], output.places)
+    output.check(work, without)
+    return wanted, output
 
 
 def read_keep(given: dict[str, Any], output: Output) -> Keep:
@@ -61,15 +81,6 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
         "report": output.page is not None,
     }
     return Keep(**{**given, **read})
-
-
-def _search_settings(given: dict[str, Any]) -> SearchSettings:
-    """Return the settings of a search; a margin that is given implies the rank."""
-    if "margin" in given:
-        if given.get("rank") == "probability":
-            raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
-        given["rank"] = "margin"
-    return SearchSettings(**given)
 
 
 @dataclass(frozen=True)
@@ -216,7 +227,6 @@ class Output:
 
 
 # Options that mining commands share.
-search = Settings(SearchSettings, "settings", _search_settings)()
 keeping = Settings(Keep, "keep", dict)()
 output = Settings(Output, "output")()
 

@@ -67,6 +67,22 @@ def _codes(given: dict[str, str]) -> tuple[str | None, str | None]:
     return given.get("source"), given.get("target")
 
 
+def _search(given: dict[str, Any]) -> SearchSettings:
+    """Return the settings of a search; a margin that is given implies the rank."""
+    if "margin" in given:
+        if given.get("rank") == "probability":
+            raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
+        given["rank"] = "margin"
+    languages = given.pop("source", None), given.pop("target", None)
+    return SearchSettings(**given, languages=languages)
+
+
+def search(*names: str) -> Decorator:
+    """Options of a search, all or some, and of the languages: the command receives ``settings``."""
+    both = Settings(SearchSettings, "settings", _search), Settings(Languages, "settings")
+    return several(both[0](*names), both[1]())
+
+
 without = Settings(Without, "without")
 languages = Settings(Languages, "languages", _codes)
 loading = Settings(Loading, "loading")

@@ -1,5 +1,6 @@
 """``miner paraphrase``: paraphrases from bitext, by back-translation or by shared translations."""
 
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,6 @@ import click
 from miner.cli import filtering, guard, options, paraphrase_options, run_options
 from miner.cli.options import say
 from miner.cli.paraphrase_generate import generate, train
-from miner.cli.paraphrase_lexicon import lexicon
 from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group, arg, opt
@@ -110,7 +110,7 @@ def _filtered(
     """Filter paraphrase pairs as ``miner filter`` does; print the funnel, return counts."""
     from miner.cleaning import funnel
     from miner.cleaning.pipeline import filter_text, text_run
-    from miner.cleaning.plan import read_plan
+    from miner.cleaning.plan_file import read_plan
     from miner.papers import build as work
     from miner.text.bitext import read_bitext
     from miner.text.durable import scratch_directory
@@ -190,5 +190,43 @@ def pivot(
     say(said)
 
 
-for command in (tune, train, generate, lexicon):
+@paraphrase.command()
+def lexicon(
+    paraphrases: str = arg(),
+    layout: BitextFormat = paraphrase_options.columns("first sentences", "second sentences"),
+    best: int = paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10),
+    least: int = opt(
+        "How often two words stand on opposite sides, at least.",
+        type=click.IntRange(1),
+        default=10,
+    ),
+    output: str = options.output("The lexicon, a TSV."),
+) -> None:
+    """Write words and their paraphrases, from sentence pairs (P18).
+
+    PARAPHRASES is a file of pairs, for example by 'miner paraphrase build'. Writes word,
+    paraphrase, adjusted pointwise mutual information and count.
+
+    Examples:
+      miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
+      miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
+    """
+    from miner.papers.paraphrase_lexicon import adjusted_pmi
+    from miner.text.bitext import read_bitext
+    from miner.text.output import open_output
+
+    guard.check([paraphrases], {"-o": output})
+    pairs = read_bitext(paraphrases, None, layout)
+    found = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)
+    rows = [
+        f"{pair.word}\t{pair.other}\t{pair.score:.4f}\t{pair.count}\n"
+        for _, own in groupby(found, key=lambda pair: pair.word)
+        for pair in list(own)[:best]
+    ]
+    with open_output(output) as file:
+        file.writelines(rows)
+    say(f"{len(rows):,} pairs")
+
+
+for command in (tune, train, generate):
     paraphrase.add_command(command)

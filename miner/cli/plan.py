@@ -23,14 +23,13 @@ def plan(
     target: str = arg(),
     model: str = options.model,
     loading: Loading = options.loading(),
-    languages: tuple[str | None, str | None] = options.languages(),
     keep: dict[str, Any] = mined.keeping,
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
     factory: str = options.factory,
-    settings: SearchSettings = mined.search,
+    settings: SearchSettings = options.search(),
     output: Output = mined.output,
     as_if: int | None = opt(
         "Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
@@ -58,7 +57,7 @@ def plan(
     texts = expanded(source), expanded(target)
     if ["-"] in texts:
         raise click.UsageError("a plan reads the files twice, and standard input only once")
-    settings, wanted = replace(settings, languages=languages), read_keep(keep, output)
+    wanted = read_keep(keep, output)
     planner = Planner(load_encoder(model, settings, loading), settings, wanted, reading)
     with Progress("files") as report:
         lines = []

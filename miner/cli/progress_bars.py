@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from miner.cli import interrupts
@@ -47,12 +46,7 @@ class Progress:
             announce(self.loops)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

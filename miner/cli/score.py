@@ -6,7 +6,6 @@ import click
 
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.options import say
-from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, after_output, opt
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
@@ -36,9 +35,8 @@ def score(
     languages: tuple[str | None, str | None] = filtering.languages,
     layout: BitextFormat = filtering.reading,
     work: str | None = sharding.work(),
-    workers: Workers = sharding.options,
+    workers: Workers = sharding.with_threads,
     score_only: bool = opt("Write scores without the rows."),
-    threads: int | None = options.threads,
     output: str = options.output(
         "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. DIR/ "
         "has a file of its name for each BITEXT of a pattern.",
@@ -63,8 +61,9 @@ def score(
     """
     from miner.cleaning.bitexts import refuse_equal_names
     from miner.cleaning.outputs import describe, folder_outputs
-    from miner.cleaning.pipeline import score_text, text_run
-    from miner.cleaning.plan import read_plan, scores_of, scores_plan
+    from miner.cleaning.pipeline import score_text
+    from miner.cleaning.plan import scores_of
+    from miner.cleaning.plan_file import read_plan, scores_plan
     from miner.filters.registry import FILTERS
 
     layout = replace(layout, carry=carry)
@@ -95,14 +94,7 @@ def score(
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
     beside = filtering.beside(output)
-    workers = replace(workers, threads=threads)
-    with (
-        Progress("rows" if workers.backend == "serial" else "tasks") as report,
-        text_run(
-            "scoring", files, layout, work=work, beside=beside, workers=workers, report=report,
-            note=say,
-        ) as (run, bitexts),
-    ):  # fmt: skip
+    with filtering.opened("scoring", files, layout, workers, work, beside) as (_, run, bitexts):
         if not folders:
             filtering.identified(plan, bitexts)
         wanted = {"only" if score_only else "scored": output}

@@ -1,12 +1,11 @@
 """``miner search``: two index directories to pairs."""
 
-from dataclasses import replace
 from typing import Any
 
 import click
 
-from miner.cli import guard, mined, options, sharding
-from miner.cli.mined import Output, read_keep
+from miner.cli import mined, options, sharding
+from miner.cli.mined import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
@@ -24,10 +23,9 @@ def search(
         "Where the model is now that built the indexes [where it was].", metavar="DIR"
     ),
     loading: Loading = options.loading(),
-    languages: tuple[str | None, str | None] = options.languages(),
     keep: dict[str, Any] = mined.keeping,
     without: Without = options.without(),
-    settings: SearchSettings = mined.search,
+    settings: SearchSettings = options.search(),
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
     output: Output = mined.output,
@@ -52,12 +50,8 @@ def search(
     from miner.index.index import Index
     from miner.mining.mine import load_encoder, mine
 
-    settings = replace(settings, languages=languages)
-    wanted = read_keep(keep, output)
-    output = output.with_target(file)
-    files = keep.get("decoys"), keep.get("decoy_vectors"), keep.get("labels")
-    guard.check([source, target, model, *files, *without.files], output.places)
-    output.check(work, without)
+    inputs = source, target, model
+    wanted, output = mined.checked(keep, output, file, work, without, inputs)
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":

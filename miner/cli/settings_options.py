@@ -55,8 +55,8 @@ class Settings:
     """Options of a dataclass, which a command receives as the parameter ``name``.
 
     ``make`` turns the values that were given, by field, into that parameter. By default it is the
-    dataclass itself, with its defaults for all others. Without a name, the command receives each
-    value as itself.
+    dataclass itself, with its defaults for all others. Settings of one name are one parameter, that
+    the first of them makes. Without a name, the command receives each value as itself.
     """
 
     def __init__(self, kind: type, name: str, make: Callable[[dict[str, Any]], Any] | None = None):
@@ -225,15 +225,15 @@ class Command(click.Command):
                     formatter.write_dl([record for _, record in ordered])
 
     def invoke(self, ctx: click.Context) -> Any:
-        given: dict[Settings, dict[str, Any]] = {}
+        given: dict[str, tuple[Settings, dict[str, Any]]] = {}
         for option in self.params:
             if isinstance(option, SettingOption) and option.of.name:
                 value = ctx.params.pop(str(option.name))
-                own = given.setdefault(option.of, {})
+                _, own = given.setdefault(option.of.name, (option.of, {}))
                 own.update({} if value in (None, ()) else {option.field: value})
         try:
             with click.core.augment_usage_errors(ctx):
-                ctx.params |= {of.name: of.make(values) for of, values in given.items()}
+                ctx.params |= {name: of.make(values) for name, (of, values) in given.items()}
             return super().invoke(ctx)
         except SettingsError as error:
             raise click.UsageError(str(error), ctx) from None

@@ -5,8 +5,10 @@ from typing import Any
 
 import click
 
+from miner.cli.options import several
 from miner.cli.settings_options import Decorator, Settings
 from miner.errors import CorpusError
+from miner.knn.settings import SearchSettings
 from miner.tasks.workers import Workers
 from miner.text.patterns import matching
 
@@ -22,6 +24,8 @@ def _workers(given: dict[str, Any]) -> Workers:
 
 
 options = Settings(Workers, "workers", _workers)()
+# The same, with --threads of each task.
+with_threads = several(options, Settings(SearchSettings, "workers")("threads"))
 
 
 def work(what: str = "") -> Decorator:

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.loading import split_name
 from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting, place
 from miner.scoring.named_faults import FaultNames
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
@@ -24,11 +23,8 @@ Encoders = tuple[SentenceEncoder, SentenceEncoder]
 
 def encoders_of(settings: Mapping[str, Any], context: Context) -> Encoders:
     """Load the encoders of both sides, once for all filters of a process."""
-    name = settings["model"]
-    if not name:
-        name = context.encoder
-    elif name != "default" and split_name(name) is None:
-        name = str(context.directory / name)
+    own = settings["model"]
+    name = place(context.directory, own) if own else context.encoder
     return _loaded(name, model_digest(name))
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from miner.encoder.loading import split_name
 from miner.text.language_codes import primary
 from miner.text.words import count_tokens, tokens
 
@@ -87,6 +88,12 @@ class Context:
     def encoder(self) -> str:
         """Directory of the encoder, or ``default``."""
         return self.model or "default"
+
+
+def place(directory: Path, name: str) -> str:
+    """Return the path of a file that is named from a directory; names of models stay."""
+    known = name == "default" or split_name(name) is not None
+    return name if known else str(directory / name)
 
 
 # Scores of a batch: (n,) float, never NaN. `Filter.better` says whether higher or lower is better.

@@ -1,18 +1,24 @@
-"""Filters by language, with the model of py3langid: language and same_language.
+"""Filters by language: language and same_language by the model of py3langid, lid by fastText.
 
-The score is by how much another language is likelier, not which one is the likeliest. A short
-sentence gives little evidence, so it never scores far from its own language.
+The score of py3langid is by how much another language is likelier, not which one is the likeliest.
+A short sentence gives little evidence, so it never scores far from its own language.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, Scorer
+from miner.errors import ArtifactError
+from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
+from miner.libraries import library
 from miner.scoring.languages import identifier
-from miner.text.language_codes import alike
+from miner.text.language_codes import alike, describe, primary
+from miner.text.output import one_line
+
+# Labels that fastText gives a text: the likeliest, among them all scripts of a language.
+MOST = 8
 
 # Scores of the batches at work, which all filters of this module share.
 _KNOWN: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
@@ -84,6 +90,36 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
+def _lid(settings: Mapping[str, Any], context: Context) -> Scorer:
+    path = context.directory / settings["file"]
+    fasttext = library("fasttext", "the filter lid", "lid")
+    try:
+        model = fasttext.load_model(str(path))
+    except ValueError as error:
+        raise ArtifactError(f"{path}: not a fastText model ({error})") from None
+    # __label__deu_Latn is de; so is __label__de.
+    codes = {label: primary(label.removeprefix("__label__")) for label in model.labels}
+    for code in filter(None, context.languages):
+        if alike(code).isdisjoint(codes.values()):
+            raise ArtifactError(f"{path}: has no label of {describe(code)}; leave out --lid")
+
+    def side(texts: Sequence[str], language: str) -> np.ndarray:
+        found = model.predict([one_line(text) for text in texts], MOST)
+        own = alike(language)
+        return np.array(
+            [
+                sum(p for label, p in zip(*one, strict=True) if codes[label] in own)
+                for one in zip(*found, strict=True)
+            ]
+        )
+
+    def score(batch: Batch) -> np.ndarray:
+        sides = zip(batch.sides, context.languages, strict=True)
+        return np.min([side(texts, code or "") for texts, code in sides], axis=0)
+
+    return score
+
+
 FILTERS = (
     Filter(
         "language",
@@ -110,5 +146,17 @@ FILTERS = (
         default=True,
         libraries=("py3langid",),
         paper="Lui and Baldwin 2012, langid.py",
+    ),
+    Filter(
+        "lid",
+        "probability of a side's own language by a fastText model, 0 to 1; the worse side",
+        "in its language with a probability of {value:.2f}",
+        "higher",
+        _lid,
+        minimum=0.5,
+        settings={"file": Setting(None, "the model, such as OpenLID or GlotLID", file=True)},
+        languages=True,
+        libraries=("fasttext-numpy2",),
+        paper="Joulin et al. 2017; Burchell et al. 2023, OpenLID; Kargaran et al. 2023, GlotLID",
     ),
 )

@@ -1,4 +1,4 @@
-"""Filters that choose among good pairs: of each source, of a range of ranks, of lengths or corpora.
+"""Filters that choose among good pairs: by rank, of each source, of lengths or corpora.
 
 They compare the pairs that the filters before them have left, so their result depends on theirs.
 """
@@ -35,6 +35,15 @@ class Percentile(Comparison):
 
     def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
         return np.asarray((total - place) * 100 / max(total, 1))
+
+
+class Decile(Comparison):
+    """Tenth of the pairs that a pair is in, 1 (the worst) to 10."""
+
+    by = "place"
+
+    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
+        return np.asarray(np.floor((total - 1 - place) * 10 / max(total, 1)) + 1)
 
 
 class Mixed(Comparison):
@@ -82,6 +91,19 @@ def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> n
 
 
 FILTERS = (
+    Filter(
+        "decile",
+        "tenth of the pairs left that a pair's score is in, from 1, the worst, to 10",
+        "in tenth {value:.0f} of 10, counted from the worst",
+        "higher",
+        lambda settings, context: Decile(),
+        minimum=9,
+        settings={"of": Setting("cosine", "label of the filter whose score counts", score=True)},
+        stage=GLOBAL,
+        whole=True,
+        relative=True,
+        paper="Wieting & Gimpel 2018, section 3",
+    ),
     Filter(
         "per_source",
         "place of a pair among those with its source, 1 for the best [--per-source]",

@@ -19,7 +19,6 @@ from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.cleaning_charts import Curve, curve_of
 from miner.reports.page import check
-from miner.text.layout import REPLACED
 from miner.text.output import StrPath
 
 # Characters of a text that are shown, and number of kept pairs that are shown.
@@ -91,8 +90,8 @@ def _measures(step: Step) -> bool:
 
 def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[str, str]]:
     """Return the facts at the head of the page: name and text of each."""
-    plan = found.plan
-    total, kept = found.count, int(found.kept.sum())
+    plan, counts = found.plan, funnel.summary(found)
+    total, kept = counts.rows, counts.kept
     rows = [("file" if len(names) == 1 else "files", ", ".join(map(str, names)))]
     rows += [("looked at", f"a sample of {total:,} rows, evenly spread")] * sample
     languages = [code or "not given" for code in plan.context.languages]
@@ -101,13 +100,13 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
         rows.append(("model", plan.context.encoder))
     rows.append(("rows", f"{total:,}"))
     rows.append(("kept", f"{kept:,} ({funnel.share(kept, total)})"))
-    words = (funnel.words(found, found.kept), int(found.words.sum(dtype=np.int64)))
+    words = counts.words_kept, counts.words
     rows.append(
         ("words kept", f"{words[0]:,} of {words[1]:,} ({funnel.share(*words)}), target's side")
     )
-    rows.append(("repaired", f"{found.repaired:,} rows" if plan.repair else "not asked for"))
-    if found.precision is not None:
-        rows.append(("mean quality", f"{found.precision:.3f} of the pairs kept"))
+    rows.append(("repaired", f"{counts.repaired:,} rows" if plan.repair else "not asked for"))
+    if counts.precision is not None:
+        rows.append(("mean quality", f"{counts.precision:.3f} of the pairs kept"))
     times = sorted(found.stages, key=lambda stage: -stage.seconds)
     spent = [f"{one.label} {one.seconds:.1f}" for one in times if one.seconds >= 0.05]
     seconds = sum(stage.seconds for stage in found.stages)
@@ -116,9 +115,9 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
         rows.append(("processor seconds", text))
     else:
         rows.append(("processor seconds", "none: the scores come from an earlier run"))
-    if replaced := int(np.count_nonzero(found.state & REPLACED)):
-        rows.append(("not UTF-8", f"{replaced:,} rows, the bytes replaced"))
-    warning = funnel.warning(funnel.summary(found))
+    if counts.replaced:
+        rows.append(("not UTF-8", f"{counts.replaced:,} rows, the bytes replaced"))
+    warning = funnel.warning(counts)
     rows += [] if warning is None else [("warning", warning)]
     return rows
 

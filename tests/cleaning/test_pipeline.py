@@ -9,7 +9,7 @@ import pytest
 from support.cleaning import filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
-from miner.cleaning import plan as plans
+from miner.cleaning import scorers
 from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import filter_text, score_text, text_run
@@ -138,7 +138,7 @@ def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> Non
     run(text, work, plan())
     before = done(work)
     if "library" in change:
-        monkeypatch.setattr(plans.unicodedata, "unidata_version", "99")
+        monkeypatch.setattr(scorers.unicodedata, "unidata_version", "99")
     output = tmp_path / "out.tsv" if "output" in change else None
     choice = change.get("choice", Choice())
     run(text, work, plan(**change.get("plan", {})), output, choice=choice)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import Plan, Step, default_plan, read_plan, scores_plan
+from miner.cleaning.plan import Plan, Step, default_plan
+from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
 from miner.errors import ArtifactError

@@ -9,7 +9,8 @@ import pytest
 from support.foreign import fake_directory, fake_library
 from support.near_copies import NEAR
 
-from miner.cleaning.plan import content, file_names, scores_plan
+from miner.cleaning.plan_file import scores_plan
+from miner.cleaning.scorers import content, file_names
 from miner.encoder.model import load
 from miner.filters.filter_types import Context
 

@@ -12,7 +12,7 @@ from support.raw_lines import hard, lines_of, put
 from support.texts import feed
 
 from miner.cleaning.pipeline import score_text, text_run
-from miner.cleaning.plan import scores_plan
+from miner.cleaning.plan_file import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality

@@ -1,4 +1,4 @@
-"""Filters by a model: cosine, quality and margin are those of the scoring."""
+"""Filters by a model: cosine, quality and margin, as the scoring has them."""
 
 import os
 import shutil

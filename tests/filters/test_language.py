@@ -12,7 +12,7 @@ from miner.filters.language import known
 from miner.kernels.naive_bayes import naive_bayes
 from miner.scoring.languages import identifier
 
-FILTERS = {f.name: f for f in language.FILTERS}
+FILTERS = {f.name: f for f in language.FILTERS if f.name != "lid"}
 SENTENCES = {
     "de": "Der Zug nach Hamburg hat heute leider eine halbe Stunde Verspätung.",
     "en": "The train to Hamburg is unfortunately half an hour late today.",

@@ -6,9 +6,9 @@ import pytest
 
 from miner.errors import ArtifactError
 from miner.filters.filter_types import Batch, Context
-from miner.filters.lid import FILTERS
+from miner.filters.registry import FILTERS
 
-(LID,) = FILTERS
+LID = FILTERS["lid"]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,8 @@ from miner.cleaning import samples
 from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import Filtered, filter_text, text_run
-from miner.cleaning.plan import Plan, Step, read_plan
+from miner.cleaning.plan import Plan, Step
+from miner.cleaning.plan_file import read_plan
 from miner.cleaning.scorers import broken
 from miner.errors import DependencyError
 from miner.filters.filter_types import Context
@@ -147,13 +148,13 @@ def test_no_bar_straddles_a_bound(numbers, low, high, whole):
     step = Step("length" if whole else "cosine", "x", {}, low, high)
     edges = samples.edges(step, values)
     assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * samples.BARS
-    one = samples._Summary(step, 0, 1, values)
+    one = samples.StepSummary(step, 0, 1, values)
     one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
     bad = broken([step], values[:, None])[:, 0]
-    inside, outside = one.bars
+    inside, outside = one.inside, one.outside
     assert (inside.sum(), outside.sum()) == ((~bad).sum(), bad.sum())
     beyond = set(samples._cuts(step)) - set(edges.tolist())
-    if not beyond and not sum(one.beyond):
+    if not beyond and not one.below + one.above:
         assert not (inside * outside).any()
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import filter_text, text_run
-from miner.cleaning.plan import Plan, read_plan
+from miner.cleaning.plan import Plan
+from miner.cleaning.plan_file import read_plan
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
 from miner.progress import Reporter, silent

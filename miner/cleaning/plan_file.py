@@ -1,0 +1,161 @@
+"""Plans of filters from a TOML file, or from names and tables, and what is refused in them."""
+
+import dataclasses
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from miner.cleaning.plan import Plan, Step, defaults, ordered, require_languages
+from miner.config_fields import read_toml
+from miner.errors import ArtifactError
+from miner.filters.filter_types import GLOBAL, Context, place
+from miner.filters.registry import FILTERS
+from miner.text.language_codes import is_language
+
+# Keys of a filter's table beside its settings.
+OWN = ("name", "label", "minimum", "maximum")
+# Reasons to reject a row that are no filter, and so no labels.
+RESERVED = (
+    *("unreadable", "top-n", "target-words", "target-precision"),
+    *("keep-percentile", "per-source", "balance", "temperature"),
+)
+
+
+def scores_plan(names: Iterable[str], context: Context) -> Plan:
+    """Make a plan of filters that only score, each once, in the order given.
+
+    Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting or the languages.
+    """
+    steps = []
+    for name in dict.fromkeys(names):
+        steps.append(_step(f"score {name}", {"name": name}).unbounded)
+    require_languages("score", steps, context)
+    return Plan(tuple(steps), context)
+
+
+def read_plan(path: str | Path, context: Context, options: Collection[str] = ()) -> Plan:
+    """Read the plan of a TOML file; facts in ``context`` override the file.
+
+    ``options`` are further keys, which the command line has read.
+
+    The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
+    ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
+    ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
+    """
+    path = Path(path)
+    read = read_toml(path).items()
+    record = {key: value for key, value in read if key.replace("-", "_") not in options}
+    return plan_of(record, context, str(path), path.parent)
+
+
+def plan_of(
+    record: Mapping[str, Any], context: Context, name: str, directory: Path = Path()
+) -> Plan:
+    """Make a plan of the content of a TOML file; messages call it ``name``.
+
+    Paths begin at ``directory``. Raises :class:`~miner.errors.ArtifactError`.
+    """
+    types = {"source_lang": str, "target_lang": str, "model": str, "rank": str, "repair": bool}
+    for key, value in record.items():
+        _refuse_unknown(name, key, (*types, "filter"))
+        if key in types and not isinstance(value, types[key]):
+            raise ArtifactError(f"{name}: {key} must be {_kind(types[key])}, not {value!r}")
+    tables = record.get("filter", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ArtifactError(f"{name}: write each filter as a table of its own, [[filter]]")
+    if not tables:
+        raise ArtifactError(f"{name}: names no filter; add [[filter]] tables, see --list")
+    model = record.get("model", "default")
+    context = dataclasses.replace(
+        context,
+        source_lang=context.source_lang or record.get("source_lang"),
+        target_lang=context.target_lang or record.get("target_lang"),
+        directory=directory,
+        model=context.model or place(directory, model),
+    )
+    steps = [_step(f"{name}, filter {number}", table) for number, table in enumerate(tables, 1)]
+    labels = [step.label for step in steps]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ArtifactError(f"{name}: {label!r} is there twice; give one of them a label")
+    require_languages(name, steps, context)
+    scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
+    for code in context.languages:
+        if code is not None and not is_language(code):
+            raise ArtifactError(f"{name}: {code!r} is no language code, such as de, en or zh-Hant")
+    rank = record.get("rank")
+    if rank is not None:
+        _refuse_score(f"{name}: rank", rank, scoring)
+    for number, step in enumerate(steps, 1):
+        for key in (key for key, kind in step.filter.settings.items() if kind.score):
+            where = f"{name}, filter {number} ({step.name}): {key}"
+            _refuse_score(where, step.settings[key], scoring)
+    return ordered(steps, context, rank, record.get("repair", False))
+
+
+def _step(where: str, table: Mapping[str, Any]) -> Step:
+    name = table.get("name")
+    if not isinstance(name, str):
+        raise ArtifactError(f"{where}: has no name; see 'miner filter --list'")
+    _refuse_unknown(where, name, FILTERS, "filter")
+    entry = FILTERS[name]
+    where = f"{where} ({name})"
+    settings = defaults(entry)
+    bounds: dict[str, float | None] = {"minimum": entry.minimum, "maximum": entry.maximum}
+    for key, value in table.items():
+        _refuse_unknown(where, key, (*OWN, *entry.settings))
+        if key in bounds:
+            if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+                raise ArtifactError(f"{where}: {key} must be a number, not {value!r}")
+            try:
+                bounds[key] = None if value in (float("-inf"), float("inf")) else float(value)
+            except OverflowError:
+                raise ArtifactError(f"{where}: {key} is beyond all numbers; leave it out") from None
+        elif key == "label":
+            if not isinstance(value, str) or not value:
+                raise ArtifactError(f"{where}: label must be text, not {value!r}")
+            if value in RESERVED:
+                raise ArtifactError(f"{where}: label {value!r} has a meaning; choose another")
+        elif key in entry.columns and type(value) is int:
+            settings[key] = str(value)
+        elif key != "name":
+            settings[key] = _setting(f"{where}: {key}", entry.settings[key], value)
+    for key, value in settings.items():
+        if value is None:
+            raise ArtifactError(f"{where}: needs {key}: {entry.settings[key].help}")
+    low, high = bounds["minimum"], bounds["maximum"]
+    if low is not None and high is not None and low > high:
+        raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
+    return Step(name, table.get("label", name), settings, low, high)
+
+
+def _refuse_score(where: str, label: str, labels: list[str]) -> None:
+    if label not in labels:
+        there = f"there are: {', '.join(labels)}" if labels else "there is none; add quality"
+        raise ArtifactError(f"{where} is {label!r}, which is no filter that scores pairs; {there}")
+
+
+def _setting(where: str, setting: Any, value: Any) -> Any:
+    kind = str if setting.default is None else type(setting.default)
+    if kind is float and type(value) is int and abs(value) < 1e18:
+        value = float(value)
+    if type(value) is not kind:
+        raise ArtifactError(f"{where} must be {_kind(kind)}, not {value!r}")
+    if setting.least is not None and not value >= setting.least:
+        raise ArtifactError(f"{where} is {value!r}; it must be at least {setting.least:g}")
+    if setting.choices and value not in setting.choices:
+        raise ArtifactError(f"{where} is {value!r}; it must be one of {', '.join(setting.choices)}")
+    return value
+
+
+def _kind(kind: type) -> str:
+    return {str: "text", bool: "true or false", int: "a whole number", float: "a number"}[kind]
+
+
+def _refuse_unknown(where: str, key: str, known: Iterable[str], what: str = "key") -> None:
+    known = list(known)
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known)}"
+        raise ArtifactError(f"{where}: there is no {what} {key!r}; {hint}")

@@ -1,0 +1,168 @@
+"""``miner evaluate contrast``, ``labelled`` and ``senteval``, which read text of their own."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from miner.cli import guard, options
+from miner.cli.evaluated import models, run_task
+from miner.cli.options import say, write_json
+from miner.cli.settings_options import Command, arg, opt
+from miner.errors import CorpusError
+from miner.text.formats import BitextFormat
+from miner.text_table import count_of
+
+SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
+
+
+@click.command(cls=Command)
+@models
+def contrast(
+    bitext: str | None = opt(
+        "Translations to make cases from: a tsv, the target English.", metavar="FILE"
+    ),
+    layout: BitextFormat = options.bitext_format(
+        *("source_column", "target_column"),
+        source_column={"help": "Column of the source in --bitext [1]."},
+        target_column={"help": "Column of the English target [2]."},
+    ),
+    cases: str | None = opt(
+        "Cases made already, in the format of DEMETR: kind, language, source, translation, "
+        "corruption.",
+        metavar="FILE",
+    ),
+    languages: tuple[str, ...] = opt("Only --cases of this language; repeatable.", "--language"),
+    count: int = opt("Most cases of a kind that are made.", type=click.IntRange(1), default=1000),
+    write: str | None = opt("Write the cases, to be read or given as --cases.", metavar="FILE"),
+    **models: Any,
+) -> None:
+    """Share of contrast cases in which a score prefers a translation to its corruption.
+
+    A case is a translation and a copy of it with one fault: another number, a negation added or
+    removed, an antonym, another name, two names swapped, a clause omitted or added, a word added,
+    another gender or tense. Cases are made from --bitext, chosen by the text alone, or read from
+    --cases, with the severities of DEMETR.
+
+    Examples:
+      miner evaluate contrast --bitext news.de-en.tsv
+      miner evaluate contrast --bitext news.de-en.tsv --write cases.tsv --json contrast.json
+      miner evaluate contrast --cases demetr.tsv.xz --language german --language french
+      miner evaluate contrast --cases cases.tsv --model models/new --against default
+    """
+    from miner.evaluation import contrast as task
+    from miner.text.bitext import read_bitext
+
+    if (bitext is None) == (cases is None):
+        raise click.UsageError("give either --bitext or --cases")
+    if cases is not None and layout != BitextFormat():
+        raise click.UsageError("--scol and --tcol belong to --bitext")
+    if bitext is not None and languages:
+        raise click.UsageError("--language belongs to --cases")
+    guard.check([bitext, cases], {"--write": write, "--json": models["json_file"]})
+    if cases is not None:
+        chosen = task.read_cases(cases, languages)
+    else:
+        assert bitext is not None
+        read = read_bitext(bitext, bitext_format=layout)
+        chosen = task.make_cases(read.source, read.target, count=count)
+    if write is not None:
+        task.write_cases(chosen, write)
+    run_task(
+        lambda one, progress: task.evaluate(one, chosen, progress),
+        "cases",
+        "translations",
+        **models,
+    )
+
+
+@click.command(cls=Command)
+def labelled(
+    pairs: str = arg(),
+    labels: str = arg(),
+    score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
+    json_file: str | None = options.json_file(),
+) -> None:
+    """AUC, average precision and best F1 of the score of PAIRS, on those that LABELS judge.
+
+    PAIRS has a score of any tool, in TSV, JSONL or Parquet; LABELS are answers of 'miner review',
+    or a sheet of them. The best threshold is tuned on these very labels. Answers about a sample
+    have more uncertain pairs than the whole: compare scores by the same labels.
+
+    Examples:
+      miner score web.tsv -o scored.tsv
+      miner evaluate labelled scored.tsv web.tsv.review.jsonl
+      miner evaluate labelled laser.tsv web.tsv.review.jsonl --score-col 1 --json laser.json
+    """
+    import numpy as np
+
+    from miner.evaluation import metrics
+    from miner.evaluation.results import measure
+    from miner.review.population import Population, origin_of
+    from miner.text.answers import key_of
+    from miner.text.sheet import read_labels
+
+    guard.check([pairs, labels], {"--json": json_file})
+    right = {key_of(*texts): value > 0.5 for texts, value in read_labels(labels).items()}
+    origin = origin_of(pairs, score=score_col)
+    if origin.score is None:
+        raise CorpusError(f"{pairs}: no column of scores is found; name one (--score-col)")
+    found = Population.read(origin)
+    score = {key: value for key, value in zip(found.key.tolist(), found.score, strict=True)}
+    judged = [key for key in right if key in score]
+    good = np.array([right[key] for key in judged], dtype=bool)
+    if good.all() or not good.any():
+        raise CorpusError(
+            f"{labels}: {int(good.sum())} right and {int((~good).sum())} wrong pairs of {pairs}; "
+            "both kinds are needed"
+        )
+    values = np.array([score[key] for key in judged])
+    kinds = {"AUC": metrics.auc, "average precision": metrics.average_precision}
+    measured = measure(pairs, {name: of(values, good) for name, of in kinds.items()}, len(good))
+    best = metrics.best_threshold(
+        ((score[key], key, key) for key in judged), [(key, key) for key in judged if right[key]]
+    )
+    say(f"{len(judged)} of {count_of(len(right), 'label')} are of these pairs")
+    for one in measured:
+        assert one.interval is not None
+        click.echo(f"{one.name}: {one.value:.3f} ({one.interval[0]:.3f}-{one.interval[1]:.3f})")
+    click.echo(f"best on these labels: {best}")
+    if json_file:
+        record = {"metrics": [one.as_dict() for one in measured], "best": best.as_dict()}
+        write_json(json_file, record, indent=2)
+
+
+@click.command(cls=Command)
+@models
+def senteval(
+    directory: Path = arg(metavar="DIR", type=click.Path(path_type=Path)),
+    only: tuple[str, ...] = opt("Only this set; repeatable.", type=click.Choice(SETS)),
+    folds: int = opt(
+        "Folds of cross-validation; fewer than SentEval's ten save time.",
+        type=click.IntRange(2, 10),
+        default=10,
+    ),
+    **models: Any,
+) -> None:
+    """Logistic regression on frozen vectors, with the folds and grids of SentEval.
+
+    DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in
+    'downstream' or 'senteval'; MRPC, SICK-R and STS-B are found in the layout of 'miner data get'
+    too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
+    take minutes each.
+
+    Examples:
+      miner data get senteval-small sst trec sick-e msrpc stsb -o data
+      miner evaluate senteval data
+      miner evaluate senteval SentEval/data --model models/de-en --against default
+      miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json
+    """
+    from miner.papers import senteval as task
+
+    guard.check([], {"--json": models["json_file"]})
+    run_task(
+        lambda one, progress: task.evaluate(one, directory, progress, only or SETS, folds),
+        "sets",
+        "test items",
+        **models,
+    )
