@@ -17,7 +17,7 @@ from miner.cleaning.choice import EVERYTHING, Choice, Limits
 from miner.cleaning.decide import Cleaned, compared_values, decided, to_compare
 from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
 from miner.cleaning.plan import Plan, Step
-from miner.filters.filter_types import GLOBAL, MODEL, Comparison
+from miner.filters.filter_types import GLOBAL, MODEL, Comparison, Rivals
 from miner.tasks.task import Job, Result, hints
 
 
@@ -112,7 +112,8 @@ def together(job: Job, sent: list[Result], pieces: list[Piece], step: Step, plan
     rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
     keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
     starts = np.array([piece.first for piece in pieces if not piece.number])
-    scores = comparison_of(step, plan).of_all(keys, rank, np.concatenate(rows), starts)
+    rivals = Rivals(np.concatenate(rows), keys=keys, rank=rank, starts=starts)
+    scores = comparison_of(step, plan).scores(rivals)
     job.save(scores=scores, starts=np.cumsum([0, *map(len, rows)]))
 
 
@@ -158,9 +159,11 @@ def compare(
     """
     comparison = comparison_of(step, scores.plan)
     rows = sent.array("rows")
+    rivals = Rivals(scores.piece.first + rows)
     if comparison.by == "place":
         place = places_of(sent, found[0], index)
-        values = comparison.of_places(place, found[0].value["total"])
+        rivals = rivals._replace(place=place, total=found[0].value["total"])
+        values = comparison.scores(rivals)
     elif comparison.by == "all":
         starts = found[0].array("starts")
         values = found[0].array("scores")[starts[index] : starts[index + 1]]
@@ -176,7 +179,8 @@ def compare(
             own = sent.array(f"entries-{number}")
             winners[:, number] = answers(column, own, np.concatenate(parts))
         look_up = _sketches_of(comparison, pieces, checked)
-        values = comparison.of_best(sketches, scores.piece.first + rows, winners, look_up)
+        rivals = rivals._replace(sketches=sketches, best=winners, sketches_of=look_up)
+        values = comparison.scores(rivals)
     job.save(values=compared_values(step, scores.piece.rows, rows, values, header))
 
 

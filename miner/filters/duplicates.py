@@ -3,12 +3,12 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Setting
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
 from miner.scoring.margin import match_one_to_one
 from miner.text.near_copies import bare, encoded, key
 
@@ -68,19 +68,11 @@ class Duplicates(Comparison):
         column = TEXTS.index(self.of)
         return sketches[:, column : column + 1]
 
-    def of_all(
-        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
-    ) -> np.ndarray:
-        return duplicates_of_either(keys, rank, rows)
-
-    def of_best(
-        self,
-        sketches: np.ndarray,
-        rows: np.ndarray,
-        best: np.ndarray,
-        sketches_of: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        return np.where(best[:, 0] == rows, -1, best[:, 0])
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        if self.of == "either":
+            return duplicates_of_either(rivals.keys, rivals.rank, rivals.rows)
+        best = rivals.best[:, 0]
+        return np.where(best == rivals.rows, -1, best)
 
 
 FILTERS = (

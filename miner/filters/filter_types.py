@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -100,14 +100,37 @@ def place(directory: Path, name: str) -> str:
 Scorer = Callable[[Batch], np.ndarray]
 
 
+_NONE = np.empty(0, np.int64)
+
+
+class Rivals(NamedTuple):
+    """Pairs that a GLOBAL filter compares, and what it knows of all that are left.
+
+    rows: ``(m,) int64``, in the whole text. What else there is depends on `Comparison.by`. "best":
+    sketches ``(m, length)``, best ``(m, g) int64``, the row of the best pair that has the same key
+    in its column, and sketches_of, which looks up the sketches of any rows. "place": place ``(m,)``
+    among ``total`` pairs by rank, 0 the best. "all": keys ``(m, g) uint64`` of all pairs, rank
+    ``(m,) float64``, higher is better, and starts ``(b,) int64``, the first row of each bitext.
+    """
+
+    rows: np.ndarray
+    sketches: np.ndarray = _NONE
+    best: np.ndarray = _NONE
+    sketches_of: Callable[[np.ndarray], np.ndarray] = lambda rows: _NONE[rows]
+    place: np.ndarray = _NONE
+    total: int = 0
+    keys: np.ndarray = _NONE
+    rank: np.ndarray = _NONE
+    starts: np.ndarray = _NONE
+
+
 class Comparison:
     """A GLOBAL filter with its settings; it compares all pairs that are left.
 
     A text comes in pieces; ``by`` says what the filter needs of them. "best": `keys` of each pair,
-    and the best pair of each key, which decide by `of_best`. "place": the place of each pair among
-    all by rank, which decides by `of_places`. "all": the `keys` of all pairs at once, compared by
-    `of_all`. For a filter with `Filter.names_row` a score is the row of another pair, or -1. The
-    first pair wins among equal ranks.
+    and the best pair of each key. "place": the place of each pair among all by rank. "all": the
+    `keys` of all pairs at once. For a filter with `Filter.names_row` a score is the row of another
+    pair, or -1. The first pair wins among equal ranks.
     """
 
     by = "best"
@@ -123,33 +146,9 @@ class Comparison:
         """Keys ``(m, g) uint64`` of pairs with these sketches."""
         raise TypeError("a filter by keys defines keys()")
 
-    def of_best(
-        self,
-        sketches: np.ndarray,
-        rows: np.ndarray,
-        best: np.ndarray,
-        sketches_of: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        """Scores ``(m,)``, given the row of the best pair that has the same key in its column.
-
-        sketches: ``(m, length)``, rows: ``(m,) int64``, best: ``(m, g) int64``. sketches_of: looks
-        up the sketches of any rows of the text.
-        """
-        raise TypeError("a filter by the best pairs defines of_best()")
-
-    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
-        """Scores ``(m,)``, given the places of pairs among ``total``, 0 the best."""
-        raise TypeError("a filter by places defines of_places()")
-
-    def of_all(
-        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
-    ) -> np.ndarray:
-        """Scores ``(m,)`` of all pairs that are left.
-
-        keys: ``(m, g) uint64``. rank: ``(m,) float64``, higher is better. rows: ``(m,) int64``.
-        starts: ``(b,) int64``, the first row of each bitext.
-        """
-        raise TypeError("a filter by all pairs defines of_all()")
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        """Scores ``(m,)`` of pairs."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

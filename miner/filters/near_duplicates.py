@@ -3,12 +3,12 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals
 from miner.libraries import library
 from miner.text import near_copies
 from miner.text.near_copies import HASHES, plain, shingles
@@ -37,25 +37,19 @@ class NearDuplicates(Comparison):
     def keys(self, sketches: np.ndarray) -> np.ndarray:
         return near_copies.band_keys(sketches)
 
-    def of_best(
-        self,
-        sketches: np.ndarray,
-        rows: np.ndarray,
-        best: np.ndarray,
-        sketches_of: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
+    def scores(self, rivals: Rivals) -> np.ndarray:
         """Similarity of each pair to a better one, 0 if there is none like it.
 
         It is the greatest estimated share of common shingles (Jaccard) with the best pair of a
         band, even if that one is removed for a still better one. Bands whose keys collide, one in
         billions, are compared in full like any others.
         """
-        alike = np.zeros(len(rows))
-        for column in best.T:
-            later = np.flatnonzero(column != rows)
+        alike = np.zeros(len(rivals.rows))
+        for column in rivals.best.T:
+            later = np.flatnonzero(column != rivals.rows)
             for part in range(0, len(later), 1 << 16):
                 own = later[part : part + (1 << 16)]
-                same = (sketches[own] == sketches_of(column[own])).mean(axis=1)
+                same = (rivals.sketches[own] == rivals.sketches_of(column[own])).mean(axis=1)
                 alike[own] = np.maximum(alike[own], same)
         return alike
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from miner.filters.duplicates import Duplicates
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Setting
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
 
 # Tokens of a bin of lengths, and bins; the last one has all longer texts.
 WIDTH, BINS = 5, 11
@@ -22,10 +22,9 @@ class PerSource(Duplicates):
         super().__init__({"of": "source", "exact": False}, context)
         self.by = "all"
 
-    def of_all(
-        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
-    ) -> np.ndarray:
-        return places_in_groups(np.unique(keys[:, 0], return_inverse=True)[1], rank, rows) + 1.0
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        group = np.unique(rivals.keys[:, 0], return_inverse=True)[1]
+        return places_in_groups(group, rivals.rank, rivals.rows) + 1.0
 
 
 class Percentile(Comparison):
@@ -33,8 +32,8 @@ class Percentile(Comparison):
 
     by = "place"
 
-    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
-        return np.asarray((total - place) * 100 / max(total, 1))
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        return np.asarray((rivals.total - rivals.place) * 100 / max(rivals.total, 1))
 
 
 class Decile(Comparison):
@@ -42,8 +41,9 @@ class Decile(Comparison):
 
     by = "place"
 
-    def of_places(self, place: np.ndarray, total: int) -> np.ndarray:
-        return np.asarray(np.floor((total - 1 - place) * 10 / max(total, 1)) + 1)
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        worse = rivals.total - 1 - rivals.place
+        return np.asarray(np.floor(worse * 10 / max(rivals.total, 1)) + 1)
 
 
 class Mixed(Comparison):
@@ -66,13 +66,12 @@ class Mixed(Comparison):
     def keys(self, sketches: np.ndarray) -> np.ndarray:
         return sketches.astype(np.uint64)
 
-    def of_all(
-        self, keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, starts: np.ndarray
-    ) -> np.ndarray:
-        group = np.searchsorted(starts, rows, "right") if self.of == "corpus" else keys[:, 0]
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        rows, rank, corpora = rivals.rows, rivals.rank, self.of == "corpus"
+        group = np.searchsorted(rivals.starts, rows, "right") if corpora else rivals.keys[:, 0]
         _, group, count = np.unique(group, return_inverse=True, return_counts=True)
         weight = np.ones(len(count))
-        if self.of == "corpus":
+        if corpora:
             weight = count ** (1 / self.temperature)
         place = places_in_groups(group, rank, rows)
         order = np.lexsort((rows, -rank, (place + 1) / weight[group]))

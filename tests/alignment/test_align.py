@@ -170,17 +170,6 @@ def test_a_document_is_its_own_translation(miner, files, texts) -> None:
     assert "0 source and 0 target sentences without a counterpart" in err
 
 
-def test_one_against_many_and_the_same_text_often(miner, files, tmp_path: Path) -> None:
-    one, many = tmp_path / "one.de", tmp_path / "many.en"
-    one.write_text("Alle Rechte vorbehalten.\n", encoding="utf-8")
-    many.write_text("All rights reserved.\n" * 1000, encoding="utf-8")
-    for source in (one, many):
-        code, out, err = miner("align", source, many, "--unaligned", "--coarse")
-        alone = "0 source and 0" if source == many else "1 source and 1,000"
-        assert code == 0 and f"{alone} target sentences without" in err
-        assert sum(line.split("\t")[2].count("All rights") for line in out.splitlines()) == 1000
-
-
 def test_faulty_files(miner, files, tmp_path: Path) -> None:
     code, _, err = miner("align", files[0], tmp_path / "none.en")
     assert code == 1 and "none.en" in err

@@ -1,7 +1,5 @@
 """``miner encode``: one row for every line, complete output or none, bounded memory."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -111,26 +109,3 @@ def test_no_space(miner: Miner, small_disk: Path, output: str, german_file: Path
     only(miner.elsewhere(*arguments), place, "no space left")
     assert [path.name for path in small_disk.iterdir()] == [f"{output}.work"]
     assert encode(miner, german_file, "-o", place).code == 0, "a smaller one fits"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("output", ["v.npy", "v.h5"])
-def test_memory_does_not_grow_with_the_corpus(miner: Miner, output: str) -> None:
-    """Five times the lines, whose vectors would take 13 MB more, need no more memory."""
-
-    def peak(copies: int) -> int:
-        corpus = Path("corpus")
-        corpus.write_bytes(many(corpus, 1000).read_bytes() * copies)
-        code = (
-            "import resource, sys; from miner.cli import main; code = main();"
-            "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
-        )
-        arguments = ["encode", "corpus", "--model", miner.model, "-o", output, "--threads", 2]
-        done = subprocess.run(
-            [sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        assert len(open_vectors(output)) == 1000 * copies
-        return int(done.stdout)
-
-    assert peak(250) - peak(50) < 8 << 10  # KiB

@@ -170,19 +170,6 @@ def test_all_left_out_is_an_error_and_a_bad_output_is_found_first(miner, data, t
     assert code == 1 and "nothing could be evaluated" in err.splitlines()[-1]
 
 
-def test_sentences_of_one_evaluation(miner: Run, data: Path, tmp_path: Path) -> None:
-    path = tmp_path / "sentences.txt"
-    code, _, err = miner("evaluate", "sentences", "--data", data, "--task", "sts", "-o", tmp_path)
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert code == 0 and err == f"{path}: {len(lines)} sentences of sts\n"
-    np.save(tmp_path / "vectors.npy", np.eye(len(lines), dtype=np.float32))
-    assert miner("evaluate", "sts", "--data", data, "--model", tmp_path)[0] == 0
-    code, _, err = miner("evaluate", "tatoeba", "--data", data, "--model", tmp_path)
-    assert code == 1 and "has no sentence" in err
-    code, out, err = miner("evaluate", "speed", "--data", data, "--model", tmp_path)
-    assert code == 0 and f"missing: {tmp_path} holds vectors" in out
-
-
 def test_without_scikit_learn(miner, data, tmp_path, tiny_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
     options = ["--data", data, "--model", tiny_model]

@@ -1,6 +1,5 @@
 """``miner model``: list, info and get, with a local server."""
 
-import dataclasses
 import gzip
 import hashlib
 import io
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 from support.downloads import Server
 
-from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 
 Miner = Callable[..., tuple[int, str, str]]
@@ -180,19 +178,3 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     )
     code, out, err = miner("model", "info", tiny_model / "nowhere")
     assert (code, out) == (1, "") and "no such model directory" in err
-
-
-def test_info_of_languages(miner: Miner, tiny_model: Path, tmp_path: Path) -> None:
-    facts = {
-        "de": KnownLanguage(1_200_000, {}, {"news": 0.95}),
-        "fi": KnownLanguage(4000, {"web": 4000}),
-    }
-    dataclasses.replace(load(tiny_model), languages=facts).save(tmp_path / "model")
-    code, out, err = miner("model", "info", tmp_path / "model")
-    assert (code, err) == (0, "")
-    lines = [line.split() for line in out.splitlines()]
-    start = lines.index(["language", "level", "training", "pairs", "news"])
-    assert lines[start + 1 : start + 3] == [
-        ["German", "(de)", "good", "1,200,000", "0.950"],
-        ["Finnish", "(fi)", "weak", "4,000", "-"],
-    ]

@@ -54,16 +54,6 @@ def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPat
         assert "x peak" in shown
 
 
-def test_each_stage_has_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    with Progress(loops=None) as report:
-        report("reading", 3, 4)
-        report("reading", 4, 4)
-        report("writing", 1, None)
-    shown = sys.stderr.getvalue()
-    assert "reading: 100%" in shown and "4/4" in shown and "writing: 1 lines" in shown
-
-
 def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """And nothing at all for work of less than half a minute."""
     monkeypatch.setattr(sys, "stderr", io.StringIO())

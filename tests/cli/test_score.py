@@ -164,10 +164,8 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     ("arguments", "words"),
     [
         ((), "give one BITEXT"),
-        (("a.tsv", "--source", "a.tsv"), "give one BITEXT"),
         (("a.tsv", "-o", "out.de", "out.en"), "-o takes one file"),
         (("--source", "a", "--target", "b", "-o", "o.de", "o.en"), "-o takes one file"),
-        (("--source", "a.tsv"), "give one BITEXT"),
         (("--source", "-", "--target", "-"), "only one of SOURCE and TARGET"),
         (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),
         (("a.tsv", "--score", "qality"), "there is no score 'qality'"),

@@ -106,8 +106,6 @@ def test_lines_that_are_not_utf8(miner: Miner, tmp_path: Path) -> None:
     ("arguments", "says"),
     [
         ([], "give one BITEXT"),
-        (["a.tsv", "--source", "b", "--target", "c"], "give one BITEXT"),
-        (["--source", "b"], "give one BITEXT"),
         (["--source", "b", "--target", "c", "--score-col", "3"], "columns of BITEXT"),
         (["a.tsv", "--column", "1", "--tcol", "2"], "only text"),
         (["a.tsv", "--score-col", "2"], "columns 1, 2, 2: one is given twice"),

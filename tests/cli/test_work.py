@@ -293,15 +293,6 @@ def test_encode(miner: Miner, corpus: str, name: str) -> None:
     assert Path(name).read_bytes() == wanted
 
 
-def test_a_header_is_no_record(miner: Miner, german: list[str]) -> None:
-    write("1.tsv", "text\tid", *(f"{line}\t{i}" for i, line in enumerate(german[:9])))
-    more = ("--column", "text", "--header", "--model", miner.model)
-    assert miner("encode", "1.tsv", *more, "-o", "a.npy").code == 0
-    done = miner("encode", "1.tsv", *more, "-o", "b.npy", "--work", "w", "--shard-lines", 4)
-    assert done.code == 0, done.err
-    assert Path("a.npy").read_bytes() == Path("b.npy").read_bytes()
-
-
 @pytest.mark.parametrize("engine", ["fused", "faiss"])
 def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
     try:

@@ -12,7 +12,7 @@ from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
 from miner.filters.duplicates import Duplicates, keys
-from miner.filters.filter_types import Batch, Context
+from miner.filters.filter_types import Batch, Context, Rivals
 from miner.text.formats import BitextFormat
 from miner.text.near_copies import bare, plain
 
@@ -89,11 +89,11 @@ def test_duplicates_agree_with_the_reference(pairs, of) -> None:
     comparison = Duplicates({"of": of, "exact": False}, Context())
     keys = comparison.keys(both.reshape(-1, 3))
     if of == "either":
-        found = comparison.of_all(keys, score, rows, np.zeros(1, np.int64))
+        found = comparison.scores(Rivals(rows, keys=keys, rank=score))
     else:
         sent, _ = entries(keys[:, 0], score, rows, 1)
         best = answers(keys[:, 0], sent, best_rows([sent])[0])
-        found = comparison.of_best(both, rows, best[:, None], lambda rows: both)
+        found = comparison.scores(Rivals(rows, best=best[:, None]))
     expected = [-1 if place < 0 else int(rows[place]) for place in reference(of, pairs)]
     assert found.tolist() == expected
 

@@ -10,7 +10,7 @@ from support.cleaning import cleaned, plan_of
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
-from miner.filters.filter_types import Batch, Context
+from miner.filters.filter_types import Batch, Context, Rivals
 from miner.filters.near_duplicates import NearDuplicates, signatures
 from miner.text.near_copies import BAND, HASHES, SHINGLE, plain
 
@@ -46,7 +46,8 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
     for column in range(keys.shape[1]):
         sent, starts = entries(keys[:, column], rank, rows, 1)
         best[:, column] = answers(keys[:, column], sent, best_rows([sent])[0])
-    found = comparison.of_best(table, rows, best, lambda rows: table[rows // 2])
+    rivals = Rivals(rows, table, best, sketches_of=lambda rows: table[rows // 2])
+    found = comparison.scores(rivals)
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
 
 

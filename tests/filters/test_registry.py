@@ -1,7 +1,6 @@
 """The table of filters: each is well made, and a new one needs no change outside of its file."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from support.raw_lines import put
 
 from miner.errors import DependencyError
 from miner.filters.encoding import repairer
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals
 from miner.filters.registry import FILTERS
 from miner.scoring.languages import identifier
 from miner.text.formats import BitextFormat
@@ -28,14 +27,9 @@ class SameLength(Comparison):
     def keys(self, sketches: np.ndarray) -> np.ndarray:
         return sketches.astype(np.uint64)
 
-    def of_best(
-        self,
-        sketches: np.ndarray,
-        rows: np.ndarray,
-        best: np.ndarray,
-        sketches_of: Callable[[np.ndarray], np.ndarray],
-    ) -> np.ndarray:
-        return np.where(best[:, 0] == rows, -1, best[:, 0])
+    def scores(self, rivals: Rivals) -> np.ndarray:
+        best = rivals.best[:, 0]
+        return np.where(best == rivals.rows, -1, best)
 
 
 def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):

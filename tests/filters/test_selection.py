@@ -13,7 +13,7 @@ from support.raw_lines import put
 from miner import filter as filter_rows
 from miner.cleaning.choice import Choice
 from miner.config_fields import SettingsError
-from miner.filters.filter_types import Context
+from miner.filters.filter_types import Context, Rivals
 from miner.filters.selection import Mixed, places_in_groups
 
 GOOD = {"name": "good", "column": 3}
@@ -79,7 +79,7 @@ def test_a_mixture_takes_from_groups_in_turn(pairs: list[tuple[int, float]]) -> 
     rows = np.arange(len(pairs))
     keys = np.array(groups, np.uint64).reshape(-1, 1)
     by_length = Mixed({"of": "length", "temperature": 1.0}, Context())
-    found = by_length.of_all(keys, np.array(rank), rows, np.zeros(1, np.int64))
+    found = by_length.scores(Rivals(rows, keys=keys, rank=np.array(rank)))
     expected = mixture(groups, rank, dict.fromkeys(range(4), 1.0))
     assert np.argsort(found).tolist() == expected
     # The same groups as corpora, one after the other, weighed by their sizes.
@@ -87,7 +87,8 @@ def test_a_mixture_takes_from_groups_in_turn(pairs: list[tuple[int, float]]) -> 
     sizes = np.bincount(groups, minlength=4)
     starts = np.cumsum(sizes) - sizes
     by_corpus = Mixed({"of": "corpus", "temperature": 2.0}, Context())
-    found = by_corpus.of_all(keys, np.array(rank)[order], rows, starts[sizes > 0])
+    ranked = np.array(rank)[order]
+    found = by_corpus.scores(Rivals(rows, keys=keys, rank=ranked, starts=starts[sizes > 0]))
     weight = {group: float(size) ** 0.5 for group, size in enumerate(sizes.tolist())}
     own = [groups[row] for row in order]
     assert np.argsort(found).tolist() == mixture(own, [rank[row] for row in order], weight)

@@ -295,18 +295,6 @@ def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Pat
     assert "no?utf8.jsonl" in text and "a duplicate of line" in text
 
 
-def test_infinite_scores(tmp_path: Path) -> None:
-    """Infinite scores are in the outer bar; bounds far off are only named."""
-    text = '[[filter]]\nname = "length_ratio"\nslack = 0.0\nmaximum = 1e9\n'
-    found = run(tmp_path, text).whole()
-    assert np.isinf(found.scores("length_ratio")).sum() == 0  # no side alone is empty here
-    lines = [*pairs(), ("a", ""), ("", "a")]
-    done = run(tmp_path, text, files=(bitext(tmp_path, lines),))
-    (one,) = samples.summaries(done.whole())
-    assert one.above >= 2 and one.outside[-1] == 2
-    assert "above" in written(tmp_path, done)
-
-
 def test_the_command_writes_a_page_or_json(tmp_path, miner):
     bitext(tmp_path, pairs())
     (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
