@@ -1,8 +1,8 @@
 """`score` and `filter`: the commands of these names as one call each, with results in memory."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -106,14 +106,11 @@ def score(
     Raises ArtifactError for a score that does not exist, CorpusError, ResourceError.
     """
     plan = scores_of(scores_plan(scores, _context(languages, model)), without)
-
-    def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> None:
+    means = {"work": work, "workers": workers, "report": report, "note": note}
+    opened = _opened("scoring", source, target, layout, ["scored"], means)
+    with opened as (run, bitexts, outputs):
         pipeline.score_text(run, bitexts, plan, outputs)
-
-    [rows], _ = _called(
-        "scoring", source, target, layout, ["scored"], run, work, workers, report, note
-    )
-    return BitextRows(rows)
+        return BitextRows(_rows(outputs, "scored"))
 
 
 def filter(
@@ -149,47 +146,37 @@ def filter(
     if threshold is not None:
         plan = plan.with_bound(threshold)
     plan, rest = plan.leaving_out(without).choosing(choice)
-
-    def run(run: Run, bitexts: list[Bitext], outputs: list[dict[str, str]]) -> Summary:
-        return pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=rest).summary
-
-    roles = ["kept", "rejected"]
-    (kept, bad), summary = _called(
-        "filtering", source, target, layout, roles, run, work, workers, report, note
-    )
-    return FilteredRows(kept, BitextRows(bad), summary)
+    means = {"work": work, "workers": workers, "report": report, "note": note}
+    opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
+    with opened as (run, bitexts, outputs):
+        found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=rest)
+        bad = BitextRows(_rows(outputs, "rejected"))
+        return FilteredRows(_rows(outputs, "kept"), bad, found.summary)
 
 
-def _called(
+@contextmanager
+def _opened(
     name: str,
     source: Given,
     target: Given | None,
     layout: BitextFormat,
     roles: list[str],
-    run: Callable[[Run, list[Bitext], list[dict[str, str]]], Any],
-    *means: Any,
-) -> tuple[list[list[dict[str, Any]]], Any]:
-    """Run a pipeline over a bitext; return the rows of each output, and the pipeline's result."""
-    work, workers, report, note = means
-    with ExitStack() as stack:
-        place = stack.enter_context(scratch_directory())
-        given = given_bitexts(source, target)
-        opened, bitexts = stack.enter_context(
-            pipeline.text_run(
-                name, given, layout, work=work, workers=workers, report=report, note=note
-            )
-        )
-        outputs = [
-            {role: str(Path(place) / f"{role}-{number}.rows") for role in roles}
-            for number in range(len(bitexts))
-        ]
-        found = run(opened, bitexts, outputs)
-        rows: list[list[dict[str, Any]]] = []
-        for role in roles:
-            files = [Path(paths[role]).read_text("utf-8") for paths in outputs]
-            lines = (line for text in files for line in text.split("\n") if line)
-            rows.append([json.loads(line) for line in lines])
-    return rows, found
+    means: dict[str, Any],
+) -> Iterator[tuple[Run, list[Bitext], list[dict[str, str]]]]:
+    """Open a run over a bitext; yield it, the bitexts, and outputs of rows for each."""
+    given = given_bitexts(source, target)
+    with (
+        scratch_directory() as place,
+        pipeline.text_run(name, given, layout, **means) as (run, bitexts),
+    ):
+        numbers = range(len(bitexts))
+        yield run, bitexts, [{r: f"{place}/{r}-{number}.rows" for r in roles} for number in numbers]
+
+
+def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
+    """Read the rows of an output of all bitexts."""
+    texts = (Path(paths[role]).read_text("utf-8") for paths in outputs)
+    return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
 def _plan(filters: Filters | None, context: Context) -> Plan:

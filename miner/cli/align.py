@@ -128,7 +128,7 @@ def align(
             encoder=load_encoder(model, settings, loading),
             settings=settings,
             work=work,
-            beside=None if output == "-" else output,
+            beside=guard.beside(output),
             workers=workers,
             report=report,
             note=say,

@@ -108,7 +108,7 @@ def align_documents(
             layout=layout,
             encoder=load_encoder(model, settings, loading),
             work=work,
-            beside=None if output == "-" else output,
+            beside=guard.beside(output),
             workers=workers,
             report=report,
             note=say,

@@ -164,7 +164,7 @@ def filter(
         plan = plan.with_bound(threshold)
     if choice.temperature is not None and len(names) < 2:
         raise click.UsageError("--temperature mixes several BITEXTs; give a pattern of files")
-    beside = filtering.beside(kept[0])
+    beside = guard.beside(kept[0])
     if dry_run is not None:  # its results go
         work, beside = None, None if work is None or is_remote(work) else work
     opened = filtering.opened("filtering", names, layout, workers, work, beside)

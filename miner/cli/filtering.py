@@ -182,15 +182,6 @@ def in_folders(given: Sequence[str], files: Sequence[Sequence[str]], *outputs: s
     return named == {False}
 
 
-def beside(output: str) -> str | None:
-    """Return the output beside which a stopped run may leave its results; None for none.
-
-    Files can lie beside what is, or will be, a regular file or a folder.
-    """
-    there = os.path.exists(output) and not (os.path.isfile(output) or os.path.isdir(output))
-    return None if output == "-" or there else output.rstrip("/")
-
-
 def provenance(paths: Sequence[str]) -> dict[str, Any]:
     """Return the facts of a manifest about a run: its command and input files."""
     return {"command": shlex.join(["miner", *sys.argv[1:]]), "inputs": [*paths]}

@@ -35,6 +35,14 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
     return None
 
 
+def beside(output: str) -> str | None:
+    """Return the output beside which a stopped run may leave its results; None for none.
+
+    Files can lie beside what is, or will be, a regular file or a folder.
+    """
+    return output.rstrip("/") if _replaced(output) else None
+
+
 def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> None:
     """Refuse outputs that would destroy something, by a UsageError that names both places.
 

@@ -140,7 +140,7 @@ class Output:
     @property
     def beside(self) -> str | None:
         """The file beside which a stopped run leaves its results; None without one."""
-        return self.output if self.is_file and not self.is_directory else None
+        return None if self.is_directory else guard.beside(self.output)
 
     @property
     def is_directory(self) -> bool:

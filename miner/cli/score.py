@@ -93,7 +93,7 @@ def score(
     else:
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
-    beside = filtering.beside(output)
+    beside = guard.beside(output)
     with filtering.opened("scoring", files, layout, workers, work, beside) as (_, run, bitexts):
         if not folders:
             filtering.identified(plan, bitexts)

@@ -8,12 +8,12 @@ import numpy as np
 
 from miner.errors import CorpusError, strictly
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.names import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.corpus import Reader
 from miner.text.words import tokens
 
-SIDES = ("source", "target")
 # Sides that a classifier may judge.
 JUDGED = (*SIDES, "both")
 

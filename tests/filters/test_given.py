@@ -10,8 +10,9 @@ from support.classifiers import made
 
 from miner.errors import ArtifactError, CorpusError, MinerError
 from miner.filters.filter_types import Batch, Context, Scorer
-from miner.filters.given import SIDES, spread
+from miner.filters.given import spread
 from miner.filters.registry import FILTERS
+from miner.names import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
