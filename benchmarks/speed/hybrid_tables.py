@@ -11,7 +11,7 @@ NAMES = {"fused": "exhaustive", "hybrid": "hybrid"}
 def quality(results: dict[str, Any]) -> list[str]:
     rows = []
     for row in results["rows"]:
-        for split in ("training", "test"):
+        for split in (split for split in ("training", "test", "training, grown") if split in row):
             kept = row[split]
             rows.append(
                 (
