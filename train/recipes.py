@@ -2,7 +2,8 @@
 
 Free of numpy and torch, as :mod:`miner_train.config` is. A recipe that bears the name of a paper
 has the paper's settings, and where the paper is silent the settings of its released code
-(docs/papers.md names them). ``p19-tuned`` is P19's objective with settings that mine better.
+(docs/papers.md names them). ``p19-tuned`` is P19's objective with settings that mine better on
+little text.
 """
 
 import dataclasses
