@@ -18,6 +18,7 @@ PUBLISHED: dict[str, tuple[tuple[float, ...], float | None]] = {
         (67.3, 62.8, 77.5, 80.1, 78.2),
         None,
     ),
+    "InferSent (by Wieting & Gimpel 2018)": ((58.6, 51.5, 67.8, 68.3, 67.2), None),
     "static-similarity-mrl-multilingual-v1 (averages, d = 1024)": (
         (78.6, 73.3, 75.6, 82.2, 77.9),
         80.9,
