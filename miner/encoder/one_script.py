@@ -24,6 +24,11 @@ def in_one_script(sentences: Sequence[str]) -> list[str]:
     return [text if text.isascii() else _replaced(text) for text in sentences]
 
 
+def only_serbian(character: str) -> bool:
+    """Return whether a sentence with this character is read in Latin letters."""
+    return bool(_SERBIAN.match(character))
+
+
 def _replaced(text: str) -> str:
     if _SERBIAN.search(text):
         text = text.translate(_TABLE)

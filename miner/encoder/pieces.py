@@ -1,17 +1,17 @@
 """Tokenizer of SentencePiece pieces."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from miner.encoder.one_script import in_one_script
+from miner.encoder.unigram_pieces import SPACE_MARK, UnigramPieces
 from miner.encoder.unit_lists import keep_ids
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
-
-SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 
 
 class PieceTokenizer:
@@ -24,19 +24,50 @@ class PieceTokenizer:
     """
 
     def __init__(self, vocabulary: bytes, name: str = "sp.model", one_script: bool = False):
+        self._vocabulary, self._name, self._one_script = vocabulary, name, one_script
+        self._fast: UnigramPieces | None
+        try:
+            self._fast = UnigramPieces(vocabulary, one_script)
+            self.size, self.meaningful = self._fast.size, self._fast.meaningful
+        except ValueError:
+            self._fast, self.size = None, int(self.processor.get_piece_size())
+            self.meaningful = ~_unknown_or_control(self.processor)
+            self.meaningful[self.processor.piece_to_id(SPACE_MARK)] = False
+
+    @cached_property
+    def processor(self) -> Any:
+        """SentencePiece's own processor. Opening it takes longer than reading the vocabulary."""
         import sentencepiece
 
-        self._one_script = one_script
-        self.processor = sentencepiece.SentencePieceProcessor()
+        processor = sentencepiece.SentencePieceProcessor()
         try:
-            self.processor.LoadFromSerializedProto(vocabulary)
+            processor.LoadFromSerializedProto(self._vocabulary)
         except Exception as error:  # sentencepiece raises several undocumented types
-            raise ArtifactError(f"{name}: not a SentencePiece model ({error})") from None
-        self.size: int = self.processor.get_piece_size()
-        self.meaningful = ~_unknown_or_control(self.processor)
-        self.meaningful[self.processor.piece_to_id(SPACE_MARK)] = False
+            raise ArtifactError(f"{self._name}: not a SentencePiece model ({error})") from None
+        return processor
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        if self._fast is None:
+            return self._by_sentencepiece(sentences)
+        try:
+            ids, counts = self._fast(sentences)
+        except UnicodeEncodeError:  # a lone surrogate, which SentencePiece refuses by its name
+            return self._by_sentencepiece(sentences)
+        left = np.flatnonzero(counts < 0)
+        if len(left):
+            others = [sentences[row] for row in left.tolist()]
+            read = in_one_script(others) if self._one_script else others
+            # In one script, most can be cut here; all others come back unchanged.
+            more, bounds = self._by_sentencepiece(others) if read == others else self(read)
+            own = counts >= 0
+            counts[left] = np.diff(bounds)
+            joined = np.empty(counts.sum(), np.int32)
+            of_own = np.repeat(own, counts)
+            joined[of_own], joined[~of_own] = ids, more
+            ids = joined
+        return ids, offsets_of(counts)
+
+    def _by_sentencepiece(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         # Lists of ints: SentencePiece's only other output, an array for each sentence, takes a
         # third longer.
         texts = in_one_script(sentences) if self._one_script else list(sentences)

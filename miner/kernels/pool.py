@@ -80,8 +80,18 @@ def _normalise_rows(vectors, squares):
 def _sum(table, scales, ids, row):
     for j in range(len(row)):
         row[j] = 0.0
-    for piece in ids:
-        values, scale = table[piece], scales[piece]
+    # Four rows a step, added in their order: the sum is loaded and stored a quarter as often, and
+    # the rows are fetched at the same time.
+    whole = len(ids) - len(ids) % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
+        for j in range(len(row)):
+            total = row[j] + np.float32(table[a, j]) * scales[a]
+            total += np.float32(table[b, j]) * scales[b]
+            total += np.float32(table[c, j]) * scales[c]
+            row[j] = total + np.float32(table[d, j]) * scales[d]
+    for i in range(whole, len(ids)):
+        values, scale = table[ids[i]], scales[ids[i]]
         for j in range(len(row)):
             row[j] += np.float32(values[j]) * scale
 

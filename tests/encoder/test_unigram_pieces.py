@@ -1,0 +1,171 @@
+"""miner.encoder.unigram_pieces: the ids of SentencePiece, which is the reference."""
+
+import io
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.encoder.model import load
+from miner.encoder.one_script import in_one_script
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.unigram_pieces import JOINING, SPACE_MARK, UnigramPieces
+from miner.errors import ArtifactError
+from tests.support.tokens import lists
+
+# Characters that normalisation removes, replaces by several, joins, folds or leaves alone.
+STRANGE = (
+    "aàÀ\u0300\u0323ßẞİſÅ\u212bΣς½…™ﬁ´\u00a0\u00ad\u200b\u200d\u3000\u2028\ufeff\t\n\x00\x7f\ufffd"
+    "ﾞカﾞｶ가\u1100\u1161ᄀ각ㄱㅏกำ์कि़\u09c7\u09be١٢९०๑１²ђЉбйи\u0306🙂👩\u200d🔬日本、。「\u2581"
+)
+
+
+def reference(processor: Any, sentences: list[str], one_script: bool = False) -> list[list[int]]:
+    """SentencePiece's ids, without unknown pieces and the bare mark."""
+    dropped = {processor.unk_id(), processor.piece_to_id(SPACE_MARK)}
+    read = in_one_script(sentences) if one_script else sentences
+    return [[i for i in processor.encode(one) if i not in dropped] for one in read]
+
+
+def trained(text: list[str], **options: Any) -> bytes:
+    proto = io.BytesIO()
+    usual = {"vocab_size": 300, "hard_vocab_limit": False, "bos_id": -1, "eos_id": -1}
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(text), model_writer=proto, minloglevel=2, **{**usual, **options}
+    )
+    return proto.getvalue()
+
+
+@pytest.fixture(scope="module")
+def strange(german: list[str]) -> bytes:
+    """A vocabulary that folds case and has pieces of digits, points and strange characters."""
+    odd = [
+        f"{one} {STRANGE[i % 40 :: 7]} {10**i % 9973} {'.' * (i % 9)}"
+        for i, one in enumerate(german)
+    ]
+    return trained(odd * 3, normalization_rule_name="nmt_nfkc_cf", character_coverage=1.0)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(strange: bytes) -> PieceTokenizer:
+    made = PieceTokenizer(strange, one_script=True)
+    assert made._fast is not None
+    return made
+
+
+@given(st.lists(st.text(st.sampled_from(STRANGE + "der  und 0199..")) | st.text(), max_size=5))
+def test_ids_of_strange_text(tokenizer: PieceTokenizer, sentences: list[str]) -> None:
+    clean = [one.encode("utf-8", "replace").decode() for one in sentences]
+    found = lists(tokenizer(clean))
+    assert found == reference(tokenizer.processor, clean, one_script=True)
+
+
+def test_ids_of_every_character(tokenizer: PieceTokenizer) -> None:
+    every = [chr(code) for code in range(0x3200) if not 0xD800 <= code < 0xE000]
+    texts = [f"der {one}und{two} {one}{two}" for one, two in pairwise(every)]
+    texts += [f"a{one}" for one in map(chr, range(0xFB00, 0x11100))]
+    for _ in range(2):  # actions of characters are found in the first call
+        assert lists(tokenizer(texts)) == reference(tokenizer.processor, texts, one_script=True)
+
+
+def test_joining_characters_are_all_that_a_rule_has_after_its_first() -> None:
+    for rule in ("nmt_nfkc", "nmt_nfkc_cf"):
+        rules = sentencepiece.SentencePieceNormalizer(rule_name=rule).Decompile()
+        assert not [one for key, _ in rules for one in key[1:] if not JOINING.match(one)]
+
+
+def test_close_choices_depend_on_what_stands_before() -> None:
+    tokenizer = PieceTokenizer(load("default").vocabularies["sp.model"])
+    # The best pieces of 999 have an equal in another order, so the rounding of sums decides.
+    words = ["999", "....", "9" * 8, "." * 7, "rebuilt", "und", "20000000"]
+    generator = np.random.default_rng(3)
+    sizes = [*range(1, 40), 300, 2000, 2000]
+    texts = [" ".join(generator.choice(words, size).tolist()) for size in sizes]
+    found = lists(tokenizer(texts))
+    assert found == reference(tokenizer.processor, texts)
+    alone = {word: tuple(lists(tokenizer([word]))[0]) for word in words}
+    assert [
+        one
+        for text, one in zip(texts, found, strict=True)
+        if one != [i for word in text.split() for i in alone[word]]
+    ]
+
+
+def test_more_words_than_are_kept(vocabulary: bytes) -> None:
+    generator = np.random.default_rng(4)
+    letters = np.array(list("abcdefghijklmnoprstuwz"))
+    words = ["".join(word) for word in generator.choice(letters, (150_000, 7))]
+    texts = [" ".join(words[start : start + 15]) for start in range(0, len(words), 15)]
+    tokenizer = PieceTokenizer(vocabulary)
+    assert tokenizer._fast is not None
+    found = [lists(tokenizer(texts)), lists(tokenizer(texts[::-1]))[::-1]]
+    assert found[0] == found[1] == reference(tokenizer.processor, texts)
+
+
+def test_threads_share_a_tokenizer(strange: bytes, german: list[str]) -> None:
+    tokenizer = PieceTokenizer(strange)
+    texts = [german[i:] + [STRANGE[i:], STRANGE[:i]] for i in range(len(german))]
+    expected = [reference(tokenizer.processor, one) for one in texts]
+    start = threading.Barrier(8)
+
+    def work(place: int) -> list[list[list[int]]]:
+        start.wait()
+        return [lists(tokenizer(one)) for one in texts[place:]]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == [expected[place:] for place in range(8)]
+
+
+def test_lone_surrogates_are_refused_as_before(tokenizer: PieceTokenizer) -> None:
+    with pytest.raises(TypeError, match="must be str"):
+        tokenizer(["der", "\ud800"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model_type": "bpe"},
+        {"model_type": "char"},
+        {"byte_fallback": True, "vocab_size": 600},
+        {"user_defined_symbols": ["und"]},
+        {"treat_whitespace_as_suffix": True},
+        {"split_by_whitespace": False},
+        {"remove_extra_whitespaces": False},
+        {"add_dummy_prefix": False},
+        {"unk_id": 1, "pad_id": 0},
+    ],
+    ids=str,
+)
+def test_other_vocabularies_are_cut_by_sentencepiece(
+    options: dict[str, Any], german: list[str]
+) -> None:
+    proto = trained(german * 3, **options)
+    tokenizer = PieceTokenizer(proto)
+    assert tokenizer._fast is None
+    control = [i for i in range(tokenizer.size) if tokenizer.processor.is_control(i)]
+    assert not tokenizer.meaningful[[tokenizer.processor.unk_id(), *control]].any()
+    assert lists(tokenizer(german)) == reference(tokenizer.processor, german)
+
+
+def test_control_pieces_are_never_found(german: list[str]) -> None:
+    tokenizer = PieceTokenizer(trained(german * 3, bos_id=1, eos_id=2, control_symbols=["<de>"]))
+    assert tokenizer._fast is not None
+    texts = [*german, "<s> der </s>", "<de>und"]
+    assert lists(tokenizer(texts)) == reference(tokenizer.processor, texts)
+    assert np.flatnonzero(~tokenizer.meaningful[:4]).tolist() == [0, 1, 2, 3]
+
+
+def test_cut_off_vocabularies(vocabulary: bytes) -> None:
+    for size in range(0, len(vocabulary) - 1, 97):
+        with pytest.raises(ValueError):
+            UnigramPieces(vocabulary[:size], False)
+        try:
+            PieceTokenizer(vocabulary[:size])
+        except ArtifactError as error:
+            assert "sp.model: not a SentencePiece model" in str(error)
