@@ -81,23 +81,22 @@ class UnigramPieces:
         codes, entered = codes[: offsets[-1]], np.flatnonzero(self.meaningful)
         if not 0 < found < 1 << 16 or len(codes) >= 1 << 24:
             raise ValueError("too many characters, or no text")
-        parents, characters = np.empty((2, len(codes) + 1), np.int32)
-        ends = np.empty(self.size, np.int32)
-        parents[0], characters[0] = 0, 0
-        nodes = unigram.list_nodes(codes, offsets, entered, parents, characters, ends)
-        self._mark = int(self._numbers[ord(SPACE_MARK)])
         starts = np.zeros(len(codes), bool)
         starts[offsets[entered]] = True
-        if nodes < 0 or not self._mark or (codes[~starts] == self._mark).any():
+        self._mark = int(self._numbers[ord(SPACE_MARK)])
+        nodes, ends = np.zeros((len(codes) + 1, 5), np.int32), np.empty(self.size, np.int32)
+        edges = np.zeros(1 << len(codes).bit_length(), np.uint64)
+        count = unigram.list_nodes(codes, offsets, entered, edges, nodes, ends)
+        if count < 0 or not self._mark or (codes[~starts] == self._mark).any():
             raise ValueError("not a usual list of pieces")
-        trie = np.zeros((2 * nodes + 8 * found + 64, 4), np.int32)
         ranked = entered[np.argsort(-scores[entered], kind="stable")]
-        last = unigram.place_nodes(
-            parents[:nodes], characters[:nodes], ranked, ends, scores.view(np.int32), trie
-        )
+        span, room = found + 1, 2 * count + 8 * found + 64
+        trie, taken = np.zeros((room, 4), np.int32), np.zeros(room, bool)
+        bits = scores.view(np.int32)
+        last = unigram.place_nodes(nodes, span, ranked, ends, bits, taken, trie)
         if last < 0:
             raise ValueError("too many pieces with rare characters")
-        self._trie = trie[: last + found + 2].copy()
+        self._trie = trie[: last + span].copy()
         alone = entered[np.diff(offsets)[entered] == 1]
         bare = alone[codes[offsets[alone]] == self._mark]
         self._dropped = int(bare.max(initial=0))
@@ -121,7 +120,7 @@ class UnigramPieces:
             store = unigram.no_words()
         total = unigram.segment(
             *(actions, offsets, self._longer, self._mark, self._trie, self._trie.view(np.float32)),
-            *(self._scores, self._dropped, store, ids, counts),
+            *(self._scores, self._dropped, unigram.room_for(offsets), store, ids, counts),
         )
         self._stores.append(store)
         return ids[:total].copy(), counts

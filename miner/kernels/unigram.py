@@ -18,9 +18,14 @@ from miner.kernels.loops import njit
 
 # What to do with a character that is not replaced by one other: see segment.
 UNSEEN, SPACE, DROP, REFUSE, LONGER = 0, -1, -2, -3, -4
-# Columns of the trie: base of the children, place of the parent, bits of the score, and id of the
-# piece that ends here (0: none). The root is the first entry.
+# Columns of the trie: base of the children, place of the parent (0: free entry), bits of the score,
+# and id of the piece that ends here (0: none).
 BASE, PARENT, SCORE, PIECE = range(4)
+ROOT = 1
+# Columns of its nodes before they are placed: the node above and the character that leads from it,
+# the last child and the child of the same node before this one (0: none), and the place in the trie
+# (0, or -1 where a piece ends: none yet).
+ABOVE, CHARACTER, CHILD, NEXT, PLACE = range(5)
 # Free entries that are tried for a node's children before they go towards the end of the trie.
 TRIED = 16
 # Words that are kept: entries of their table, and how many are tried; characters of the longest,
@@ -48,25 +53,6 @@ def _varint(data, place):
     return np.int64(0), -1
 
 
-@njit()
-def _field(data, place):
-    """Return number, kind, first byte and end of the field at ``place``; end is -1 if cut off."""
-    tag, start = _varint(data, place)
-    if start < 0:
-        return 0, 0, 0, -1
-    kind, end = tag & 7, -1
-    if kind == _VARINT:
-        _, end = _varint(data, start)
-    elif kind == _BYTES:
-        size, start = _varint(data, start)
-        end = start + size if start >= 0 else -1
-    elif kind == _EIGHT_BYTES:
-        end = start + 8
-    elif kind == _FOUR_BYTES:
-        end = start + 4
-    return tag >> 3, kind, start, end if end <= len(data) else -1
-
-
 @njit(nogil=True)
 def read_model(data, sections, settings, spans, scores, kinds):
     """Read a serialised SentencePiece model, ``data (b,) uint8``; return the number of pieces.
@@ -77,36 +63,40 @@ def read_model(data, sections, settings, spans, scores, kinds):
     the values of their fields that are whole numbers. Returns -1 if the data is malformed or there
     is no room.
     """
-    count, place = 0, 0
+    part, part_end, count, place = 0, 0, 0, 0
     while place < len(data):
-        part, kind, start, end = _field(data, place)
-        if end < 0 or (part == 1 and (count == len(spans) or kind != _BYTES)):
+        tag, start = _varint(data, place)
+        number, kind = tag >> 3, tag & 7
+        value, end = _varint(data, start)
+        if kind == _EIGHT_BYTES:
+            end = start + 8
+        elif kind == _FOUR_BYTES:
+            end = start + 4
+        elif kind == _BYTES:
+            start, end = end, end + value
+        if not 0 < start <= end <= len(data):
             return -1
-        place = end
-        if part == 1:
-            kinds[count] = _NORMAL
-        elif kind != _BYTES or part > 3:
-            continue
-        else:
-            sections[part, 0], sections[part, 1] = start, end
-        while start < end:
-            number, kind, first, start = _field(data, start)
-            if start < 0:
+        if part == 0 and 0 < number <= 3:
+            if kind != _BYTES or count == len(spans):
                 return -1
-            if part != 1:
-                if kind == _VARINT and number < settings.shape[1]:
-                    settings[part, number], _ = _varint(data, first)
-            elif number == 1 and kind == _BYTES:
-                spans[count, 0], spans[count, 1] = first, start
-            elif number == 2 and kind == _FOUR_BYTES:
-                bits = np.uint32(0)
+            part, part_end, place = number, end, start
+            sections[part, 0], sections[part, 1] = start, end
+            kinds[count] = _NORMAL
+        else:
+            if part == 1 and number == 1 and kind == _BYTES:
+                spans[count, 0], spans[count, 1] = start, end
+            elif part == 1 and number == 2 and kind == _FOUR_BYTES:
                 for j in range(4):
-                    bits |= np.uint32(data[first + j]) << np.uint32(8 * j)
-                scores[count] = bits
-            elif number == 3 and kind == _VARINT:
-                kinds[count] = data[first]
-        count += part == 1
-    return count
+                    scores[count] |= np.uint32(data[start + j]) << np.uint32(8 * j)
+            elif part == 1 and number == 3 and kind == _VARINT:
+                kinds[count] = value
+            elif part > 1 and kind == _VARINT and number < settings.shape[1]:
+                settings[part, number] = value
+            place = end
+        if part != 0 and place >= part_end:
+            count += part == 1
+            part = 0
+    return count if part == 0 else -1
 
 
 @njit(nogil=True)
@@ -139,20 +129,16 @@ def number_characters(data, spans, codes, offsets, numbers):
 
 
 @njit(nogil=True)
-def list_nodes(codes, offsets, pieces, parents, characters, ends):
+def list_nodes(codes, offsets, pieces, edges, nodes, ends):
     """List the nodes of a trie of ``pieces``; return their number, with the root, node 0.
 
-    Writes the parent and the character of each node, ``parents`` and ``characters (t + 1,) int32``,
-    and the node where each piece ends, ``ends (p,) int32``; ``t`` is the number of all characters,
-    below 2^24, and they are below 2^16. Returns -1 if a piece is empty or there twice.
+    ``codes (t,) int32`` are the pieces' characters, below 2^16, and t is below 2^24. Writes
+    ``nodes (t + 1, 5) int32``, zeros before, and ``ends (p,) int32``, the node where each piece
+    ends. ``edges`` is scratch: a power of two above t of uint64, zeros. Returns -1 if a piece is
+    empty or there twice.
     """
-    size = 1
-    while size <= len(parents):
-        size *= 2
-    # By an edge, a parent and a character, in the upper bits: the child. 0 is empty.
-    edges, mask, count = np.zeros(size, np.uint64), np.uint64(size - 1), 1
-    ended = np.zeros(len(parents), np.bool_)
-    low = np.uint64(24)
+    # By an edge, a node and a character, in the upper bits: the child. 0 is empty.
+    mask, low, count = np.uint64(len(edges) - 1), np.uint64(24), 1
     for piece in pieces:
         node = np.int64(0)
         for j in range(offsets[piece], offsets[piece + 1]):
@@ -162,18 +148,19 @@ def list_nodes(codes, offsets, pieces, parents, characters, ends):
                 slot = (slot + np.uint64(1)) & mask
             if edges[slot] == 0:
                 edges[slot] = edge << low | np.uint64(count)
-                parents[count], characters[count] = node, codes[j]
+                nodes[count, ABOVE], nodes[count, CHARACTER] = node, codes[j]
+                nodes[count, NEXT], nodes[node, CHILD] = nodes[node, CHILD], count
                 count += 1
             node = np.int64(edges[slot] & np.uint64((1 << 24) - 1))
-        if node == 0 or ended[node]:
+        if node == 0 or nodes[node, PLACE] != 0:
             return -1
-        ends[piece], ended[node] = node, True
+        ends[piece], nodes[node, PLACE] = node, -1
     return count
 
 
 @njit()
-def _base(taken, characters, children, low, last):
-    """Return a base from which the entries of all ``children`` are free.
+def _base(taken, nodes, child, low, last):
+    """Return a base from which the entries of a ``child`` and of its siblings are free.
 
     Entries are tried from ``low`` on, and after some tries from ``last`` on.
     """
@@ -181,12 +168,11 @@ def _base(taken, characters, children, low, last):
     while True:
         while taken[place]:
             place += 1
-        base = place - characters[children[0]]
-        free = base >= 0
-        for child in children:
-            if not free:
-                break
-            free = not taken[base + characters[child]]
+        base = place - nodes[child, CHARACTER]
+        free, other = base >= 0, nodes[child, NEXT]
+        while free and other != 0:
+            free = not taken[base + nodes[other, CHARACTER]]
+            other = nodes[other, NEXT]
         if free:
             return base
         place += 1
@@ -196,50 +182,34 @@ def _base(taken, characters, children, low, last):
 
 
 @njit(nogil=True)
-def place_nodes(parents, characters, pieces, ends, scores, trie):
+def place_nodes(nodes, span, pieces, ends, scores, taken, trie):
     """Write the nodes of :func:`list_nodes` to ``trie (m, 4) int32``; return the last one's place.
 
-    ``pieces`` has frequent pieces first, ``scores (p,) int32`` the bits of their scores. ``trie``
-    has zeros before. Returns -1 if there is no room: ``m`` is much larger than the number
-    of nodes plus twice the number of different characters.
+    ``pieces`` has frequent pieces first, ``scores (p,) int32`` the bits of their scores. ``span``
+    is larger than every character. ``trie`` and ``taken (m,) bool``, scratch, are zeros before.
+    Returns -1 if there is no room: m should be twice the number of nodes, plus 4 spans.
     """
-    count, span = len(parents), 2 + max(characters)
-    bounds, children = np.zeros(count + 2, np.int32), np.empty(count, np.int32)
-    for node in range(1, count):
-        bounds[parents[node] + 2] += 1
-    for node in range(count):
-        bounds[node + 2] += bounds[node + 1]
-    for node in range(1, count):
-        children[bounds[parents[node] + 1]] = node
-        bounds[parents[node] + 1] += 1
-    places, placed = np.zeros(count, np.int32), np.zeros(count, np.bool_)
-    path = np.empty(count, np.int32)
-    low, top = 1, 1
-    taken = np.zeros(len(trie), np.bool_)
-    taken[0] = True
-    for place in range(len(trie)):
-        trie[place, PARENT] = -1
+    low, top = ROOT + 1, ROOT + 1
+    taken[0], taken[ROOT], nodes[0, PLACE] = True, True, ROOT
     for piece in pieces:
-        node, depth = parents[ends[piece]], 0
-        while not placed[node]:
-            path[depth], placed[node] = node, True
-            depth += 1
-            node = parents[node]
-        for i in range(depth - 1, -1, -1):
-            node = path[i]
-            own = children[bounds[node] : bounds[node + 1]]
+        end = ends[piece]
+        while nodes[end, PLACE] <= 0:
+            node = nodes[end, ABOVE]
+            while nodes[node, PLACE] <= 0:
+                node = nodes[node, ABOVE]
             while taken[low]:
                 low += 1
-            if max(low, top) + 2 * span > len(trie):
+            if max(low, top) + 2 * span > len(taken):
                 return -1
-            base = _base(taken, characters, own, low, top - span)
-            trie[places[node], BASE] = base
-            for child in own:
-                place = base + characters[child]
-                trie[place, PARENT], places[child] = places[node], place
-                taken[place] = True
-                top = max(top, place + 1)
-        place = places[ends[piece]]
+            child = nodes[node, CHILD]
+            base = _base(taken, nodes, child, low, top - span)
+            trie[nodes[node, PLACE], BASE] = base
+            while child != 0:
+                place = base + nodes[child, CHARACTER]
+                trie[place, PARENT], nodes[child, PLACE] = nodes[node, PLACE], place
+                taken[place], top = True, max(top, place + 1)
+                child = nodes[child, NEXT]
+        place = nodes[end, PLACE]
         trie[place, PIECE], trie[place, SCORE] = piece, scores[piece]
     return top - 1
 
@@ -289,7 +259,7 @@ def _cut(text, total, trie, values, unknown, best, begins, pieces):
     for end in range(1, len(text) + 1):
         best[end] = -np.inf
     for begin in range(len(text)):
-        place, end, here, alone = 0, begin, best[begin], False
+        place, end, here, alone = ROOT, begin, best[begin], False
         while end < len(text):
             child = trie[place, BASE] + text[end]
             if trie[child, PARENT] != place:
@@ -321,6 +291,12 @@ def no_words() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     return np.zeros((WORDS, 4), np.int32), letters, lists, np.zeros(2, np.int64)
 
 
+def room_for(offsets: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return scratch for sentences of ``offsets (n + 1,)``; much longer ones are left out."""
+    size = 2 * int(np.diff(offsets).max(initial=0)) + 8
+    return np.empty(size + 1, np.float32), *np.empty((4, size), np.int32)
+
+
 @njit()
 def _slot(words, letters, text, key):
     """Return the entry of a word, a free one where it may stand, or -1."""
@@ -337,7 +313,9 @@ def _slot(words, letters, text, key):
 
 
 @njit(nogil=True)
-def segment(codes, offsets, longer, mark, trie, values, scores, dropped, store, ids, counts):
+def segment(
+    codes, offsets, longer, mark, trie, values, scores, dropped, scratch, store, ids, counts
+):
     """Write the ids of the pieces of each sentence, a ragged array of ``codes (t,) int32``.
 
     A code is the number of a character plus 1, or what to do: ``SPACE``, ``DROP``, or
@@ -345,16 +323,12 @@ def segment(codes, offsets, longer, mark, trie, values, scores, dropped, store, 
     ``UNSEEN`` or ``REFUSE`` is left out. ``mark`` is the number of the mark for a space, ``trie``
     of :func:`place_nodes`, and ``values`` the same memory as float32. ``scores (p,) float32`` has
     the score of an unknown character, whose id is 0, first. Unknown characters and the piece
-    ``dropped`` are not written. ``store`` of :func:`no_words` makes later calls with the same trie
-    faster. ``ids (t,) int32`` is filled from the start; ``counts (n,) int64`` has the number of ids
-    of each sentence, -1 for one that is left out. Returns the number of ids.
+    ``dropped`` are not written. ``scratch`` is by :func:`room_for`; ``store``, of
+    :func:`no_words`, makes later calls with the same trie faster. ``ids (t,) int32`` is filled
+    from the start; ``counts (n,) int64`` has the number of ids of each sentence, -1 for one that
+    is left out. Returns the number of ids.
     """
-    longest = 0
-    for i in range(len(offsets) - 1):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    text = np.empty(2 * longest + 8, np.int32)
-    best, chosen = np.empty(len(text) + 1, np.float32), np.empty(len(text) + 1, np.int32)
-    begins, pieces = np.empty(len(text) + 1, np.int32), np.empty(len(text) + 1, np.int32)
+    best, text, chosen, begins, pieces = scratch
     words, letters, lists, filled = store
     at = 0
     for i in range(len(offsets) - 1):
