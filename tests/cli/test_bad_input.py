@@ -1,7 +1,6 @@
 """Whatever comes in, through the command line: one line that helps, an exit code, and no debris."""
 
 import gzip
-import os
 import random
 import shutil
 import sys
@@ -9,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
-
-from miner.encoder import model_files
 
 
 def truncated(path: str) -> None:
@@ -56,42 +53,12 @@ def test_a_second_bad_file_of_several(miner: Miner, german_file: Path) -> None:
     assert miner.entries() == []
 
 
-@pytest.mark.parametrize("command", ["index", "mine"])
-@pytest.mark.parametrize("bad", ["missing", "empty", "file", "index", "cut", "default"])
-def test_a_model_that_is_none(ready, german_file, command, bad, monkeypatch):
-    if bad == "empty":
-        Path(bad).mkdir()
-    elif bad == "file":
-        write(bad, "text")
-    elif bad == "index":
-        Path("de").rename(bad)
-    elif bad == "cut":
-        shutil.copytree(ready.model, bad)
-        os.truncate(f"{bad}/weights.npy", 1000)
-    elif bad == "default":
-        monkeypatch.setattr(model_files, "DEFAULT", ready.place / "default")
-    ready.model = Path(bad)
-    before = ready.entries()
-    if command == "index":
-        only(ready.index(german_file, "out"), bad, "weights.npy" if bad == "cut" else "")
-    else:
-        only(ready.mine(german_file, german_file, "-o", "out.tsv"), bad)
-    assert ready.entries() == before
-
-
 def test_indexes_of_two_models(ready: Miner, other_model: Path, english_file: Path) -> None:
     ready.model = other_model
     assert ready.index(english_file, "other").code == 0
     only(ready.search("de", "other", "-o", "out.tsv"), "de", "other", "tiny", "index both")
     only(ready.index(english_file, "de", "--add"), "tiny", "other")
     assert "out.tsv" not in ready.entries()
-
-
-def test_the_working_directory(ready, german_file, monkeypatch):
-    monkeypatch.chdir("de")
-    only(ready.index(german_file, ".", "--add"), "working directory")
-    monkeypatch.chdir("..")
-    assert ready.search("de", "en").code == 0
 
 
 @pytest.mark.parametrize(
@@ -162,13 +129,6 @@ def test_a_threshold_that_keeps_nothing(ready: Miner) -> None:
     assert done.code == 0 and Path("out.tsv").read_bytes() == b""
     assert "warning: nothing was mined: the best score is" in done.err
     assert "1000000.0" in done.err.splitlines()[-1]
-
-
-def test_a_model_without_threshold_keeps_all(miner, other_model, german_file):
-    miner.model = other_model
-    done = miner.mine(german_file, german_file)
-    assert done.code == 0 and len(done.out.splitlines()) == 60
-    assert "threshold None" not in done.err
 
 
 def test_the_table_keeps_what_it_says(ready: Miner) -> None:

@@ -53,28 +53,6 @@ def test_all(miner: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "oracle" not in out and "missing: 2013: not there" in out
 
 
-def test_a_model_against_itself_and_another(miner, data, tmp_path, tiny_model):
-    place = tmp_path / "against.json"
-    against = ["--against", "default", "--json", place]
-    code, out, _ = miner("evaluate", "sts", "--data", data, *against)
-    assert code == 0 and "default minus default, on the same resamples:" in out
-    record = json.loads(place.read_text())
-    assert len(record["models"]) == 2 and record["differences"]
-    for one in record["differences"]:
-        assert (one["difference"], one["interval"], one["p"]) == (0, [0, 0], 1)
-
-    code, out, _ = miner("evaluate", "sts", "--data", data, "--model", tiny_model, *against)
-    record = json.loads(place.read_text())
-    (one,) = (
-        one
-        for one in record["differences"]
-        if (one["set"], one["metric"]) == ("stsb.en.test", "pearson")
-    )
-    values = [metrics_of(record, "sts", model)["stsb.en.test", "pearson"] for model in (0, 1)]
-    assert code == 0 and one["difference"] == pytest.approx(values[0] - values[1])
-    assert f"{one['difference']:+.3f}" in out
-
-
 def test_no_sets_at_all(miner: Run, tmp_path: Path) -> None:
     for command in (["all"], ["sentences", "-o", tmp_path / "laser"]):
         code, out, err = miner("evaluate", *command, "--data", tmp_path)
@@ -183,17 +161,6 @@ def test_without_scikit_learn(miner, data, tmp_path, tiny_model, monkeypatch):
     assert code == 0 and "\nnoisy " in out
     for model in (tiny_model, "default"):
         assert f"left out: paraphrase of {model}: the classifier needs" in out
-
-
-def test_no_missing_option_is_advised(miner: Run, tmp_path: Path) -> None:
-    """Only commands with --on-error mention it."""
-    place = tmp_path / "tatoeba" / "de-en.tsv"
-    place.parent.mkdir()
-    place.write_bytes(b"eins\tone\nzw\xffei\ttwo\n")
-    code, _, err = miner("evaluate", "tatoeba", "--data", tmp_path)
-    assert code == 1 and "line 2" in err and "iconv" in err and "--on-error" not in err
-    code, _, err = miner("score", place)
-    assert code == 1 and err.endswith("-t UTF-8, or pass --on-error replace or skip\n")
 
 
 def test_labelled(miner: Run, tmp_path: Path) -> None:

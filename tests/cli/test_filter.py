@@ -9,8 +9,6 @@ import pytest
 from support.filtered import COLUMNS, clean, config, filters, noisy, place, read  # noqa: F401 (fixtures)
 from support.raw_lines import lines_of, put
 
-from miner.cli.option_types import COUNT
-
 
 def test_every_row_is_kept_or_rejected(clean, noisy: Path, place: Path) -> None:
     out, err = clean(noisy, *COLUMNS, "-o", "kept.tsv", "--rejected", "bad.tsv",
@@ -158,17 +156,6 @@ def test_faults(miner, knowing_model, arguments, words) -> None:
         assert sorted(os.listdir()) == before
 
 
-def test_a_fault_in_a_process(miner, knowing_model) -> None:
-    """An error in a worker process is reported as one of this process."""
-    put(Path("a.tsv"), b"a\tb\tx\n" * 2500)
-    code, _, err = miner(
-        "filter", "a.tsv", "--config", config("c", {"name": "cost", "column": 3}), "--threads", 2,
-        "-o", "out",
-    )  # fmt: skip
-    assert code == 1 and err.startswith("miner: error: column 3: 'x' is not a cost")
-    assert err.count("\n") == 1 and sorted(os.listdir()) == ["a.tsv", "c"]
-
-
 def test_counts_to_keep_are_scaled_in_a_dry_run(clean, noisy: Path) -> None:
     _, err = clean(noisy, *COLUMNS, "--dry-run", "40", "--top-n", "55")
     assert " 20 " in next(line for line in err.splitlines() if line.startswith("top-n"))
@@ -227,14 +214,3 @@ def test_a_share_of_good_ones(clean, noisy: Path) -> None:
     least = sorted(values, reverse=True)
     first = read("out")[0].split(b"\t")[0]
     assert values[int(first)] >= least[40]
-
-
-def test_counts() -> None:
-    for text, number in (
-        ("5000", 5000), ("200k", 200_000), ("5M", 5_000_000), ("1.5k", 1500), ("2g", 2 * 10**9),
-        ("0", 0), (" 7 ", 7), ("1e3", 1000),
-    ):  # fmt: skip
-        assert COUNT.convert(text, None, None) == number
-    for text in ("", "k", "-1", "1.5", "nan", "inf", "5X", "1e30"):
-        with pytest.raises(Exception, match="is not a count"):
-            COUNT.convert(text, None, None)

@@ -1,9 +1,8 @@
-"""miner filter: runs that are stopped, inputs that change, and what a later run reuses."""
+"""miner filter: runs that a signal stops, and what the repeated run reuses."""
 
 import os
 import signal
 import subprocess
-import threading
 import time
 from pathlib import Path
 
@@ -89,50 +88,3 @@ def test_a_signal_leaves_only_the_work_directory(
     assert kept + rejected == ROWS
     whole = miner("filter", "big.tsv", *words.split()[2:-2], "-o", "whole")
     assert whole[0] == 0 and Path("whole").read_bytes() == Path("out").read_bytes()
-
-
-def test_standard_input_resumes(miner, german, english, knowing_model, monkeypatch) -> None:
-    """The same text is recognised, wherever it comes from."""
-    data = pairs(german, english, 500)
-    arguments = ("filter", "-", "--config", "rules.toml", "--model", knowing_model, "--threads", 1,
-                 "--work", "scores", "-o", "out")  # fmt: skip
-    feed(monkeypatch, data)
-    code, _, err = miner(*arguments)
-    assert code == 0, err
-    expected = Path("out").read_bytes()
-    with monkeypatch.context() as patch:
-        patch.setattr(Scorers, "__call__", None)  # nothing may be scored
-        feed(patch, data)
-        code, _, err = miner(*arguments)
-        assert (code, Path("out").read_bytes()) == (0, expected), err
-    feed(monkeypatch, data + b"a\tb\n")
-    code, _, err = miner(*arguments)
-    assert code == 0 and Path("out").read_bytes() != expected or b"a\tb\n" not in expected
-
-
-def test_no_directory_beside_a_device_or_a_pipe(miner, german, english) -> None:
-    put(Path("a.tsv"), pairs(german, english, 60))
-    Path("rules.toml").write_text(toml(RULES[:1], {}), encoding="utf-8")
-    os.mkfifo("pipe")
-    lines: list[bytes] = []
-    reader = threading.Thread(target=lambda: lines.append(Path("pipe").read_bytes()))
-    reader.start()
-    done = miner("filter", "a.tsv", "--config", "rules.toml", "-o", "pipe", "--rejected",
-                 "/dev/null", "--scores-jsonl", "/dev/null")  # fmt: skip
-    reader.join(timeout=30)
-    assert done[0] == 0 and lines[0].count(b"\n") > 20
-    assert sorted(os.listdir()) == ["a.tsv", "pipe", "rules.toml"]
-
-
-def test_the_model_of_the_command_line_goes_first(miner, knowing_model, place) -> None:
-    """Also if it is the default one."""
-    put(Path("a.tsv"), b"Das ist gut.\tThis is good.\n")
-    named = ({"name": "cosine"},)
-    Path("rules.toml").write_text(toml(named, {"model": str(knowing_model)}), encoding="utf-8")
-    common = "a.tsv", "--config", "rules.toml", "--score-only"
-    by_file, by_name, default = (
-        miner("score", *common, *more)[1]
-        for more in ((), ("--model", knowing_model), ("--model", "default"))
-    )
-    assert by_file == by_name != default
-    assert default == miner("score", "a.tsv", "--score", "cosine", "--score-only")[1]

@@ -165,12 +165,3 @@ def test_files_of_a_configuration_are_inputs(command, output, model, tmp_path, m
     assert main([command, "pairs.tsv", "--config", "rules.toml", "-o", output]) == 2
     assert f"-o {output} would replace the input" in capsys.readouterr().err
     assert snapshot(tmp_path) == before
-
-
-def test_an_index_is_replaced_when_asked(index, model, english_file, capsys):
-    line = ["index", str(english_file), "--model", str(model), "-o", str(index)]
-    before = snapshot(index)
-    assert main(line) == 2 and "--overwrite" in capsys.readouterr().err
-    assert snapshot(index) == before
-    assert main([*line, "--overwrite"]) == 0
-    assert snapshot(index) != before

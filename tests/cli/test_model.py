@@ -1,6 +1,5 @@
 """``miner model``: list, info and get, with a local server."""
 
-import gzip
 import hashlib
 import io
 import json
@@ -90,17 +89,6 @@ def test_names_that_lead_elsewhere_are_refused(miner, server, tmp_path, names, m
     (archive,) = place.parent.iterdir()
     assert archive.name.startswith("large.download-")
     assert not (tmp_path / "escaped").exists() and not (tmp_path / "models/escaped").exists()
-
-
-def test_links_are_not_made(miner, server, tmp_path, files):
-    out = io.BytesIO(tar_of(files, mode="w"))
-    with tarfile.open(fileobj=out, mode="a") as tar:
-        link = tarfile.TarInfo("link")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        tar.addfile(link)
-    server.add("http://x/m.tar.gz", gzip.compress(out.getvalue()))
-    assert get(miner, server, tmp_path / "large")[0] == 0
-    assert {path.name for path in (tmp_path / "large").iterdir()} == set(files)
 
 
 def test_an_archive_without_a_sound_model(miner, server, tmp_path, files):

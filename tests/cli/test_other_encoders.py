@@ -116,18 +116,6 @@ def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner
     assert code == 1 and "unknown depth" in err
 
 
-def test_a_replaced_model(files: list[str], corpora: list[str], tmp_path: Path, miner: Run) -> None:
-    """An index and the model that built it must not come apart unnoticed."""
-    model = trained(files, tmp_path / "model")
-    for corpus, name in zip(corpora, "ab", strict=True):
-        assert miner("index", corpus, "--model", model, "-o", tmp_path / name)[0] == 0
-    trained(files, tmp_path / "model", "--seed", "2", "--overwrite")
-    code, _, err = miner("search", tmp_path / "a", tmp_path / "b", "--ids")
-    assert code == 1 and "changed since" in err and "rank by margin" in err
-    code, out, _ = miner("search", tmp_path / "a", tmp_path / "b", "--ids", "--rank", "margin")
-    assert code == 0 and right(out) > 50
-
-
 def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):
     lines = Path(files[1]).read_text(encoding="utf-8").splitlines()
     tests = tmp_path / "tests.txt"

@@ -15,15 +15,6 @@ def test_an_index_below_a_file(miner: Miner, german_file: Path) -> None:
     assert miner.entries() == ["file"]
 
 
-@pytest.mark.parametrize("suffix", ["", ".parquet"])
-def test_a_full_device(ready: Miner, suffix: str) -> None:
-    name = "/dev/full"
-    if suffix:
-        name = f"full{suffix}"
-        Path(name).symlink_to("/dev/full")
-    fault(ready.search("de", "en", "-o", name), name, "no space left")
-
-
 def test_a_full_device_behind_standard_output(miner: Miner) -> None:
     scored, gold = write("scored", "1.5\ta\tb"), write("gold", "a\tb")
     with open("/dev/full", "w") as full:
@@ -63,17 +54,6 @@ def test_no_space_for_an_index(miner, small_disk, lines, german_file):
     only(miner.elsewhere(*arguments), small_disk / "out", "o space left")
     assert [entry.name for entry in small_disk.iterdir()] == ["out.work"]
     assert miner.index(german_file, str(small_disk / "out")).code == 0, "a smaller one fits"
-
-
-def test_no_space_for_pairs(ready: Miner, small_disk: Path) -> None:
-    output = small_disk / "out.tsv"
-    output.write_text("older")
-    (small_disk / "filler").write_bytes(b"\0" * (252 << 10))
-    fault(ready.search("de", "en", "-o", output), output, "no space left")
-    assert output.read_text() == "older"
-    assert sorted(entry.name for entry in small_disk.iterdir()) == [
-        "filler", "out.tsv", "out.tsv.work",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("limit", [20_000, 100_000, 300_000])

@@ -1,6 +1,5 @@
 """miner score: one line out for each line in, of any input."""
 
-import json
 import os
 import threading
 from pathlib import Path
@@ -61,19 +60,6 @@ def test_the_score_comes_last(score, bitext: Path, expected: np.ndarray) -> None
     assert only == [value for _, _, value in found]
 
 
-def test_several_scores_are_several_columns(score, bitext: Path) -> None:
-    names = ("quality", "length", "cosine", "margin", "bleu")
-    options = [option for name in names for option in ("--score", name)]
-    table = [line.split("\t") for line in score(bitext, *COLUMNS, "--score-only", *options)]
-    assert all(len(row) == len(names) for row in table) and len(table) == 120
-    for column, name in enumerate(names):
-        alone = score(bitext, *COLUMNS, "--score-only", "--score", name)
-        assert [row[column] for row in table] == alone
-    assert score(bitext, *COLUMNS, "--score-only", "--score", "length", "--score", "length") == [
-        row[1] for row in table
-    ]
-
-
 def test_a_header_names_columns(score, bitext: Path) -> None:
     plain = score(bitext, *COLUMNS)
     named = put(bitext.with_name("named.tsv"), b"id\tde\ten\tnote\r\n" + bitext.read_bytes())
@@ -83,18 +69,6 @@ def test_a_header_names_columns(score, bitext: Path) -> None:
     assert [line.rpartition("\t")[0] for line in found[1:]] == plain
     assert score(named, *by_name, "--score-only") == [line.rpartition("\t")[2] for line in plain]
     assert score(put(bitext.with_name("e.tsv"), b""), *by_name) == []
-
-
-def test_json_gets_more_keys(score, bitext: Path, expected: np.ndarray) -> None:
-    rows = [line.split("\t") for line in bitext.read_text(encoding="utf-8").splitlines()]
-    lines = [json.dumps({"target": t, "source": s, "n": 1e5, "ä": [n]}) for n, s, t, _ in rows]
-    for name in ("bitext.jsonl", "bitext.ndjson.gz", "bitext.json"):
-        path = put(bitext.with_name(name), "\n".join(lines).encode())
-        more = ("--format", "jsonl") if name.endswith(".json") else ()
-        found = score(path, *more)
-        for line, out, value in zip(lines, found, expected, strict=True):
-            assert out.startswith(line[:-1] + ', "quality": ')
-            assert json.loads(out)["quality"] == pytest.approx(value, rel=1e-5)
 
 
 def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_path, monkeypatch):
@@ -184,31 +158,6 @@ def test_usage(miner, tmp_path: Path, monkeypatch, arguments, words) -> None:
     assert os.listdir() == ["a.tsv"] and Path("a.tsv").read_bytes() == b"a\tb\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("missing.tsv",), "missing.tsv: cannot be read: No such file"),
-        (("folder",), "folder: cannot be read: Is a directory"),
-        (("a.tsv", "--scol", "de"), "a.tsv: column 'de' is a name"),
-        (("a.tsv", "--model", "none"), "none"),
-        (("a.tsv", "--score", "language"), "needs to know the languages"),
-        (("--source", "a.tsv", "--target", "long.tsv"), "a.tsv has 1 line but long.tsv has 2"),
-        (("a.tsv", "-o", "none/out.tsv"), "none/out.tsv: cannot be written: no such directory"),
-        (("a.parquet",), "a.parquet: damaged after record 0"),
-    ],
-)
-def test_faults(miner, tmp_path: Path, monkeypatch, knowing_model, arguments, words) -> None:
-    monkeypatch.chdir(tmp_path)
-    put(Path("a.tsv"), b"a\tb\n")
-    put(Path("long.tsv"), b"a\tb\n" * 2)
-    put(Path("a.parquet"), b"PAR1")
-    Path("folder").mkdir()
-    model = () if "--model" in arguments else ("--model", knowing_model)
-    code, out, err = miner("score", *arguments, *model, "--threads", 1)
-    assert (code, out) == (1, "") and words in err and err.count("\n") == 1
-    assert sorted(os.listdir()) == ["a.parquet", "a.tsv", "folder", "long.tsv"]
-
-
 def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a b c\td e\t1.5\n\t\t0\n", encoding="utf-8")
@@ -219,15 +168,3 @@ def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
     assert code == 0 and out == "1.5\t3\n0\t0\n"
     code, _, err = miner("score", pairs, "--config", config, "--score", "length")
     assert code == 2 and "either --score or --config" in err
-
-
-def test_lines_of_other_files_are_scores(score, bitext: Path, english, tmp_path: Path) -> None:
-    test = put(tmp_path / "test.txt", f"{english[5]}\n{english[2]}\n".encode())
-    found = [
-        line.split("\t")[4:]
-        for line in score(bitext, *COLUMNS, "--score", "cosine", "--without", test)
-    ]
-    n = len(english)
-    assert [(row, cells[1]) for row, cells in enumerate(found) if cells[1] != "0"] == [
-        (2, "2"), (5, "1"), (n + 2, "1"), (2 * n - 1, "2")
-    ]  # fmt: skip

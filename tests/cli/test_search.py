@@ -30,33 +30,11 @@ def test_without_options_a_table_is_printed(miner: Miner, sides: tuple[Path, Pat
         assert 0 <= float(precision) <= 1 and 0 <= float(recall) <= 1
 
 
-def test_a_precision_that_is_asked_for(miner: Miner, sides: tuple[Path, Path]) -> None:
-    code, out, err = miner("search", *sides, "--target-precision", "0.9", "--ids")
-    pairs = [line.split("\t") for line in out.splitlines()]
-    assert code == 0 and 30 <= len(pairs) <= 60
-    assert sum(source == target for _, source, target in pairs) / len(pairs) > 0.85
-    assert "estimated precision 0.9" in err or "estimated precision 1.0" in err
-    code, more, _ = miner("search", *sides, "--target-precision", "0.5", "--ids")
-    assert len(more.splitlines()) >= len(pairs)
-
-
 def test_it_is_said_how_many_are_the_best(miner: Miner, sides: tuple[Path, Path]) -> None:
     _, out, err = miner("search", *sides, "--top-n", "7", "--no-estimate", "--ids")
     lowest = float(out.splitlines()[-1].split("\t")[0])
     said = re.search(r"standard output: the best 7, scores of (\S+) or more$", err, re.M)
     assert said and lowest - 1e-6 < float(said[1]) <= lowest
-
-
-def test_decoys_of_ones_own(miner: Miner, sides: tuple[Path, Path], tmp_path: Path) -> None:
-    words = (Path(__file__).parents[1] / "data" / "tiny.en").read_text(encoding="utf-8").split()
-    lines = [" ".join(words[i : i + 7][::-1]) for i in range(0, len(words) - 7)]
-    lines += [" ".join(words[i : i + 40 : 5]) for i in range(0, len(words) - 40)]
-    (tmp_path / "decoys").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    code, _, err = miner("search", *sides, "--decoys", tmp_path / "decoys", "-o", tmp_path / "o")
-    assert code == 0, err
-    (tmp_path / "few").write_text("one decoy\n", encoding="utf-8")
-    code, out, err = miner("search", *sides, "--decoys", tmp_path / "few")
-    assert code == 1 and "only 1 decoys" in err and out == ""
 
 
 def test_languages_are_told_and_doubted(miner, german_file, english_file, verifying_model):
@@ -74,15 +52,6 @@ def test_languages_are_told_and_doubted(miner, german_file, english_file, verify
     assert "precision" not in of_one and "decoys" not in of_one
     code, _, err = miner("mine", german_file, english_file, *options, "--target-lang", "!")
     assert code == 2 and "'!' is no language code" in err
-
-
-def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
-    code, out, err = miner("search", *sides, "--rank", "margin")
-    assert code == 0 and float(out.split("\t")[0]) > 1 and "No threshold suits" in err
-    implied = miner("search", *sides, "--margin", "ratio", "-k", "4")
-    assert implied[1] == out
-    code, out, _ = miner("search", *sides, "--margin", "ratio", "--threshold", "1.15")
-    assert code == 0 and out
 
 
 @pytest.mark.parametrize(
@@ -103,25 +72,6 @@ def test_margins_still_rank(miner: Miner, sides: tuple[Path, Path]) -> None:
 def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, said: str) -> None:
     code, out, err = miner("search", *sides, *arguments.split())
     assert code == 2 and said in " ".join(err.split()) and out == ""
-
-
-def test_no_estimate_is_made_where_none_is_wanted(miner: Miner, sides: tuple[Path, Path]) -> None:
-    code, out, err = miner("search", *sides, "--no-estimate", "--threshold", "0.5")
-    assert code == 0 and "recision" not in err
-    scores = [float(line.split("\t")[0]) for line in out.splitlines()]
-    assert len(scores) >= 30 and min(scores) >= 0.5
-
-
-def test_mine_aims_at_a_precision(miner, verifying_model, lone_file, english_file, tmp_path):
-    command = ["mine", lone_file, english_file, "--model", verifying_model]
-    code, out, err = miner(*command)
-    assert code == 0, err
-    assert len(out.splitlines()) >= 30 and "estimated precision" in err
-    code, everything, _ = miner(*command, "--threshold", "0")
-    assert len(everything.splitlines()) >= len(out.splitlines())
-    assert "-o " not in err
-    code, _, err = miner(*command, "--report", lone_file)
-    assert code == 2 and "would replace the input" in err
 
 
 def test_explain(miner, verifying_model, knowing_model, german, english, tmp_path):
@@ -176,17 +126,6 @@ def test_nothing_is_precise_enough(miner, sides, tmp_path, monkeypatch):
     assert "nothing was mined: no threshold has an estimated precision of 0.999" in err
     assert "no threshold is as precise" in page.read_text(encoding="utf-8")
     assert "inf" not in re.findall(r"<th>threshold</th><td>(.*?)</td>", page.read_text())
-
-
-@pytest.mark.parametrize("option", ["--report", "-o"])
-def test_what_cannot_be_written_is_said_before_the_search(miner, sides, tmp_path, option):
-    name = "report.html" if option == "--report" else "mined.tsv"
-    places = {"-o": tmp_path / "pairs.tsv", option: tmp_path / "missing" / name}
-    arguments = [argument for pair in places.items() for argument in pair]
-    code, _, err = miner("search", *sides, *arguments)
-    assert code == 1 and len(err.splitlines()) == 1
-    assert name in err and "no such directory" in err
-    assert not any(tmp_path.iterdir())
 
 
 def test_an_argument_that_is_not_text(miner: Miner, verifying_model: Path) -> None:

@@ -1,6 +1,5 @@
 """miner.cli.settings_options: options generated from the fields of settings."""
 
-import dataclasses
 from dataclasses import dataclass
 
 import click
@@ -108,10 +107,3 @@ def test_help() -> None:
     assert "--quick / --no-quick Do it quickly. [default: quick]" in text
     assert "--kind [first|second] Kind of the example. [default: first]" in text
     assert "--share SHARE Share of the example. --" in text and "hidden" not in text
-
-
-def test_python_refuses_what_the_command_line_refuses() -> None:
-    for values in ({"k": 0}, {"rank": "best"}, {"engine": "slow"}, {"threads": 0}):
-        (name,) = values
-        with pytest.raises(ValueError, match=f"^{name} = "):
-            dataclasses.replace(SearchSettings(), **values)

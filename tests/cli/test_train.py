@@ -2,15 +2,12 @@
 
 import json
 import re
-import shutil
-import sys
 
 import pytest
 from support.invented import synthetic
 
-from miner.cli import cli, main
+from miner.cli import main
 from miner.encoder import model as models
-from miner.errors import DependencyError
 
 SIDES, BITEXT = ["--source", "a", "--target", "b"], ["--bitext", "nowhere.tsv"]
 FAST = [
@@ -98,20 +95,6 @@ def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
     assert [part["name"] for part in text] == ["a0", "a1", "c.tsv", "d.tsv"]
 
 
-def test_columns_of_a_tsv(run, pairs, plain, tmp_path):
-    rows = [f"{n}\t{t}\tx\t{s}" for n, (s, t) in enumerate(zip(*pairs, strict=True))]
-    numbered = lines(tmp_path / "n.tsv", rows)
-    named = lines(tmp_path / "h.tsv", ["id\ttarget\tnote\tsource", *rows])
-    columns = ["--header", "--scol", "source", "--tcol", "target"]
-    assert run("--bitext", named, *columns, *FAST, output="h")[0] == 0
-    assert fingerprint(tmp_path / "h") == fingerprint(plain)
-    code, said = run("--bitext", numbered, "--scol", 1, "--tcol", 5, *FAST)
-    assert code == 1 and "n.tsv" in said and "column 5" in said
-    code, said = run("--bitext", named, "--header", "--tcol", "english", *FAST)
-    assert code == 1 and "'english'" in said
-    assert not (tmp_path / "model").exists()
-
-
 def test_recipe_and_what_overrides_it(run, files, tmp_path):
     source, target = files
     arguments = ["--source", source, "--target", target, "--recipe", "p19", *FAST]
@@ -133,19 +116,6 @@ def test_an_old_model_is_replaced_if_asked(run, files, plain, tmp_path):
     assert fingerprint(tmp_path / "model") == old
     assert run(*arguments, "--overwrite")[0] == 0
     assert old != fingerprint(tmp_path / "model") == fingerprint(plain)
-
-
-def test_an_interrupted_training_goes_on_beside_its_model(files, plain, tmp_path, capsys):
-    """Killed after the model was saved and before its checkpoint was removed."""
-    shutil.copytree(plain, tmp_path / "model")
-    (tmp_path / ".model.training").mkdir()
-    source, target = files
-    arguments = ["train", "--source", source, "--target", target, *FAST]
-    arguments += ["-o", str(tmp_path / "model")]
-    assert main([*arguments, "--restart"]) == 2
-    assert "--overwrite" in capsys.readouterr().err
-    assert main(arguments) == 0
-    assert fingerprint(tmp_path / "model") == fingerprint(plain)
 
 
 def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
@@ -217,51 +187,3 @@ def test_too_little_text(run, files, plain, tmp_path):
     # The right text, given next, is not taken for another training's.
     assert run("--source", files[0], "--target", files[1], *FAST)[0] == 0
     assert fingerprint(tmp_path / "model") == fingerprint(plain)
-
-
-def test_too_little_to_mine_is_a_warning(run, pairs, tmp_path):
-    source, target = (lines(tmp_path / n, side[:80]) for n, side in zip("ab", pairs, strict=True))
-    code, said = run("--source", source, "--target", target, *FAST)
-    assert code == 0 and "warning: 8 held-out pairs are too few to mine" in said
-    assert "F1" not in said
-    assert models.load(tmp_path / "model").threshold is None
-
-
-def test_rows_that_are_not_utf8(run, pairs, tmp_path):
-    rows = [f"{s}\t{t}\n".encode() for s, t in zip(*pairs, strict=True)]
-    rows[4] = b"bad\xff\tgood\n"
-    rows[9] = b"lonely\t\n"
-    path = tmp_path / "c.tsv"
-    path.write_bytes(b"".join(rows))
-    code, said = run("--bitext", path, *FAST)
-    assert code == 1 and "line 5" in said and "--on-error" in said
-    code, said = run("--bitext", path, "--on-error", "skip", *FAST)
-    assert code == 0 and f"{path}: 698 pairs, 1 empty left out, 1 not UTF-8 left out" in said
-    text = models.load(tmp_path / "model").training["text"]
-    assert text == [{"name": "c.tsv", "pairs": 698, "empty": 1, "not UTF-8": 1}]
-
-
-def test_output_that_is_no_model_is_refused_before_any_work(run, tmp_path):
-    """The text does not exist, and nobody gets as far as to notice."""
-    full = tmp_path / "full"
-    full.mkdir()
-    file = tmp_path / "file"
-    for path in (full / "thesis.tex", file):
-        lines(path, ["irreplaceable"])
-    for output in (full, file):
-        code, said = run("--bitext", tmp_path / "nowhere.tsv", *FAST, output=output)
-        assert code == 2 and "nowhere" not in said
-        assert f"-o {output} exists and is not a model" in said
-    assert (full / "thesis.tex").read_text() == file.read_text() == "irreplaceable\n"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "full"]
-
-
-def test_without_torch(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    arguments = ["train", "--bitext", "a.tsv", "-o", str(tmp_path / "model")]
-    with pytest.raises(DependencyError):
-        cli.main(args=arguments, standalone_mode=False)
-    assert main(arguments) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("miner: error: ") and said.count("\n") == 1
-    assert 'pip install "bitext-miner[train]"' in said

@@ -52,13 +52,3 @@ def test_usage(command: Callable[..., tuple[int, str, str]]) -> None:
     ):
         code, _, err = command(*arguments)
         assert code == 2 and message in err, err
-
-
-def test_bad_input(tmp_path: Path, command: Callable[..., tuple[int, str, str]]) -> None:
-    (tmp_path / "g").write_bytes(b"good\n\xff\xfe\n")
-    code, _, err = command()
-    assert code == 1 and "line 2" in err
-    (tmp_path / "g").unlink()
-    code, _, err = command()
-    assert code == 1 and len(err.strip().splitlines()) == 1
-    assert not (tmp_path / "model").exists()

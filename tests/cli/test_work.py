@@ -15,9 +15,7 @@ import pytest
 from backports import zstd
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
-from miner.errors import ResourceError
 from miner.index.index import Index
-from miner.knn import engines
 from miner.mining import search_stages
 from miner.scoring.pairs import Pairs
 from miner.tasks.status import Kind, Status
@@ -113,19 +111,6 @@ def test_standard_input(miner, files, german, searches, monkeypatch):
     # Other text: its blocks alone.
     assert mined("--work", "work", text=[*german[:59], "Noch ein Satz."]).code == 0
     assert searches.since() == 4
-
-
-@pytest.mark.parametrize("output", ["-", "/dev/null", "fifo"])
-def test_nothing_is_kept_beside_a_device_or_a_pipe(miner, sides, output):
-    reader = None
-    if output == "fifo":
-        os.mkfifo(output)
-        reader = subprocess.Popen(["cat", output], stdout=subprocess.PIPE)
-    before = miner.entries(), sorted(os.listdir("/dev"))
-    done = miner("search", *sides, "-o", output, "--no-estimate")
-    piped = reader.communicate(timeout=60)[0].decode() if reader else ""
-    assert done.code == 0 and bool(done.out or piped) == (output != "/dev/null")
-    assert (miner.entries(), sorted(os.listdir("/dev"))) == before
 
 
 def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
@@ -279,28 +264,3 @@ def test_index(miner: Miner, corpus: str, factory: str) -> None:
     again = miner.index(corpus, "again", *more, "--backend", "processes", "--workers", 2)
     assert again.code == 0 and content("again") == content("whole")
     assert miner.entries() == ["again", "index", "texts", "whole", "work"]
-
-
-@pytest.mark.parametrize("name", ["vectors.npy", "vectors.h5"])
-def test_encode(miner: Miner, corpus: str, name: str) -> None:
-    more = ("--model", miner.model, "--dtype", "float32", "--threads", 1)
-    whole = miner("encode", corpus, *more, "-o", name)
-    assert whole.code == 0, whole.err
-    wanted = Path(name).read_bytes()
-    Path(name).unlink()
-    done = miner("encode", corpus, *more, "-o", name, "--shard-lines", 17, "--work", "work")
-    assert done.code == 0 and done.err.splitlines()[-1] == whole.err.splitlines()[-1]
-    assert Path(name).read_bytes() == wanted
-
-
-@pytest.mark.parametrize("engine", ["fused", "faiss"])
-def test_no_gpu(miner: Miner, sides: tuple[Path, Path], engine: str) -> None:
-    try:
-        engines.search_device("cuda", engine)
-    except ResourceError:
-        pass
-    else:
-        pytest.skip("there is a GPU here")
-    done = miner("search", *sides, "--device", "cuda", "--engine", engine)
-    fault(done, "--device cuda", "use --device cpu")
-    assert all(note.startswith("source: ") for note in done.err.splitlines()[:-1])
