@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from support.invented import sentences, synthetic
 
 import miner_train.data
-from miner.cli.train import train as train_command
-from miner.cli.train_classifier import train_classifier as classifier_command
 from miner.config_fields import limits, option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
@@ -33,8 +31,7 @@ from miner_train.data import (
     tokenize,
 )
 from miner_train.listing import listing
-from miner_train.papers.classifier_config import ClassifierConfig
-from miner_train.recipes import FOR_ENCODER, RECIPE_NOTES, RECIPES, recipe
+from miner_train.recipes import FOR_ENCODER, RECIPES, recipe
 from miner_train.vocabulary import train_vocabulary
 
 
@@ -74,14 +71,6 @@ def test_dropped_keeps_order_and_leaves_no_sentence_bare(given_lists, rate, seed
         rest = iter(before)
         assert all(piece in rest for piece in after)  # a subsequence
         assert bool(after) == bool(before)
-
-
-def test_dropped_at_rate_0_changes_and_draws_nothing():
-    before = sentences([[1, 2], [], [3]])
-    generator = np.random.default_rng(0)
-    after = dropped(before, 0.0, generator)
-    assert lists(after) == [[1, 2], [], [3]]
-    assert generator.random() == np.random.default_rng(0).random()
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.8])
@@ -196,15 +185,6 @@ def test_split_of_distinct_pairs_takes_all_it_may():
 
 
 # --- vocabulary ---------------------------------------------------------------------------------
-
-
-def test_vocabulary_is_the_seeds():
-    sides = synthetic(300)
-    config = TrainConfig(pieces=80, vocabulary_sample=200, seed=3)
-    first = train_vocabulary(sides, config)
-    assert train_vocabulary(sides, config) == first
-    assert train_vocabulary(sides, dataclasses.replace(config, seed=4)) != first
-    assert PieceTokenizer(first).size == 80
 
 
 def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
@@ -352,25 +332,6 @@ def test_recipes_by_encoder():
     with pytest.raises(ValueError, match="^encoder = 'cnn' is not one of"):
         recipe("p19", "cnn")
     assert set(FOR_ENCODER) <= set(RECIPES)
-
-
-def test_every_field_is_an_option():
-    assert set(settings(TrainConfig)["encoder"].choices) == set(ENCODERS)
-    assert set(RECIPE_NOTES) == set(RECIPES)
-    for command, config in ((train_command, TrainConfig), (classifier_command, ClassifierConfig)):
-        options = {getattr(option, "field", None): option for option in command.params}
-        for field in dataclasses.fields(config):
-            option, own = options[field.name], field.metadata["setting"]
-            assert option_name(field.name) in option.opts and option.default is None
-            flag = option.opts[0] if field.default else own.off
-            assert own.help in option.help
-            assert f"[{flag if own.off else field.default}]" in option.help
-            if own.choices and not own.several:
-                assert tuple(option.type.choices) == tuple(own.choices)
-                assert field.default in own.choices
-            else:
-                names = {int: "integer", float: "float", bool: "boolean", str: "text"}
-                assert option.type.name == names[field.type]
 
 
 def test_list_names_every_setting_and_choice():

@@ -273,29 +273,6 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
 # --- vocabularies -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
-def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
-    """Both columns are the same text: shared embeddings are alike at once, separate ones not."""
-    source, _ = synthetic(50)
-    text = TextPair(*aligned_files(tmp_path, (source, source)))
-    model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
-    assert model.architecture.separate and model.verifier is None
-    left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
-    # The biases of a network make everything somewhat alike.
-    most = 0.999 if encoder == "lstm-sp" else 0.6
-    assert abs((left * right).sum(axis=1)).mean() < most
-    with pytest.raises(ArtifactError, match="source or target .--side."):
-        Encoder(model)
-    # What a column has not is nothing to it.
-    table = model.parts[0].table()
-    halves = [part.any(axis=1) for part in np.split(table, 2)]
-    assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
-    assert all(0 < half.sum() <= len(half) for half in halves)
-    learned = fit(text, tmp_path / "c", encoder=encoder, vocabularies="separate", epochs=40)
-    left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
-    assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
-
-
 def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_path: Path) -> None:
     source, target = synthetic(50)
     model = fit(text, tmp_path / "m", encoder="word", vocabularies="separate", epochs=2)

@@ -172,13 +172,3 @@ def test_text_by_pair_of_languages(encoder: Encoder):
     assert [text.languages for text in texts] == [("de", "en"), (UNKNOWN, UNKNOWN)]
     assert texts[0].held[0] == [german[row] for row in rows if row % 8 in (0, 1)]
     assert texts[0].training[1] == [english[row] for row in groups["de", "en"]]
-
-
-def test_languages_are_mined_apart_and_learned_from_together(encoder: Encoder):
-    """Twice the same text as two pairs of languages gives twice the candidates."""
-    pairs = sentences("de"), sentences("en")
-    known = knowing(encoder, pairs)
-    texts = [LanguageText(languages, pairs, ([], [])) for languages in (("de", "en"), ("fr", "en"))]
-    one, two = (learn_verifier(known, texts[:n], seed=1) for n in (1, 2))
-    assert two["candidates"] == 2 * one["candidates"]
-    assert two["translations"] == 2 * one["translations"] == 30

@@ -117,22 +117,6 @@ def test_a_negative_is_allowed_if_any_is(mode, draws, either, problem):
         assert b in options if options else b == -1
 
 
-def test_the_vectors_that_training_diverged_to_make_no_impossible_rows():
-    vectors = np.full((5, 3), np.nan, dtype=np.float32)
-    generator = np.random.default_rng(0)
-    texts = np.arange(5), np.arange(5, 10)
-    for found in choose_negatives(vectors, vectors, *texts, "max", True, generator):
-        assert (found < 10).all()
-
-
-@pytest.mark.parametrize("most", [1, 30, 45])
-def test_looking_at_all_goes_in_parts(most, monkeypatch):
-    problem = (ALL_TIED[0] * 3, ONE_TO_MANY[1] * 3, list(range(15)), list(range(15, 30)))
-    expected = brute(problem, True)
-    monkeypatch.setattr(negatives, "MOST", most)
-    assert chosen(problem, "max", True) == expected
-
-
 @EITHER
 @pytest.mark.parametrize("draws", [1, 3, 8])
 def test_rand_is_uniform(either, draws, monkeypatch):
@@ -166,19 +150,6 @@ def test_mix_tosses_a_coin_for_each_pair(either):
     assert abs(as_max[0].mean() - 0.5) < 5 * 0.5 / np.sqrt(n)
 
 
-@EITHER
-@pytest.mark.parametrize("mode", ["max", "rand", "mix"])
-def test_the_generator_decides(mode, either):
-    generator = np.random.default_rng(6)
-    data = unit(generator, 40, 8), unit(generator, 40, 8), *generator.integers(0, 60, (2, 40))
-    first, again, other = (
-        np.concatenate(choose_negatives(*data, mode, either, np.random.default_rng(seed)))
-        for seed in (1, 1, 2)
-    )
-    assert (first == again).all()
-    assert (first == other).all() == (mode == "max")
-
-
 @st.composite
 def texts(draw):
     """Text numbers of the pairs of queries and of candidates, of which either may be more."""
@@ -194,15 +165,6 @@ def test_forbidden_pairs_is_the_plain_loop(sides):
     found = forbidden_pairs(*sides)
     assert found.dtype == np.int64 and found.shape[1:] == (2,)
     assert found.tolist() == forbidden_pairs_reference(*sides).tolist()
-
-
-def test_forbidden_pairs_of_many_without_copies():
-    """A matrix of all of them would not fit."""
-    text = np.arange(400_000).reshape(-1, 2)
-    assert forbidden_pairs(text, text).shape == (0, 2)
-    text[-1, 1] = text[5, 0]
-    last = len(text) - 1
-    assert forbidden_pairs(text, text).tolist() == [[5, last], [last, 5]]
 
 
 @EITHER

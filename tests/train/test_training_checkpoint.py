@@ -11,18 +11,6 @@ from miner.errors import ArtifactError, ResourceError
 from miner_train.training_checkpoint import Checkpoint
 
 
-def test_checkpoint_of_another_key_is_refused(checkpoint, tmp_path):
-    assert checkpoint.load_vocabulary() == {"sp.model": b"vocabulary"}
-    assert checkpoint.directory == tmp_path / ".model.training"
-    other = Checkpoint(tmp_path / "model", {"any": "other"})
-    with pytest.raises(
-        ArtifactError, match=r"\.model\.training: .*other options or text.*--restart"
-    ):
-        other.load_vocabulary()
-    other.remove()
-    assert other.load_vocabulary() is None and not other.directory.exists()
-
-
 def test_checkpoint_without_its_key_begins_anew(checkpoint):
     """Killed between its two first writes."""
     (checkpoint.directory / "key.json").unlink()

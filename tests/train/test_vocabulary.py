@@ -7,11 +7,8 @@ from collections import Counter
 
 import pytest
 
-from miner.encoder.normaliser import Normaliser
-from miner.encoder.trigram_units import TrigramTokenizer
-from miner.encoder.word_units import WORD, WordTokenizer
+from miner.encoder.word_units import WordTokenizer
 from miner.errors import CorpusError, DependencyError
-from miner_train import vocabulary as vocabularies
 from miner_train.config import TrainConfig
 from miner_train.vocabulary import train_morphs, train_trigrams, train_words
 
@@ -92,26 +89,3 @@ def test_trigrams_of_both_columns_by_frequency() -> None:
     assert found == [" ab", "ab ", " a ", " b ", "b a"]
     few = dataclasses.replace(TRIGRAMS, types=1, fold_case=False)
     assert listed(train_trigrams([["AB", "ab", "AB c"]], few)) == [" AB"]
-
-
-@pytest.mark.parametrize(
-    ("train", "cut", "tokenizer"),
-    [
-        (lambda sides: train_words(sides, WORDS)[0], WORD.findall, WordTokenizer),
-        (
-            lambda sides: train_trigrams(sides, TRIGRAMS),
-            lambda text: [f" {text} "[i : i + 3] for i in range(len(text))],
-            TrigramTokenizer,
-        ),
-    ],
-)
-def test_units_are_counted_in_blocks(german, english, monkeypatch, train, cut, tokenizer):
-    sides = [[*german, "日本語 \U0001f600!"], english]
-    read = Normaliser.by_rule(True)([*sides[0], *sides[1]])
-    expected = by_count(Counter(unit for text in read for unit in cut(text)))
-    for block in (1, 7, 1000):
-        monkeypatch.setattr(vocabularies, "BLOCK", block)
-        assert listed(train(sides)) == expected
-    # All of the text is known by it.
-    known = tokenizer(train(sides), True)
-    assert all((known.surfaces(text)[1] >= 0).all() for text in sides[0])

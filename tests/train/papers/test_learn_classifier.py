@@ -12,19 +12,18 @@ from support.classified import Texts, topics, whole, write
 
 from miner.encoder.model import Model
 from miner.encoder.model_files import CLASSIFIER
-from miner.errors import ArtifactError, CorpusError, ResourceError
+from miner.errors import CorpusError, ResourceError
 from miner.scoring.classifier import Classifier
 from miner.text.corpus import Reader
 from miner.text.formats import USUAL_FORMAT
 from miner_train.data import Sentences
 from miner_train.papers.classified import (
-    Labelled,
     split_matched,
     tokenized,
 )
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.classifier_loop import Softmax, Trainer
-from miner_train.papers.learn_classifier import _split, matched_pairs, two_classes
+from miner_train.papers.learn_classifier import matched_pairs, two_classes
 from miner_train.papers.learn_classifier import train_classifier as learn
 
 SMALL = ClassifierConfig(
@@ -62,24 +61,6 @@ def test_only_an_lstm_sees_order(tmp_path: Path, encoder: str) -> None:
     assert accuracy > 0.95 if encoder == "lstm" else accuracy < 0.65
 
 
-def test_what_was_saved_is_what_was_judged(tmp_path: Path) -> None:
-    """The layer reads vectors as they come, in training and afterwards."""
-    generator = np.random.default_rng(8)
-    chances = np.linspace(1, 3, 40) / np.linspace(1, 3, 40).sum()
-    words = [f"w{number}" for number in range(40)]
-    good, bad = (
-        [" ".join(generator.choice(words, 6, p=p)) for _ in range(150)]
-        for p in (chances, chances[::-1])
-    )
-    model = fit((good, bad), tmp_path)
-    classifier = Classifier(model)
-    right = 0.0
-    for number, own in enumerate((good, bad)):
-        held = _split(own, number, [good, bad], SMALL)[1]
-        right += ((classifier.probability(held) > 0.5) == (number == 0)).sum() / 60
-    assert 0.6 < right < 1 and model.training["held-out accuracy"] == pytest.approx(right, abs=0.02)
-
-
 def test_the_softmax_against_numpy() -> None:
     generator = np.random.default_rng(5)
     vectors = generator.normal(size=(9, 6)).astype(np.float32)
@@ -102,38 +83,6 @@ def test_the_softmax_against_numpy() -> None:
     np.testing.assert_allclose(
         after["weight"] - before["weight"], -0.01 * np.sign(by_weight), atol=1e-5
     )
-
-
-@pytest.mark.parametrize("encoder", ["average", "lstm"])
-def test_the_loss_falls_along_the_gradient(encoder: str) -> None:
-    """Forward and back through the encoder: the loss of a batch by small changes of a weight."""
-    generator = np.random.default_rng(6)
-    lengths = generator.integers(1, 6, 12)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    ids = generator.integers(0, 20, offsets[-1]).astype(np.int32)
-    batch = Labelled(Sentences(ids, offsets), generator.random(12) < 0.5)
-    config = dataclasses.replace(SMALL, encoder=encoder, dimension=5)
-    trainer = Trainer(config, 20, batch)
-    table = trainer.encoder.table.weights
-    row = int(ids[0])
-
-    def loss() -> float:
-        return trainer.softmax.judge(trainer.encoder.means(batch.sentences), batch.good)[1]
-
-    slopes = []
-    for column in range(5):
-        kept = table[row, column]
-        table[row, column] = kept + 0.05
-        above = loss()
-        table[row, column] = kept - 0.05
-        slopes.append((above - loss()) / 0.1)
-        table[row, column] = kept
-    before = table[row].copy()
-    vectors = trainer.encoder.forward(batch.sentences, generator)
-    _, gradient = trainer.softmax.step(vectors, batch.good, 0.001)
-    trainer.encoder.backward(gradient, 1, 0.001)
-    # Adam's first step has the gradient's sign.
-    assert (np.sign(before - table[row]) == np.sign(slopes)).all()
 
 
 @pytest.mark.parametrize("encoder", ["average", "lstm"])
@@ -163,14 +112,6 @@ def test_copies_and_contradictions_are_left_out(tmp_path: Path) -> None:
         "empty": 1,
         "not UTF-8": 0,
     }
-
-
-@pytest.mark.parametrize(("share", "held"), [(0.2, 60), (31, 31), (2, 2), (0.9, 150), (9999, 150)])
-def test_how_many_are_held_out(tmp_path: Path, share: float, held: int) -> None:
-    model = fit(topics(), tmp_path, dataclasses.replace(SMALL, heldout=share, epochs=1))
-    assert abs(model.training["held-out sentences"] - held) <= 1
-    total = model.training["held-out sentences"] + model.training["sentences"]
-    assert total == 300
 
 
 def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
@@ -313,29 +254,3 @@ def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: E
     monkeypatch.setattr(Trainer, "run", run)
     with pytest.raises(ResourceError, match="batch of 20 sentences; give a smaller --batch"):
         fit(topics(), tmp_path)
-
-
-def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
-    def interrupt(stage: str, done: int, total: int | None) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fit(topics(), tmp_path, progress=interrupt)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good"]
-
-
-def test_only_a_classifier_is_replaced(tmp_path: Path, tiny_model: Path) -> None:
-    good, bad = ([Reader(write(tmp_path / "x", lines))] for lines in topics())
-    before = whole(tiny_model)
-    (tmp_path / "mine").mkdir()
-    write(tmp_path / "mine" / "thesis", ["three years of work"])
-    for place in (tiny_model, tmp_path / "mine"):
-        with pytest.raises(ArtifactError, match="is not one of ours"):
-            learn(partial(two_classes, good, bad), SMALL, place)
-    assert whole(tiny_model) == before and (tmp_path / "mine" / "thesis").exists()
-    one = dataclasses.replace(SMALL, epochs=1)
-    fingerprints = {
-        fit(topics(), tmp_path / "own", dataclasses.replace(one, seed=seed)).fingerprint
-        for seed in (1, 2)
-    }
-    assert len(fingerprints) == 2
