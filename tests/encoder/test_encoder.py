@@ -116,13 +116,6 @@ def _spans(offsets: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
 
 
-def test_rows_that_cancel_out_give_the_zero_row() -> None:
-    table = np.array([[1, -2], [-1, 2]], dtype=np.float32)
-    out = np.ones((1, 2), dtype=np.float32)
-    mean_pool(table, np.ones(2, np.float32), np.array([0, 1], np.int32), np.array([0, 2]), out)
-    assert not out.any()
-
-
 def test_ids_agree_with_sentencepiece(vocabulary, german, english):
     tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
     sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c\0d"]
@@ -143,16 +136,6 @@ def test_unknown_and_bare_boundary_are_dropped(vocabulary: bytes, encoder: Encod
     np.testing.assert_array_equal(known, mixed)
     assert PieceTokenizer(vocabulary)([])[1].tolist() == [0]
     assert encoder.encode([]).shape == (0, encoder.dimension)
-
-
-def test_vectors_are_of_unit_length_or_zero(encoder, german, english):
-    vectors = encoder.encode([*german, *WITHOUT_PIECES, *english])
-    assert vectors.dtype == np.float32 and vectors.flags.c_contiguous
-    length = np.linalg.norm(vectors.astype(np.float64), axis=1)
-    n = len(german)
-    np.testing.assert_array_equal(length[n : n + len(WITHOUT_PIECES)], 0)
-    np.testing.assert_allclose(np.delete(length, range(n, n + len(WITHOUT_PIECES))), 1, atol=1e-6)
-    np.testing.assert_array_equal(np.signbit(vectors[n : n + len(WITHOUT_PIECES)]), False)
 
 
 def test_vectors_are_the_reference_of_table_and_pieces(encoder: Encoder, german: list[str]) -> None:
@@ -176,16 +159,6 @@ def test_vectors_do_not_depend_on_threads_or_chunks(
     vectors = Encoder.load(tiny_model, threads).encode(sentences)
     np.testing.assert_array_equal(vectors[:128].view(np.uint32), one_by_one.view(np.uint32))
     np.testing.assert_array_equal(vectors[:128], vectors[128:256])
-
-
-def test_a_line_of_a_megabyte(encoder: Encoder, german: list[str]) -> None:
-    line = " ".join(german)
-    line = " ".join([line] * (1_000_000 // len(line) + 1))
-    assert len(line) >= 1_000_000
-    vectors = encoder.encode([line, german[0]])
-    assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-6)
-    np.testing.assert_array_equal(vectors[1], encoder.encode([german[0]])[0])
-    np.testing.assert_allclose(vectors[0], reference(encoder, [line])[0], atol=1e-3)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

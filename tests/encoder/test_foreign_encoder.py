@@ -32,18 +32,6 @@ class Faulty:
         return self.later(len(sentences))
 
 
-def test_any_object_encodes(tiny_model: Path, german: list[str]) -> None:
-    own, encoder = Encoder.load(tiny_model), as_encoder(Plain(tiny_model))
-    vectors = encoder.encode([german[0], " ", german[1]])
-    assert vectors.dtype == np.float32 and not vectors[1].any()
-    np.testing.assert_allclose(vectors[[0, 2]], own.encode(german[:2]), atol=1e-6)
-    blocks = list(encoder.stream([german[:3], german[3:4]], np.float16))
-    assert [block.shape for block in blocks] == [(3, 32), (1, 32)]
-    assert blocks[0].dtype == np.float16
-    assert encoder.fingerprint == as_encoder(Plain(tiny_model)).fingerprint
-    assert as_encoder(own) is own and encoder.on_side("target") is encoder
-
-
 @pytest.mark.parametrize(
     "later, said",
     [

@@ -92,19 +92,6 @@ def test_the_table_of_a_loaded_model_is_a_copy(tiny_model: Path) -> None:
     assert np.any(model.parts[0].weights)
 
 
-def test_int8_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    table = weights.astype(np.float32)
-    small, scales = quantise(table)
-    model = Model.of_pieces(vocabulary, small, scales).save(tmp_path / "m")
-    assert model.parts[0].weights.dtype == np.int8
-    np.testing.assert_array_equal(model.parts[0].scales, scales)
-    error = np.abs(model.parts[0].table() - table)
-    assert (error <= scales[:, None] * 0.5001 + 1e-12).all()
-    as_floats = Model.of_pieces(vocabulary, model.parts[0].table())
-    vectors, expected = (Encoder(one).encode(["Der Hund bellt."]) for one in (model, as_floats))
-    np.testing.assert_array_equal(vectors, expected)
-
-
 @settings(max_examples=50, deadline=None)
 @given(
     arrays.arrays(

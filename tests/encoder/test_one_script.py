@@ -1,15 +1,9 @@
-"""miner.encoder.one_script: Serbian in Latin letters and digits 0 to 9, and a model's setting."""
+"""miner.encoder.one_script: Serbian in Latin letters and digits 0 to 9."""
 
-from pathlib import Path
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner import Encoder
-from miner.encoder.architecture import Architecture
-from miner.encoder.model import Model, load
 from miner.encoder.one_script import in_one_script
 
 
@@ -33,17 +27,3 @@ def test_reads_in_one_script(text: str, read: str) -> None:
 @given(st.text(alphabet="abčšđžljnj АБаб 12", max_size=20))
 def test_other_text_stays(text: str) -> None:
     assert in_one_script([text]) == [text]
-
-
-def test_a_setting_of_the_model(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    setting = Architecture(one_script=True)
-    Model.of_pieces(vocabulary, weights).save(tmp_path / "apart")
-    Model.of_pieces(vocabulary, weights, architecture=setting).save(tmp_path / "one")
-    assert load(tmp_path / "one").architecture == setting
-    assert load(tmp_path / "apart").architecture == Architecture()
-    apart, one = (Encoder.load(tmp_path / name) for name in ("apart", "one"))
-    assert apart.fingerprint != one.fingerprint
-    serbian, latin = "Њен хунд", "Njen hund"
-    np.testing.assert_array_equal(one.encode([serbian]), one.encode([latin]))
-    assert not apart.encode([serbian]).any() and apart.encode([latin]).any()
-    assert one.tokenizer.surfaces(serbian)[0] == one.tokenizer.surfaces(latin)[0]

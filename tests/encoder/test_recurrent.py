@@ -109,30 +109,6 @@ def test_against_the_definition(name, pooling, directions, monkeypatch):
                 assert not vector.any()
 
 
-@pytest.mark.parametrize("both_ways", [False, True])
-def test_the_lstm_is_torchs(both_ways: bool) -> None:
-    net = network("blstm" if both_ways else "lstm")
-    own = torch.nn.LSTM(DIMENSION, net.states, bidirectional=both_ways)
-    with torch.no_grad():
-        for way, end in zip(net.ways, ("", "_reverse"), strict=False):
-            getattr(own, f"weight_ih_l0{end}").copy_(way.by_input.weight)
-            getattr(own, f"bias_ih_l0{end}").copy_(way.by_input.bias)
-            getattr(own, f"weight_hh_l0{end}").copy_(way.by_state.weight)
-            getattr(own, f"bias_hh_l0{end}").zero_()
-        embedded, offsets = tokens([6])
-        expected = own(torch.from_numpy(embedded))[0].mean(dim=0)
-        found = net(torch.from_numpy(embedded), offsets)[0]
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize("name", RECURRENT)
-def test_no_sentence_has_a_token(name: str) -> None:
-    net = network(name)
-    for n in (0, 3):
-        found = net(torch.zeros(0, DIMENSION), np.zeros(n + 1, dtype=np.int64))
-        assert found.shape == (n, net.dimension) and not found.any()
-
-
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
 def test_gradients(name: str, pooling: str, directions: str) -> None:
     """Gradients of embeddings and parameters agree with finite differences in float64."""

@@ -29,14 +29,6 @@ def test_words_match_the_regular_expression(sentences: list[str], fold: bool) ->
     assert lists(tokenizer(sentences)) == expected
 
 
-def test_words() -> None:
-    tokenizer = WordTokenizer(lines(["the", "dog", "'", "don", "t", "!"]), fold_case=True)
-    found = lists(tokenizer(["The dog DON'T bark!", "", "日本", "dogs"]))
-    assert found == [[0, 1, 3, 2, 4, 5], [], [], []]
-    assert lists(WordTokenizer(lines(["the", "The"]), False)(["The the THE"])) == [[1, 0]]
-    assert lists(tokenizer([])) == []
-
-
 def test_words_with_one_fingerprint_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the loop in Python, with one fingerprint for all words."""
     monkeypatch.setattr(units, "fingerprint", lambda codes: np.uint64(7))

@@ -48,13 +48,6 @@ def test_add_encodes_only_new_text(tiny_model, built, english_file, english):
     assert seen == english
 
 
-def test_add_to_own_ids(encoder: Encoder, tmp_path: Path) -> None:
-    a, b = text(tmp_path / "a", "x1\teins", "x2\tzwei"), text(tmp_path / "b", "y1\tdrei")
-    index = Index.build(encoder, a, tmp_path / "i", format="bucc")
-    index = index.add(encoder, b, format="bucc")
-    assert index.ids(np.arange(3)) == ["x1", "x2", "y1"]
-
-
 def test_adds_exclude_each_other(encoder: Encoder, tmp_path: Path) -> None:
     """The second is refused while the first runs, and loses nothing of it afterwards."""
     a, b, c = (text(tmp_path / name, name) for name in ("eins", "zwei", "drei"))

@@ -13,26 +13,6 @@ from miner.index.index import Index
 VECTORS = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
 
 
-def test_vectors_of_another_program(tmp_path: Path) -> None:
-    vectors = saved(tmp_path / "v.f16", VECTORS)
-    corpus = text(tmp_path / "c", "a", "", "c", "d")
-    index = Index.build_from_vectors(vectors, corpus, tmp_path / "i", dimension=6)
-    assert len(index) == 3 and index.store.line.tolist() == [1, 3, 4]
-    expected = VECTORS / np.linalg.norm(VECTORS, axis=1, keepdims=True)
-    np.testing.assert_allclose(index.store.vectors, expected[[0, 2, 3]], atol=2e-3)
-    assert index.model_name == index.fingerprint == "external, 6 dimensions"
-
-
-def test_vectors_of_a_table_with_header(tmp_path: Path) -> None:
-    """The header is a line but no record: vector i belongs to record i."""
-    corpus = text(tmp_path / "c.tsv", "satz", "a", "b", "", "d")
-    array = np.eye(4, 6, dtype=np.float32)
-    index = Index.build_from_vectors(
-        saved(tmp_path / "v.npy", array), corpus, tmp_path / "i", header=True
-    )
-    np.testing.assert_array_equal(index.store.vectors, array[[0, 1, 3]])
-
-
 @pytest.mark.parametrize("lines", [3, 5])
 def test_vectors_that_are_too_many_or_too_few(tmp_path: Path, lines: int) -> None:
     corpus = text(tmp_path / "c", *"abcde"[:lines])

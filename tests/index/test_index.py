@@ -1,14 +1,9 @@
 """miner.index.index: indexes are built, plain and compressed."""
 
 import hashlib
-import io
-import json
 import os
-import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -55,47 +50,6 @@ def test_every_line_is_accounted_for(encoder: Encoder, tmp_path: Path) -> None:
     assert index.store.line.tolist() == [1, 4, 6, 7], "empty lines keep their numbers"
     assert index.store.first.tolist() == [0, 0, 2, 3]
     assert index.sentences(np.array([2])) == ["zwei"]
-
-
-def test_ids_of_jsonl(encoder: Encoder, tmp_path: Path) -> None:
-    records: list[dict[str, Any]] = [
-        {"text": "Der Hund", "id": 17},
-        {"text": "Die\nKatze\t!", "id": "b"},
-        {"text": "ohne"},
-    ]
-    corpus = text(tmp_path / "c.jsonl", *map(json.dumps, records))
-    index = Index.build(encoder, corpus, tmp_path / "i")
-    assert index.ids(np.arange(3)) == ["17", "b", "3"]
-    assert index.sentences(np.arange(3)) == ["Der Hund", "Die Katze !", "ohne"]
-    vectors = encoder.encode(["Die Katze !"]).astype(np.float16)
-    np.testing.assert_array_equal(index.store.vectors[1:2], vectors)
-
-
-def test_ids_of_several_files_are_told_apart(encoder: Encoder, tmp_path: Path) -> None:
-    a, b = text(tmp_path / "a", "eins", "", "drei"), text(tmp_path / "b", "eins", "zwei")
-    c = text(tmp_path / "c.jsonl", '{"id": "x1", "text": "der hund"}')
-    index = Index.build(encoder, [a, b, c], tmp_path / "i")
-    assert index.ids(np.arange(5)) == [f"{a}:1", f"{a}:3", f"{b}:1", f"{b}:2", "x1"]
-    assert index.store.file.tolist() == [0, 0, 1, 1, 2]
-    assert index.store.first.tolist() == [0, 1, 0, 3, 4]
-    assert [source.records for source in index.sources] == [3, 2, 1]
-
-
-def test_standard_input(encoder, german, tmp_path, monkeypatch):
-    stream = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO("\n".join(german).encode())))
-    monkeypatch.setattr(sys, "stdin", stream)
-    index = Index.build(encoder, "-", tmp_path / "i")
-    assert index.sentences(np.arange(60)) == german
-    assert (index.sources[0].path, index.sources[0].sha256) == ("-", None)
-
-
-@pytest.mark.parametrize("content", ["", "\n\n \n"])
-def test_a_corpus_without_sentences(encoder: Encoder, tmp_path: Path, content: str) -> None:
-    (tmp_path / "c").write_text(content)
-    index = Index.build(encoder, tmp_path / "c", tmp_path / "i")
-    assert len(index) == 0 and index.store.vectors.shape == (0, encoder.dimension)
-    assert index.sources[0].records == index.sources[0].empty == content.count("\n")
-    assert everything(index)["ids"] == []
 
 
 @pytest.mark.parametrize("factory", ["IVF2,Flat", "SQ8", "HNSW8"])

@@ -89,14 +89,6 @@ def test_sentences_may_hold_every_break_but_a_line_feed(tmp_path: Path) -> None:
     assert opened.texts.slice(0, len(odd)) == odd
 
 
-def test_ids(tmp_path: Path) -> None:
-    by_line = write(tmp_path / "a", ["a", "b", "c"])
-    assert not by_line.own_ids and not (tmp_path / "a" / IDS).exists()
-    assert by_line.ids(np.array([2, 0, 2])) == ["3", "1", "3"]
-    own = write(tmp_path / "b", ["a", "b", "c", "d"], ["1", "2", "3", "de\t4\n"])
-    assert own.own_ids and own.ids(np.array([3, 0])) == ["de 4 ", "1"]
-
-
 @pytest.mark.parametrize("content", [b"x\n\xff\n", b"x\n", b"", None])
 def test_faulty_ids(tmp_path: Path, content: bytes | None) -> None:
     write(tmp_path, ["a", "b"], ["x", "y"])
@@ -119,24 +111,6 @@ def test_distinct_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     vectors[[3, 5]] = 0
     opened = write(tmp_path, ["a", "b", "a", "zero", "c", "b"], vectors=vectors)
     assert opened.distinct().tolist() == [0, 1, 4]
-
-
-def test_a_store_appended_to_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "BLOCK", 2)
-    old = write(tmp_path / "old", ["a", "b", "c", "a", "e"], ["v", "w", "x", "y", "z"], block=2)
-    (tmp_path / "new").mkdir()
-    writer = TextWriter(tmp_path / "new")
-    writer.append_store(old)
-    writer.append(["b"], ["1"], np.array([1]), 7)
-    writer.close(DIMENSION)
-    with VectorWriter(tmp_path / "new") as output:
-        output.append(vectors_for(6))
-    new = Store(tmp_path / "new")
-    assert new.texts.slice(0, 6) == ["a", "b", "c", "a", "e", "b"]
-    assert new.ids(np.arange(6)) == ["v", "w", "x", "y", "z", "1"]
-    assert new.first.tolist() == [0, 1, 2, 0, 4, 1]
-    assert new.file.tolist() == [*old.file.tolist(), 7]
-    assert new.line.tolist() == [1, 2, 3, 4, 5, 1]
 
 
 def test_missing_vectors_cannot_be_sealed(tmp_path: Path) -> None:

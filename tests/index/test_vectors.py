@@ -121,15 +121,6 @@ def test_a_missing_file(tmp_path: Path, name: str) -> None:
     refused(tmp_path / name, 6)
 
 
-@pytest.mark.parametrize("keep", [0, 5, 100, 130, 300])
-@pytest.mark.parametrize("name", ["v.npy", "v.h5"])
-def test_a_file_cut_short(tmp_path: Path, name: str, keep: int) -> None:
-    path = saved(tmp_path / name, MATRIX)
-    assert keep < path.stat().st_size
-    path.write_bytes(path.read_bytes()[:keep])
-    refused(path)
-
-
 @pytest.mark.parametrize("shape", [(1 << 40, 1 << 10), (1 << 32, 1 << 32), (0, 1 << 40), (5, 0)])
 @pytest.mark.parametrize("how", [{}, {"chunks": (1, 64)}, {"chunks": (1, 64), "compression": 1}])
 def test_hdf5_datasets_that_claim_too_much(tmp_path, shape, how):

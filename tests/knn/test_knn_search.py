@@ -106,17 +106,6 @@ def test_lists_are_those_of_brute_force(monkeypatch, kind, seed, n, m, d, k, blo
     check(kind, source, target, k, threads=threads)
 
 
-@pytest.mark.parametrize("kind", EXACT)
-@pytest.mark.parametrize("block", [60, 256, 16_384])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_lists_of_random_vectors(kind, block, threads, monkeypatch):
-    monkeypatch.setattr(knn_search, "BLOCK", block)
-    generator = np.random.default_rng(3)
-    source, target = units(generator, 300, 48), units(generator, 410, 48)
-    source[:5] = target[::100]
-    check(kind, side(source), side(target), 4, threads=threads)
-
-
 @pytest.mark.parametrize("kind", ALL)
 def test_more_ties_than_are_kept(kind: str) -> None:
     """Of 200 equal similarities, the first rows win; those that FAISS keeps are arbitrary."""
@@ -153,26 +142,6 @@ def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nearest(kind, source, target, 2, report=lambda stage, *progress: seen.append(progress))
     assert seen[-1] == (51, 51)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
-
-
-@pytest.mark.parametrize("k", [4, 8])
-@pytest.mark.parametrize("d", [64, 256])
-def test_int8_misses_few_neighbours(k: int, d: int) -> None:
-    generator = np.random.default_rng(21)
-    source, target = (side(part) for part in realistic(generator, 3000, 2500, d))
-    found = nearest("int8", source, target, k)
-    wanted = nearest("float32", source, target, k)
-    for lists, truth, base, other in zip(
-        found, wanted, (target, source), (source, target), strict=True
-    ):
-        hits = sum(
-            len(set(a) & set(b))
-            for a, b in zip(lists.row.tolist(), truth.row.tolist(), strict=True)
-        )
-        assert hits / truth.row.size >= 0.9995
-        exact = rescore_reference(other.vectors, base.vectors, lists.row)
-        np.testing.assert_array_equal(lists.similarity, exact)
-        assert (np.diff(lists.similarity, axis=1) <= 0).all()
 
 
 def shared_component(generator: np.random.Generator, share: float) -> list[np.ndarray]:
@@ -305,14 +274,3 @@ def test_a_compressed_index_returns_exact_scores(factory: str, both: bool) -> No
         assert recall > (0.9 if base.ann is None else 0.3)
     if not both:
         same((forward, forward), (brute(source, target, k),) * 2)
-
-
-def test_a_compressed_index_with_fewer_rows_than_asked_for() -> None:
-    import faiss
-
-    generator = np.random.default_rng(15)
-    vectors = units(generator, 6, 8)
-    ann = faiss.index_factory(8, "HNSW8", faiss.METRIC_INNER_PRODUCT)
-    ann.add(vectors.astype(np.float32))
-    source = side(vectors, ann=ann)
-    check("faiss", source, source, 10)

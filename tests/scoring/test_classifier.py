@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.classifiers import DIMENSION, STATES, VOCABULARY, WORDS, layer, made
+from support.classifiers import DIMENSION, STATES, WORDS, layer, made
 
-from miner.encoder.architecture import Architecture
-from miner.encoder.model import Model, Part
+from miner.encoder.model import Model
 from miner.encoder.model_files import CLASSIFIER, CONFIG
 from miner.errors import ArtifactError
 from miner.scoring.classifier import Classifier
@@ -76,20 +75,6 @@ def test_the_definition_whatever_the_batch(classifier, sentences, data):
         assert classifier.probability([one])[0] == found[row]
 
 
-def test_of_a_dimension_like_a_real_one() -> None:
-    """Sums of many numbers are where the order of additions shows."""
-    generator = np.random.default_rng(5)
-    table = generator.normal(size=(30, 301)).astype(np.float16)
-    parts, vocabularies = (Part(table),), {"words.txt": VOCABULARY}
-    model = Model(parts, vocabularies, 301, Architecture("word"), classifier=layer(301))
-    texts = [text(generator.integers(0, 30, 8).tolist()) for _ in range(5000)]
-    found = Classifier(model, threads=4).probability(texts)
-    alone = Classifier(model, threads=1)
-    for row in (0, 1, 2500, 4999):
-        assert alone.probability([texts[row]])[0] == found[row]
-    assert (alone.probability(texts[7:60]) == found[7:60]).all()
-
-
 def test_without_a_known_word(classifier: Classifier) -> None:
     """Nothing is known of it; the bias would say what the training text was like."""
     found = classifier.probability(["", "   ", "unheard of", "w1"])
@@ -102,17 +87,6 @@ def test_extremes_are_probabilities() -> None:
     assert np.isfinite(found).all() and set(found.tolist()) == {0.0, 1.0}
 
 
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    model = made()
-    saved = model.save(tmp_path / "c")
-    expected = Classifier(model).probability(WORDS)
-    assert (Classifier.load(tmp_path / "c").probability(WORDS) == expected).all()
-    assert saved.classifier["weight"].dtype == np.float32
-    # The layer has no part in the fingerprint, which is of the vectors.
-    other = made(classifier={**layer(DIMENSION), "bias": np.ones(2, np.float32)})
-    assert other.save(tmp_path / "d").fingerprint == saved.fingerprint
-
-
 def test_an_average_needs_no_torch(tmp_path: Path) -> None:
     made().save(tmp_path / "c")
     script = (
@@ -123,16 +97,6 @@ def test_an_average_needs_no_torch(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root)
     assert done.returncode == 0, done.stderr
-
-
-def test_a_model_is_no_classifier(tiny_model: Path, tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="no classifier; make one with 'miner train-classif"):
-        Classifier.load(tiny_model)
-    with pytest.raises(ArtifactError, match="no such directory; make a classifier with"):
-        Classifier.load(tmp_path / "nothing")
-    # And neither is replaced by the other.
-    with pytest.raises(ArtifactError, match="is not one of ours"):
-        made().save(tiny_model)
 
 
 def test_parts_that_do_not_fit() -> None:

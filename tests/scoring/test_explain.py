@@ -55,15 +55,6 @@ def test_tokens_match_by_similarity_or_translation(found, german, english):
     assert set(matched) == {False, True}
 
 
-@pytest.mark.parametrize(("source", "target"), [("", ""), ("", "house"), ("漢字", "字漢")])
-def test_explaining_a_pair_without_tokens(found: Search, source: str, target: str) -> None:
-    assert found.verifier is not None
-    assert all(
-        token.partner is None for side in match(found.verifier, source, target) for token in side
-    )
-    assert 0 <= explain(found.verifier, source, target).probability <= 1
-
-
 def test_all_of_a_long_pair_is_matched(found, german, english):
     assert found.verifier is not None
     sides = match(found.verifier, " ".join(german), " ".join(english))

@@ -52,18 +52,6 @@ def test_two_fair_languages_that_meet_in_english() -> None:
     assert not list(doubts((FINNISH, ENGLISH), known))
 
 
-def test_a_wrong_language_and_one_language(model: Model) -> None:
-    wrong = dataclasses.replace(GERMAN, given="en")
-    (said,) = doubts((wrong, ENGLISH), model.languages)
-    assert said == (
-        "100% of the source looks like German (de); give --source-lang de, or check the file"
-    )
-    (said,) = one_language((GERMAN, GERMAN))
-    assert said.startswith("both sides are in German (de)")
-    assert not list(one_language((GERMAN, ENGLISH)))
-    assert not list(one_language((Identified(()), ENGLISH)))
-
-
 def test_a_part_in_the_language_of_the_other_side() -> None:
     mixed = Identified((("de", 0.57), ("en", 0.42)), None, 900)
     (said,) = one_language((mixed, ENGLISH))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from miner.knn.neighbors import Neighbors
 from miner.mining.exchange import Places
-from miner.names import MARGINS, RETRIEVALS, canonical
+from miner.names import MARGINS, RETRIEVALS
 from miner.scoring.margin import (
     RATIO_FLOOR,
     CandidateBlocks,
@@ -233,15 +233,6 @@ def test_margins_are_elementwise_and_keep_the_shape():
     assert margin_score(0.5, 0.5, 0.25, "ratio") == 0.5 / 0.375
 
 
-def test_a_target_listed_twice_is_one_candidate_with_the_better_rank():
-    forward = Neighbors(np.array([[0.5, 0.5, 0.25]]), np.array([[1, 1, 0]]))
-    backward = Neighbors(np.zeros((2, 1)), np.array([[-1], [-1]]))
-    pairs = candidates(forward, backward)
-    assert pairs.target_row.tolist() == [0, 1]
-    assert pairs.forward_rank.tolist() == [3, 1]
-    assert pairs.backward_rank.tolist() == [0, 0]
-
-
 def test_the_forward_similarity_stands_for_a_pair_in_both_lists():
     forward = Neighbors(np.array([[0.5]]), np.array([[0]]))
     backward = Neighbors(np.array([[0.25]]), np.array([[0]]))
@@ -288,17 +279,3 @@ def test_nan_and_ragged_columns_are_refused():
         Candidates(np.zeros(1), *[empty] * 6)
     with pytest.raises(ValueError, match="NaN"):
         Candidates(*[np.array([np.nan])] * 7)
-
-
-def test_names_and_their_aliases():
-    assert canonical("fwd", RETRIEVALS) == "forward"
-    assert canonical("bwd", RETRIEVALS) == "backward"
-    assert canonical("intersect", RETRIEVALS) == "intersection"
-    assert all(canonical(name, MARGINS) == name for name in MARGINS)
-    for name in ("fwd", "Ratio", ""):
-        with pytest.raises(ValueError, match="choose one of absolute, distance, ratio"):
-            canonical(name, MARGINS)
-    pairs = candidates(*[Neighbors(np.array([[0.5]]), np.array([[0]]))] * 2)
-    assert as_rows(retrieve(pairs, "fwd")) == as_rows(pairs)
-    with pytest.raises(ValueError, match="best"):
-        retrieve(pairs, "best")

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import Part, quantise
+from miner.encoder.model import Part
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import (
     PAIR_FEATURES,
-    ROWS,
     PreparedText,
     TokenTable,
 )
@@ -80,21 +79,3 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
         ]
         assert features["numbers_differ"][place] == (numbers[0] != numbers[1])
         assert features["numbers_shared"][place] == len(numbers[0] & numbers[1])
-
-
-def test_int8_embeddings_are_taken_as_they_are(table: TokenTable) -> None:
-    """To the last bit, in all rows; a row that quantising would change is quantised."""
-    generator = np.random.default_rng(4)
-    codes, scales = quantise(generator.normal(size=(2 * ROWS + 9, 20)).astype(np.float32))
-    codes[3], scales[3] = 0, 0
-    faint, silent = ROWS + 1, 2 * ROWS + 2
-    stored = Part(codes, scales)
-    taken = TokenTable(stored, table.lexicon)
-    assert (taken.codes[:, :20] == codes).all()
-    codes[faint] //= 2  # does not use all of int8
-    scales[silent] = 0  # a zero row, whatever its codes
-    taken = TokenTable(stored, table.lexicon)
-    quantised = TokenTable(Part(stored.table()), table.lexicon)
-    for name in ("codes", "scale", "weight"):
-        assert getattr(taken, name).tobytes() == getattr(quantised, name).tobytes()
-    assert (taken.codes[faint, :20] != codes[faint]).any() and not taken.codes[silent].any()

@@ -138,30 +138,12 @@ def knowing(knowing_model: Path) -> Encoder:
     return Encoder.load(knowing_model, 2)
 
 
-def test_a_score_depends_on_the_pair_alone(knowing: Encoder):
-    german, english = sentences("de"), sentences("en")
-    together = Quality(Verifier(knowing)).score(german, english)
-    single = Quality(Verifier(Encoder(knowing.model, 1)))
-    for row in (0, 7, 59):
-        assert single.score([german[row]], [english[row]])[0] == together[row]
-    np.testing.assert_array_equal(single.score(german[::-1], english[::-1]), together[::-1])
-
-
 def test_nothing_known_scores_zero(knowing: Encoder):
     scores = Quality(Verifier(knowing)).score(
         ["", "Guten Tag", "語語", " "], ["a b", "", "Good day", ""]
     )
     np.testing.assert_array_equal(scores, 0)
     assert Quality(Verifier(knowing)).score([], []).shape == (0,)
-
-
-def test_features_mean_what_they_say(knowing: Encoder):
-    german, english = sentences("de"), sentences("en")
-    metrics, known = features(Verifier(knowing), german, english)
-    assert known.all() and metrics.shape == (60, len(FEATURES)) and np.isfinite(metrics).all()
-    expected = (knowing.encode(german) * knowing.encode(english)).sum(axis=1)
-    np.testing.assert_allclose(metrics[:, FEATURES.index("cosine")], expected, atol=1e-6)
-    assert (metrics[:, -1] <= metrics[:, -2] + 1e-6).all()
 
 
 def test_pieces_cut_already_give_the_same_vectors(encoder: Encoder):

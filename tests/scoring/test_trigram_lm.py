@@ -1,4 +1,4 @@
-"""The language model: known values, definitions, sums to one, texts too small, the kernel."""
+"""The language model: its definition, sums to one, texts too small, the kernel."""
 
 import math
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nltk.lm import KneserNeyInterpolated
 from support.kernel_references import surprise_reference
 
 from miner.errors import MinerError
@@ -79,25 +78,6 @@ class Definition:
         return p
 
 
-@pytest.mark.parametrize("discount", [0.1, 0.75])
-def test_values_are_those_of_nltk(discount: float) -> None:
-    """Which shares nothing among all words, so that ours is given next to nothing to share."""
-    padded = [["<s>", "<s>", *words, "</s>"] for words in TEXT]
-    theirs = KneserNeyInterpolated(3, discount=discount)
-    theirs.fit(
-        [[tuple(p[i - n : i + 1]) for i in range(2, len(p)) for n in range(3)] for p in padded],
-        [word for p in padded for word in p],
-    )
-    ours = Trigrams.train(TEXT, "it", (1e-13, discount, discount))
-    new = ["a cat sat on the dog .", "mat mat the", "saw ."]
-    for words in [*TEXT, *(line.split() for line in new)]:
-        p = ["<s>", "<s>", *words, "</s>"]
-        expected = [theirs.score(p[i], p[i - 2 : i]) for i in range(2, len(p))]
-        np.testing.assert_allclose(np.exp(logs(ours, [words])[0]), expected, rtol=1e-9)
-        perplexity = math.exp(-np.mean(np.log(expected)))
-        assert ours.perplexity([words])[0] == pytest.approx(perplexity, rel=1e-9)
-
-
 @given(SENTENCES.filter(any), SENTENCES, DISCOUNTS)
 def test_values_are_those_of_the_definition(text, sentences, discounts) -> None:
     model, definition = Trigrams.train(text, "it", discounts), Definition(text)
@@ -164,14 +144,6 @@ def test_kernel_is_its_reference(text, sentences) -> None:
     values = model.perplexity(sentences)
     assert values.dtype == np.float64 and values.shape == (len(sentences),)
     np.testing.assert_allclose(values, expected, rtol=1e-12)
-
-
-def test_batches_do_not_show() -> None:
-    model, sentences = Trigrams.train(TEXT, "it"), [*TEXT, [], ["zebra"], TEXT[0] * 40]
-    alone = [model.perplexity([words])[0] for words in sentences]
-    assert model.perplexity(sentences).tolist() == alone
-    assert model.perplexity(sentences[::-1]).tolist() == alone[::-1]
-    assert model.perplexity([]).shape == (0,)
 
 
 def test_every_training_is_the_same() -> None:

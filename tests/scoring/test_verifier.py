@@ -25,7 +25,6 @@ from miner.scoring.context_features import (
 )
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
-from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.verifier import Verifier
 
 
@@ -83,16 +82,6 @@ def test_leads_gaps_and_ranks() -> None:
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
 
 
-def test_swapping_the_sides_changes_nothing(verifying_model, german, english):
-    verifier = Verifier(Encoder.load(verifying_model))
-    left, right = verifier.prepare(german), verifier.prepare(english)
-    source, target = (grid.ravel() for grid in np.mgrid[:60, :60])
-    one = verifier.tokens.pair_features(left, right, source, target)
-    other = verifier.tokens.pair_features(right, left, target, source)
-    symmetric = [name != "shared_pieces" for name in PAIR_FEATURES]
-    np.testing.assert_allclose(one[:, symmetric], other[:, symmetric], atol=1e-5)
-
-
 def test_sentences_without_tokens_have_features(verifying_model: Path) -> None:
     verifier = Verifier(Encoder.load(verifying_model))
     left, right = verifier.prepare(["", "漢字", "12"]), verifier.prepare(["Haus", ""])
@@ -125,15 +114,6 @@ def test_logistic_is_what_it_says() -> None:
     with pytest.raises(ValueError, match="not finite"):
         Logistic.from_dict(broken, ("a", "b"))
     assert sigmoid(np.array([-800.0, 0.0, 800.0])).tolist() == [0.0, 0.5, 1.0]
-
-
-def test_a_model_carries_its_verifier(verifying_model: Path, tiny_model: Path) -> None:
-    model = load(verifying_model)
-    assert model.verifier is not None and model.lexicons is not None
-    assert len(model.read_decoys()) > 600
-    assert load(tiny_model).verifier is None and load(tiny_model).read_decoys() == []
-    # The verifier does not change the vectors.
-    assert model.fingerprint == load(tiny_model).fingerprint
 
 
 @pytest.mark.parametrize("name", [LEXICON, VERIFIER, DECOYS])

@@ -25,15 +25,6 @@ def made(tmp_path: Path) -> Path:
     return tmp_path / "a" / "b" / "made"
 
 
-def test_an_older_one_and_an_empty_directory_are_replaced(made: Path) -> None:
-    (made / "more").touch()
-    made.with_name("empty").mkdir()
-    for place in (made, made.with_name("empty")):
-        write(place, "new")
-        assert names(place) == ["marker"] and (place / "marker").read_text() == "new"
-    assert names(made.parent) == ["empty", "made"]
-
-
 @pytest.mark.parametrize("kind", ["directory", "file"])
 def test_nothing_else_is_replaced(tmp_path: Path, kind: str) -> None:
     place = tmp_path / "place"

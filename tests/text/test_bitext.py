@@ -39,13 +39,6 @@ def test_two_files_stay_aligned(tmp_path: Path, rows: list[tuple[str, str]]) -> 
     assert len(bitext) == len(kept)
 
 
-def test_counts_are_compared_before_any_work(tmp_path: Path) -> None:
-    paths = two(tmp_path, b"\xff\nb\n", b"x\n")
-    with pytest.raises(CorpusError) as caught:
-        read_bitext(*paths)
-    assert str(caught.value).startswith(f"{paths[0]} has 2 lines but {paths[1]} has 1; the two")
-
-
 def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = put(tmp_path / "a.en.gz", gzip.compress(b"x\ny"))
     feed(monkeypatch, b"a\nb\n")

@@ -1,25 +1,8 @@
-"""Tests of miner.text.formats: formats by suffix, for inputs and outputs."""
+"""Tests of miner.text.formats: suffixes of outputs."""
 
 import pytest
 
-from miner.text.formats import check_suffix, file_format
-
-
-@pytest.mark.parametrize(
-    ("name", "format"),
-    [
-        ("a.tsv", "tsv"),
-        ("a.TSV.GZ", "tsv"),
-        ("a.ndjson.zst", "jsonl"),
-        ("a.parquet", "parquet"),
-        ("a.de", "plain"),
-        ("tsv", "plain"),
-        ("-", "plain"),
-    ],
-)
-def test_formats_of_inputs(name: str, format: str) -> None:
-    assert file_format(name) == format
-
+from miner.text.formats import check_suffix
 
 GOOD = """- out dir.csv/out .hidden a.txt a.tsv a.TSV a.tsv.gz a.jsonl.zst a.ndjson a.bucc.xz a.gz
 clean.de clean.en.gz clean.zh-Hant clean.pt_BR part.01 clean.2026-11-22 pairs.parquet"""

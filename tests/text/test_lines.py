@@ -99,13 +99,6 @@ def test_no_zstd_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert sorted(os.listdir(tmp_path)) == ["a.zst"]
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
-    for path in (tmp_path / "missing", tmp_path / "missing.gz", tmp_path / "m.parquet", tmp_path):
-        with pytest.raises(CorpusError, match="cannot be read") as caught:
-            read(path)
-        assert str(path) in str(caught.value)
-
-
 def test_a_failing_disk_is_not_called_a_bad_download(tmp_path, monkeypatch):
     def fail(self: Any, size: int = -1) -> bytes:
         raise OSError(errno.EIO, os.strerror(errno.EIO))

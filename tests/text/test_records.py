@@ -37,17 +37,6 @@ def test_bucc(tmp_path: Path) -> None:
         list(reader)
 
 
-def test_tsv_columns_by_number(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", "i1\tein\u2028s\trest\r\ni2\t\tx\n\ni4\tvier")
-    assert read(path).sentences == ["i1", "i2", "i4"]
-    reader = Reader(path, column=2, id_column=1)
-    (block,) = reader
-    assert (block.ids, block.sentences) == (["i1", "i4"], ["ein\u2028s", "vier"])
-    assert block.lines.tolist() == [1, 4]
-    assert tallies(reader) == (4, 2, 0, 0)
-    assert read(path, column="2").ids == ["1", "4"], "a number as text, as a command line has it"
-
-
 def test_tsv_columns_by_name(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", "\ufeffkey\ttext\nk\tein\nl\t\n")
     reader = Reader(path, column="text", id_column="key", header=True)

@@ -1,6 +1,5 @@
 """Tests of miner.text.rows: raw rows in, the same rows out, whatever their bytes."""
 
-import json
 import os
 import threading
 from pathlib import Path
@@ -177,28 +176,3 @@ def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
     found = texts(rows)
     writer.join()
     assert found == [("a", "b", READ), ("c", "d", READ)] and rows.count == 2
-
-
-def test_two_files_of_json(tmp_path: Path) -> None:
-    """Each has its text under the key "text"; other keys stay."""
-    sides = [
-        put(tmp_path / f"{name}.jsonl", b'{"id": 3, "text": "%s"}\n' % name.encode())
-        for name in ("de", "en")
-    ]
-    rows = Rows(*sides, rewritable=True)
-    assert texts(rows) == [("de", "en", READ)]
-    changed = rows.layout.with_texts(raws(rows)[0], "neu", "en")
-    assert [json.loads(line) for line in changed] == [
-        {"id": 3, "text": "neu"},
-        {"id": 3, "text": "en"},
-    ]
-
-
-def test_lines_behind_a_header_in_one_of_two_files(tmp_path: Path) -> None:
-    """Each file's lines are counted by its own header in messages."""
-    source = put(tmp_path / "a.tsv", b"de\na\nb\n")
-    target = put(tmp_path / "b.jsonl", b'{"text": "x"}\nbroken\n')
-    rows = Rows(source, target, BitextFormat(header=True))
-    with pytest.raises(CorpusError, match=r"b\.jsonl, line 2: broken JSON"):
-        texts(rows)
-    assert next(rows.blocks(1)).first == 2

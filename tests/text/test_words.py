@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.filters.rules import identical
 from miner.text.near_copies import bare, plain
 from miner.text.words import (
     JOINERS,
@@ -69,13 +68,6 @@ def test_marks_belong_to_the_form_that_duplicates_share(text: str) -> None:
     if any(c.isalnum() for c in text):
         kept = [c for c in folded(text) if c.isalnum() or c in MARKS]
         assert [c for c in plain(text) if c != " "] == kept
-
-
-def test_words_that_differ_in_vowel_signs_are_no_duplicates() -> None:
-    he, she = "मैं जा रहा हूँ", "मैं जा रही हूँ"
-    assert bare(he) != bare(she) and bare(he) == bare(f"{he}।")
-    assert bare("Hello \U0001f468\u200d\U0001f469 ❤\ufe0f") == bare("hello")
-    assert identical(he, she) == 0 and identical(he, f"{he}।") == 1
 
 
 @given(st.text(st.sampled_from("a bé漢ก\u3000")))
