@@ -14,9 +14,8 @@ from support.raw_lines import hard, lines_of, put
 from miner.cleaning import funnel, pipeline, scorers, stages, write
 from miner.cleaning.bitexts import bitexts_of, cut_all, sample
 from miner.cleaning.choice import Choice
-from miner.errors import ArtifactError, CorpusError
+from miner.errors import CorpusError
 from miner.filters.filter_types import Context
-from miner.parallel import loop_threads
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 
@@ -110,15 +109,6 @@ def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
             assert out.startswith(line[:-1]) or record["line"] == line.decode("utf-8", "replace")
 
 
-def test_a_very_long_line_and_no_last_newline(tmp_path: Path) -> None:
-    long = b"a" * 3_000_000 + b"\t" + b"b " * 1_000_000
-    path = put(tmp_path / "long.tsv", b"a\tb\r\n" + long + b"\n\nlast\tone\tmore")
-    found = cleaned(path, plan_of({"name": "length", "minimum": 1, "maximum": 10}))
-    [kept], rejected = parts(found)
-    assert kept == [b"a\tb", b"last\tone\tmore"]
-    assert rejected == [long + b"\tlength\t1000000", b"\tlength\t0"]
-
-
 def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     lines = ["1\tschÃ¶n\tnice\t schÃ¶n \r", "2\tgut\tgood\tÃ¶", ""]
     path = put(tmp_path / "a.tsv", "\n".join([*lines, ""]).encode())
@@ -172,36 +162,6 @@ def test_blocks_pieces_and_processes_do_not_matter(
     assert same[0] == same[1]
     precision = [vars(run)["summary"].precision for run in (found, expected)]
     assert precision[0] == precision[1] and 0.2 < precision[0] < 1
-
-
-def test_a_missing_model_is_reported_before_the_work(tmp_path: Path) -> None:
-    path = put(tmp_path / "a.tsv", b"a\tb\n" * 5000)
-    plan = plan_of(WORDS, {"name": "cosine"}, context=Context(model=str(tmp_path / "none")))
-    done = []
-    with pytest.raises(ArtifactError, match="none"):
-        cleaned(path, plan, report=lambda *args: done.append(args))
-    assert not done
-
-
-def test_this_process_is_left_as_it_was(noisy: Path, knowing_model: Path) -> None:
-    from threadpoolctl import threadpool_info
-
-    def limits() -> list[int]:
-        return [loop_threads(), *(pool["num_threads"] for pool in threadpool_info())]
-
-    before = limits()
-    cleaned(noisy, plan_of(*PLAN, context=Context(model=str(knowing_model))))
-    assert limits()[: len(before)] == before
-
-
-def test_a_block_without_rows_to_look_at(tmp_path: Path, monkeypatch) -> None:
-    """All rows of a block are rejected before an expensive filter that reads a column."""
-    monkeypatch.setattr(stages, "ROWS", 2)
-    path = put(tmp_path / "a.tsv", b"a\tb\t9\n" * 4 + b"a\tb\t1\n" * 3)
-    plan = plan_of({"name": "cost", "column": 3, "maximum": 5}, {"name": "expensive", "column": 3})
-    found = cleaned(path, plan, lines=100)
-    assert found.kept.tolist() == [False] * 4 + [True] * 3
-    assert np.isnan(found.scores("expensive")[:4]).all()
 
 
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:

@@ -155,28 +155,6 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         assert float(value) == (1 if column is None else float(table[row][column]))
 
 
-def test_filters_in_any_order_keep_the_same(tmp_path: Path) -> None:
-    generator = np.random.default_rng(3)
-    scores = generator.integers(0, 9, (400, 3)) / 8
-    lines = [f"s{i % 97}\tt{i % 89}\t" + "\t".join(map(str, s)) for i, s in enumerate(scores)]
-    path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())
-    tables = [
-        {"name": "cost", "column": 3, "maximum": 0.75},
-        {"name": "cost", "label": "other", "column": 4, "minimum": 0.125},
-        {"name": "good", "column": 5, "minimum": 0.25},
-        {"name": "duplicates", "of": "either"},
-        {"name": "decile", "of": "other", "minimum": 4},
-    ]
-    expected = None
-    for shift in range(3):
-        for order in (tables[shift:3] + tables[:shift] + tables[3:], [*tables[3:], *tables[:3]]):
-            plan = plan_of(*order, rank="good")
-            kept = cleaned(path, plan, lines=170).kept
-            expected = kept if expected is None else expected
-            np.testing.assert_array_equal(kept, expected)
-    assert expected is not None and 0 < expected.sum() < 200
-
-
 def test_json_has_all_scores(tmp_path: Path) -> None:
     lines = ["a\tb\t0.5\t7", "a\tb\t5\t1e-7", "a\tb\t0.25\t1234567", "a", "a\tb\t0\tinf"]
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())

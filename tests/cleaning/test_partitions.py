@@ -1,31 +1,10 @@
-"""Partitions of keys and merged orders, against all pairs at once."""
+"""Merged orders of parts, against all pairs at once."""
 
 import numpy as np
 import pytest
 
 from miner.cleaning import partitions
-from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_best_of_each_key(seed: int) -> None:
-    random = np.random.default_rng(seed)
-    count, parts = 500, int(random.integers(1, 9))
-    keys = random.integers(0, 60, count).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    rank, rows = random.integers(0, 4, count) / 3, np.arange(count)
-    cuts = np.sort(random.integers(0, count, 3))
-    pieces = [slice(a, b) for a, b in zip([0, *cuts], [*cuts, count], strict=True)]
-    sent = [entries(keys[piece], rank[piece], rows[piece], parts) for piece in pieces]
-    replies = [
-        best_rows([own[starts[p] : starts[p + 1]] for own, starts in sent]) for p in range(parts)
-    ]
-    found = []
-    for number, piece in enumerate(pieces):
-        best = [rows_[starts[number] : starts[number + 1]] for rows_, starts in replies]
-        found.append(answers(keys[piece], sent[number][0], np.concatenate(best)))
-    best = np.concatenate(found)
-    wanted = [min(np.flatnonzero(keys == key), key=lambda row: (-rank[row], row)) for key in keys]
-    assert best.tolist() == wanted
+from miner.cleaning.partitions import merged, ranked
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.cleaning import given_scores, toml
+from support.cleaning import toml
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
 
 from miner.text.lines import read_lines
@@ -80,29 +80,6 @@ def test_filters_that_compare(miner: Miner, german: list[str], english: list[str
     said, sharded = both(miner, "a\tb\tcost", lines, "--header", "--repair", *given, "--top-n", 20)
     assert "top-n" in said and "near_duplicates" in sharded
     both(miner, "a\tb\tcost", lines, "--header", "--repair", *given, "--target-words", 90)
-
-
-def test_filters_by_a_model(miner: Miner, german: list[str], english: list[str]) -> None:
-    lines = rows(german, english)
-    given = config({"name": "margin", "pairs": 7, "minimum": 0.9}, {"name": "duplicates"})
-    both(miner, "", lines, *given)
-    done = sorted((path.name, path.stat().st_mtime_ns) for path in Path("work/rate").iterdir())
-    _, said = both(miner, "", lines, *given, "--threshold", 1.0)
-    again = sorted((path.name, path.stat().st_mtime_ns) for path in Path("work/rate").iterdir())
-    assert done == again and ">= 1" in said
-    shown = miner("status", "work")
-    assert shown.code == 0 and "best" in shown.out and "tasks done" in shown.out
-    fault(
-        miner("score", "web/*", *SHARDS, "--score", "length", "-o", "s/"),
-        "its plan is of filtering",
-    )
-
-
-def test_quality_that_is_given(miner: Miner, german: list[str], english: list[str]) -> None:
-    with given_scores():
-        given = config({"name": "good", "column": "3", "minimum": 1}, rank="good")
-        _, said = both(miner, "", rows(german, english), *given)
-        assert "nothing ranks" not in said
 
 
 def test_two_files(miner: Miner, german: list[str], english: list[str]) -> None:

@@ -12,13 +12,12 @@ from support.raw_lines import put
 from miner.cleaning import scorers
 from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
-from miner.cleaning.pipeline import filter_text, score_text, text_run
+from miner.cleaning.pipeline import filter_text, text_run
 from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scorers
 from miner.errors import CorpusError, MismatchError
 from miner.tasks.run import Run
 from miner.tasks.workers import Workers
-from miner.text.formats import BitextFormat
 
 SIZE = 5
 
@@ -101,25 +100,6 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) 
     assert counter.rows == {True: 0, False: 0}
 
 
-def test_other_bounds_reuse_scores(text, tmp_path, counter) -> None:
-    work = tmp_path / "work"
-    run(text, work, plan(0.4))
-    scored = counter.rows[False]
-    assert counter.rows[True] == 48 and 0 < scored < 48
-    for low, high in ((0.4, 0.5), (0.7, 0.9), (0.1, 0.9), (0.0, 1.0)):
-        counter.again()
-        expected = run(text, tmp_path / f"new{low}{high}", plan(low, high))
-        wanted = counter.rows[False]
-        counter.again()
-        same(run(text, work, plan(low, high)), expected)
-        # Only rows that the last bounds had removed.
-        assert counter.rows == {True: 0, False: max(wanted - scored, 0)}
-        scored = wanted
-    counter.again()
-    chosen = run(text, work, plan(0.0, 1.0), choice=Choice(top=3))
-    assert counter.rows == {True: 0, False: 0} and chosen.kept.sum() == 3
-
-
 @pytest.mark.parametrize(
     ("change", "kinds"),
     [
@@ -143,29 +123,6 @@ def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> Non
     choice = change.get("choice", Choice())
     run(text, work, plan(**change.get("plan", {})), output, choice=choice)
     assert redone(work, before) - {"gather", "prepare"} == kinds
-
-
-def test_other_texts_and_commands_are_refused(text, tmp_path) -> None:
-    work = tmp_path / "work"
-    run(text, work, plan())
-    other = put(tmp_path / "other.tsv", b"a\tb\t1\t1\n")
-    with pytest.raises(MismatchError, match="its plan has other files"):
-        run(other, work, plan())
-    reading = BitextFormat(on_error="skip")
-    workers = Workers(shard_lines=SIZE)
-    with (
-        pytest.raises(MismatchError, match="other settings of reading"),
-        text_run("filtering", [[str(text)]], reading, work=work, workers=workers),
-    ):
-        pass
-    with (
-        pytest.raises(MismatchError, match="its plan is of filtering"),
-        text_run("scoring", [[str(text)]], work=work, workers=workers) as (started, bitexts),
-    ):
-        score_text(started, bitexts, plan(), [{}])
-    put(text, text.read_bytes() + b"s\tt\t1\t1\n")
-    with pytest.raises(CorpusError, match="changed since the plan"):
-        run(text, work, plan())
 
 
 @pytest.mark.parametrize("phase", [True, False])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import Plan, Step, default_plan
+from miner.cleaning.plan import Plan, default_plan
 from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
@@ -141,26 +141,6 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
     assert lowered.steps[1:] == made.steps[1:]
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "value", "bound"),
-    [
-        *((2.0, 7.0, 1.0, 2.0), (2.0, 7.0, 2.0, None), (2.0, 7.0, 7.0, None), (2.0, 7.0, 8.0, 7.0)),
-        *((None, 7.0, 1.0, None), (2.0, None, 8.0, None), (None, None, 1.0, None)),
-    ],
-)
-def test_the_bound_that_a_score_breaks(low, high, value, bound):
-    assert Step("length", "length", {}, low, high).bound(value) == bound
-
-
-def test_steps_run_by_stage_and_then_as_they_stand(tmp_path: Path) -> None:
-    names = ["duplicates", "cosine", "near_duplicates", "length", "margin", "length_ratio"]
-    made = plan(tmp_path, "".join(f"[[filter]]\nname = '{name}'\n" for name in names))
-    assert [step.name for step in made.steps] == [
-        "length", "length_ratio", "cosine", "margin", "duplicates", "near_duplicates"
-    ]  # fmt: skip
-    assert made.rank == "cosine"  # the first score by a model, as there is no quality
-
-
 def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:
     def rank(*names: str) -> str | None:
         return plan(tmp_path, "".join(f"[[filter]]\n{name}\n" for name in names)).rank
@@ -203,25 +183,6 @@ def test_the_defaults(tmp_path: Path) -> None:
 def scored_by(plan: Plan) -> str:
     """Return the fingerprint of the scores of a plan, by filters of all stages."""
     return fingerprint(Scoring, {"scoring": Scoring.of(plan.located(), (LOCAL, MODEL, GLOBAL))})
-
-
-def test_the_fingerprint_is_of_scores(tmp_path: Path, tiny_model: Path, monkeypatch) -> None:
-    model = tmp_path / "model"
-    shutil.copytree(tiny_model, model)
-    (tmp_path / "good.txt").write_text("a b c\n", encoding="utf-8")
-    text = (
-        "model = 'model'\n[[filter]]\nname = 'cosine'\nminimum = 0.1\n"
-        "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
-    )
-    before = scored_by(plan(tmp_path, text))
-    assert scored_by(plan(tmp_path, text.replace("0.1", "0.5"))) == before
-    monkeypatch.chdir(tmp_path)
-    assert scored_by(read_plan("filters.toml", KNOWN)) == before
-    assert scored_by(plan(tmp_path, text + "sentences = 5")) != before
-    assert scored_by(plan(tmp_path, "repair = true\n" + text)) != before
-    assert scored_by(plan(tmp_path, text, Context("de", "fr"))) != before
-    os.utime(tmp_path / "good.txt", (1, 1))
-    assert scored_by(plan(tmp_path, text)) == before
 
 
 def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, other_model):

@@ -1,14 +1,11 @@
 """Filters by a model: cosine, quality and margin, as the scoring has them."""
 
-import os
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
@@ -21,15 +18,6 @@ def scorer(name: str, context: Context, **settings):
     entry = FILTERS[name]
     chosen = {key: setting.default for key, setting in entry.settings.items()} | settings
     return entry.build(chosen, context)
-
-
-@pytest.fixture(scope="module")
-def stretched_model(vocabulary: bytes, weights: np.ndarray, tmp_path_factory) -> Path:
-    """Save a model with other cosines."""
-    path = tmp_path_factory.mktemp("model") / "other"
-    stretched = weights * np.linspace(0.1, 2, weights.shape[1])
-    Model.of_pieces(vocabulary, stretched.astype(np.float16)).save(path)
-    return path
 
 
 @pytest.fixture
@@ -74,30 +62,6 @@ def test_margins_are_of_the_sample_or_of_a_file(tmp_path, tiny_model, batch, ger
     np.testing.assert_array_equal(found, expected)
     with pytest.raises(CorpusError, match="missing.tsv: cannot be read"):
         scorer("margin", context, reference="missing.tsv")
-
-
-def test_a_model_of_the_filter_s_own(tmp_path, tiny_model, stretched_model, batch):
-    shutil.copytree(stretched_model, tmp_path / "own")
-    context = Context(model=str(tiny_model), directory=tmp_path)
-    expected = scorer("cosine", Context(model=str(stretched_model)))(batch)
-    np.testing.assert_array_equal(scorer("cosine", context, model="own")(batch), expected)
-    assert not np.array_equal(scorer("cosine", context)(batch), expected)
-    with pytest.raises(ArtifactError, match="none"):
-        scorer("cosine", context, model="none")
-
-
-def test_a_model_that_changes_in_its_place_is_another(tmp_path, tiny_model, stretched_model, batch):
-    place, context = tmp_path / "model", Context(model=str(tmp_path / "model"))
-    shutil.copytree(tiny_model, place)
-    before = scorer("cosine", context)(batch)
-    shutil.rmtree(place)
-    shutil.copytree(stretched_model, place)
-    os.utime(place / "config.json", (1, 1))
-    after = scorer("cosine", context)(batch)
-    np.testing.assert_array_equal(
-        after, scorer("cosine", Context(model=str(stretched_model)))(batch)
-    )
-    assert not np.array_equal(before, after)
 
 
 def test_a_model_without_a_quality_function(tiny_model: Path) -> None:

@@ -1,6 +1,5 @@
 """The duplicates filter against a plain reference that compares every pair with every other."""
 
-import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -30,17 +29,6 @@ def test_what_is_the_same_text() -> None:
     )  # without letters the texts themselves are compared
     assert not alike("Gut", "gut", exact=True) and alike("Gut ", "Gut ", exact=True)
     assert alike("\ud800", "\ud800")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["Größe é", "Ångström", "q\u0323\u0307", "한국어", "ქართული", "क़लम", "\u0344", "ﬁn", "ＡＢ"],
-)
-def test_normal_forms_are_equal(text: str) -> None:
-    forms = [unicodedata.normalize(form, text) for form in ("NFC", "NFD")]
-    assert alike(*forms) and alike(forms[0].upper(), forms[1].lower())
-    assert alike(*forms, exact=True) == (forms[0] == forms[1])
-    assert plain(forms[0]) == plain(forms[1])
 
 
 @given(st.lists(st.tuples(*[st.text("ab\t ", max_size=3)] * 2), min_size=1, max_size=9))

@@ -1,18 +1,12 @@
 """The table of filters: each is well made, and a new one needs no change outside of its file."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from support.cleaning import cleaned, given_scores, plan_of, written
 from support.raw_lines import put
 
-from miner.errors import DependencyError
-from miner.filters.encoding import repairer
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter, Rivals
 from miner.filters.registry import FILTERS
-from miner.scoring.languages import identifier
 from miner.text.formats import BitextFormat
 
 
@@ -61,20 +55,3 @@ def test_every_filter_is_well_made(name: str) -> None:
         assert setting.default is None or not setting.choices or setting.default in setting.choices
     assert set(entry.columns) <= set(entry.settings)
     assert not entry.default or all(s.default is not None for s in entry.settings.values())
-
-
-@pytest.mark.parametrize(
-    ("name", "module", "library"),
-    [
-        ("encoding", "ftfy", "ftfy"),
-        ("language", "py3langid.langid", "py3langid"),
-        ("near_duplicates", "rensa", "rensa"),
-        ("lid", "fasttext", "fasttext"),
-    ],
-)
-def test_a_missing_library_is_told_before_the_work(name, module, library, monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, module, None)
-    for kept in (repairer, identifier):
-        kept.cache_clear()
-    with pytest.raises(DependencyError, match=f"needs {library}.*; run: pip install "):
-        FILTERS[name].build({"file": Path("lid.bin")}, Context("de", "en"))

@@ -41,17 +41,6 @@ def test_texts_are_mined_as_a_file_of_the_same_lines(
     assert index.sentences(np.arange(3)) == german[:3]
 
 
-def test_a_repeated_call_goes_on_with_the_same_texts(verifying, german, english, tmp_path):
-    model, work = verifying[0].model_name, tmp_path / "work"
-    first = miner.mine(german, english, encoder=model, work=work)
-    made = {path: path.stat().st_mtime_ns for path in work.glob("*/*/done.json")}
-    again = miner.mine(iter(german), english, encoder=model, work=work)
-    assert made and made == {path: path.stat().st_mtime_ns for path in work.glob("*/*/done.json")}
-    assert list(again) == list(first)
-    other = miner.mine(german[:30], english, encoder=model, work=work)
-    assert len(other.pairs.source) == 30
-
-
 def test_what_is_no_text_is_told_by_its_place(verifying, german_file, tmp_path):
     model = verifying[0].model_name
     with pytest.raises(CorpusError, match=r"^target, text 2: is int, not text: 7$"):

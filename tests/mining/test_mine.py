@@ -40,24 +40,6 @@ def test_a_model_without_a_quality_function_ranks_by_its_own_scoring() -> None:
     assert found.precision is not None and "no quality function" in " ".join(found.notes)
 
 
-def test_pairs_outlive_the_temporary_directory(verifying, german, english, tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    for name, lines in (("de", german), ("en", english)):
-        ids = "".join(f"x{i}\t{line}\n" for i, line in enumerate(lines))
-        (tmp_path / name).write_text(ids, encoding="utf-8")
-    texts = tmp_path / "de", tmp_path / "en"
-    found = miner.mine(*texts, encoder=verifying[0].model_name, format="bucc")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["de", "en"]
-    pairs = found.all_pairs
-    pairs.write(tmp_path / "pairs.tsv")
-    pairs.write(tmp_path / "ids.tsv", ids=True)
-    pairs.write(tmp_path / "pairs.parquet")
-    assert len((tmp_path / "pairs.tsv").read_text(encoding="utf-8").splitlines()) == len(pairs)
-    assert "\tx17\t" in (tmp_path / "ids.tsv").read_text(encoding="utf-8")
-    assert found.search.source_text is not None
-    assert len(found.search.source_text.ids) > 60
-
-
 def test_how_much_is_kept(verifying: tuple[Index, Index]) -> None:
     everything = miner.mine(*verifying, keep=Keep(default_precision=None))
     assert len(everything.pairs) == len(everything.all_pairs) and everything.threshold is None

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from miner.precision.estimate import Estimate
-from miner.precision.near_decoys import FEWEST, MOST, NearDecoys, near_decoys
+from miner.precision.near_decoys import FEWEST, NearDecoys, near_decoys
 from miner.precision.search_result import Search
 from miner.scoring.quality import Quality
 
@@ -75,12 +74,3 @@ def test_at_most_some_are_made(copies: Search, monkeypatch: pytest.MonkeyPatch) 
 def test_the_share_kept_falls_with_the_threshold() -> None:
     near = NearDecoys(np.array([0.1, 0.5, 0.5, 0.9]))
     assert [near.kept(at) for at in (0.0, 0.1, 0.5, 0.6, 0.9, 1.0)] == [1, 1, 0.75, 0.25, 0.25, 0]
-
-
-def test_the_estimate_has_them(calibrated_copies: tuple[Search, Estimate]) -> None:
-    found, estimate = calibrated_copies
-    assert estimate.near is not None
-    likely_pairs = int((found.pairs.score >= 0.5).sum())
-    assert FEWEST <= len(estimate.near.score) <= min(MOST, likely_pairs)
-    # Faults are taken for rare, so that most near-copies pass for translations.
-    assert estimate.near.kept(0.3) > 0.9 > estimate.near.kept(0.99)

@@ -59,21 +59,6 @@ def test_json_lines(pairs: Pairs, tmp_path: Path, ids: bool) -> None:
         pairs.write(tmp_path / "out.jsonl", bucc=True)
 
 
-def test_writing_in_blocks(pairs: Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pairs.write(tmp_path / "one.tsv")
-    monkeypatch.setattr(writing, "BLOCK", 7)
-    pairs.write(tmp_path / "two.tsv")
-    assert (tmp_path / "one.tsv").read_bytes() == (tmp_path / "two.tsv").read_bytes()
-
-
-def test_a_cell_is_one_cell(build: Build, tmp_path: Path) -> None:
-    """Tabs and carriage returns inside a sentence become spaces, in ids as well."""
-    index = build("a", ["Der\tHund\rbellt\u2028laut"])
-    mine(index, index).write(tmp_path / "out.tsv")
-    (row,) = read_tsv(tmp_path / "out.tsv")
-    assert row[1:] == ("Der Hund bellt\u2028laut",) * 2
-
-
 @pytest.mark.parametrize("size", [7, 16_384])
 def test_parquet(pairs: Pairs, tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "BLOCK", size)

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from support.mined_corpus import Corpus, Tasks, same
 
-from miner.encoder.encoder import Encoder
-from miner.errors import MinerError, MismatchError, ResourceError
+from miner.errors import MinerError, ResourceError
 from miner.index.index import Index
 from miner.knn import hybrid, knn_search
 from miner.knn.settings import SearchSettings
@@ -154,24 +153,6 @@ def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, c
     assert same(found, corpus.whole(**given), tmp_path / "compared")
 
 
-def test_another_plan(corpus: Corpus, finished: Path, tmp_path: Path, tiny_model: Path) -> None:
-    for way, words in (
-        (lambda: corpus.mine(finished, 30), "its plan has other --shard-lines"),
-        (lambda: corpus.mine(finished, header=True), "its plan has other settings of reading"),
-        (
-            lambda: replace(corpus, encoder=Encoder.load(tiny_model)).mine(finished),
-            "its plan has other models",
-        ),
-        (
-            lambda: mine(*[Index.open(finished / name) for name in ("source", "target")],
-                         work=finished),
-            "its plan is of mining; name another --work",
-        ),
-    ):  # fmt: skip
-        with pytest.raises(MismatchError, match=words):
-            way()
-
-
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search small corpora by hybrid, too."""
@@ -206,16 +187,6 @@ def test_hybrid_parts(few: None, corpus: Corpus, tmp_path: Path, rank: str, line
     kinds = tasks.kinds()
     assert "search" not in kinds and kinds["hybrid"] == kinds["assign"] ** 2 / 4
     assert kinds.get("retrieve", 0) == (kinds["assign"] if rank == "probability" else 0)
-
-
-def test_hybrid_of_all_clusters_is_exhaustive(always, corpus, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(hybrid, "PROBES", 1000)
-    found = corpus.mine(None, 25, settings=HYBRID)
-    assert found.search.recall is not None and found.search.recall.forward == 1
-    for name in ("score", "source_row", "target_row"):
-        np.testing.assert_array_equal(
-            getattr(found.all_pairs, name), getattr(expected.all_pairs, name)
-        )
 
 
 def test_tokens_find_what_clusters_miss(few: None, corpus: Corpus) -> None:

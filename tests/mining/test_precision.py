@@ -19,7 +19,7 @@ from miner.mining.mine import run
 from miner.mining.search import verifier_for
 from miner.precision import decoys
 from miner.precision import estimate as precision
-from miner.precision.decoys import _likelihoods, merged_lists
+from miner.precision.decoys import merged_lists
 from miner.precision.estimate import (
     Estimate,
     calibrate,
@@ -117,16 +117,6 @@ def test_merged_lists_are_those_of_the_union(seed: int) -> None:
     assert (merged.row == whole.row).all() and (merged.similarity == whole.similarity).all()
 
 
-def test_decoys_of_another_language_go(verifying_model, english, german):
-    verifier = Verifier(Encoder.load(verifying_model))
-    targets, rows = verifier.prepare(english[:40]), np.arange(40)
-    pool = verifier.prepare(english[40:] + german[40:])
-    size = verifier.encoder.tokenizer.size
-    likelihood, least = _likelihoods(targets, rows, pool, np.arange(40), size)
-    alike = likelihood >= least
-    assert alike[:20].sum() >= 12 and alike[20:].sum() <= 6
-
-
 def test_calibrating_a_search(copies: Search, calibrated_copies: tuple[Search, Estimate]) -> None:
     calibrated, guess = calibrated_copies
     pairs = calibrated.pairs
@@ -159,14 +149,6 @@ def rows(pairs: Pairs, score: np.ndarray) -> Iterator[tuple[int, int, float, lis
     )
 
 
-def test_without_a_refit_the_order_is_the_models(copies: Search) -> None:
-    calibrated, guess = calibrate(copies, refitting=False)
-    assert (calibrated.pairs.source_row == copies.pairs.source_row).all() and not guess.notes
-    assert calibrated.pairs.raw_score is not None
-    assert (calibrated.pairs.raw_score == copies.pairs.score).all()
-    assert guess.intervals([100]) != [None]
-
-
 def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
     """Neither the number of threads nor a repetition changes a score."""
     one, _ = calibrate(replace(copies, settings=replace(copies.settings, threads=1)))
@@ -192,19 +174,6 @@ def test_decoys_like_the_targets_are_used(verifying, monkeypatch, stay, used):
     assert guessed(verifying).decoys == (used or every) and guessed(verifying, pool).decoys == every
 
 
-def test_decoys_in_another_language_do_not_stay(verifying, monkeypatch):
-    """Without enough decoys that resemble the targets, the others are no help."""
-
-    def likelihoods(*arguments: object) -> tuple[np.ndarray, float]:
-        usable = arguments[3]
-        assert isinstance(usable, np.ndarray)
-        return -np.arange(len(usable), dtype=np.float64), -400.0
-
-    monkeypatch.setattr(decoys, "_likelihoods", likelihoods)
-    with pytest.raises(ResourceError, match="only 401 decoys resemble the targets"):
-        guessed(verifying)
-
-
 def test_translations_among_the_decoys_are_dropped(verifying, english, monkeypatch):
     """Near-copies of targets are as good as these; the estimate must not collapse over them."""
     monkeypatch.setattr(precision, "FEWEST_MATCHED", 1000)  # decoys are counted
@@ -219,15 +188,6 @@ def test_translations_among_the_decoys_are_dropped(verifying, english, monkeypat
     threshold = guess.threshold(0.9)
     assert threshold is not None and guess.count(threshold) >= 30
     np.testing.assert_allclose(guess.q_value[30], clean.q_value[30], atol=0.05)
-
-
-def test_targets_are_no_decoys(verifying: tuple[Index, Index], english: list[str]) -> None:
-    """Decoys with the token ids of a target never compete, however they are written."""
-    found = competing(verifying)
-    assert found.verifier is not None and found.target_text is not None
-    spaced = [sentence.replace(" ", "   ") for sentence in english]
-    pool = found.verifier.prepare([*spaced, *english, "something else", ""])
-    assert decoys._among(pool, found.target_text).tolist() == [True] * 120 + [False] * 2
 
 
 @pytest.mark.parametrize(("factor", "doubted"), [(0.2, True), (1.0, False), (5.0, True)])
@@ -259,16 +219,6 @@ def test_targets_that_fill_the_lists(verifying, sources: int, doubted: bool) -> 
     lists = replace(found.forward, row=found.forward.row % 10)
     doubts = precision.doubts_of(replace(found, pairs=pairs, forward=lists), 1.0)
     assert any("10 targets fill 100%" in doubt for doubt in doubts) == doubted
-
-
-def test_few_matched_decoys_are_counted(verifying: tuple[Index, Index]) -> None:
-    """Hardly a decoy takes a source from its translation: scores stay the model's own."""
-    found = competing(verifying)
-    calibrated, guess = calibrate(found)
-    assert guess.matched < precision.FEWEST_MATCHED
-    assert (calibrated.pairs.score == found.pairs.score).all()
-    assert any("the model's own" in note for note in guess.notes)
-    assert guess.intervals([5]) == [None] and (guess.wrong >= 1).all()
 
 
 def test_without_matched_decoys_nothing_is_estimated(

@@ -9,10 +9,9 @@ from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (f
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
 from miner.index.index import Index
-from miner.knn import knn_search
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
-from miner.names import MARGINS, RETRIEVALS
+from miner.names import RETRIEVALS
 from miner.scoring.pairs import Pairs
 from miner.text.words import plain_form
 
@@ -47,21 +46,6 @@ def test_columns_say_what_they_are(pairs: Pairs) -> None:
     assert max(pairs.forward_rank.max(), pairs.backward_rank.max()) <= 4
 
 
-@pytest.mark.parametrize("margin", MARGINS)
-@pytest.mark.parametrize("retrieval", RETRIEVALS)
-def test_margins_and_retrievals(indexes: tuple[Index, Index], margin: str, retrieval: str) -> None:
-    found = mine(*indexes, margin=margin, retrieval=retrieval)
-    if margin == "absolute":
-        np.testing.assert_array_equal(found.score, found.cosine.astype(np.float64))
-    if margin == "ratio":
-        np.testing.assert_array_equal(found.score, found.margin_ratio)
-    if retrieval == "forward":
-        assert sorted(found.source_row.tolist()) == list(range(60))
-    if retrieval == "backward":
-        assert sorted(found.target_row.tolist()) == list(range(60))
-    assert np.mean(found.source_row == found.target_row) > 0.85
-
-
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_a_threshold_keeps_what_equals_it(indexes: tuple[Index, Index], retrieval: str) -> None:
     """In every retrieval mode: at a score, that score stays and the next lower one goes."""
@@ -88,16 +72,6 @@ def test_unknown_names(indexes: tuple[Index, Index], setting: str) -> None:
         mine(*indexes, **{setting: "best"})
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [{"threads": 1}, {"threads": 3}, {"memory": 64 << 20}, {"memory": 1 << 40}, {"block": 5}],
-    ids=str,
-)  # fmt: skip
-def test_pairs_do_not_depend_on_the_machine(pairs, indexes, settings, monkeypatch):
-    monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
-    same(mine(*indexes, **settings), pairs)
-
-
 def test_sides_can_be_swapped(pairs: Pairs, indexes: tuple[Index, Index]) -> None:
     swapped = mine(*indexes[::-1])
     assert sorted(rows(pairs)) == sorted((s, t) for t, s in rows(swapped))
@@ -107,15 +81,6 @@ def test_sides_can_be_swapped(pairs: Pairs, indexes: tuple[Index, Index]) -> Non
 def test_too_little_memory(indexes: tuple[Index, Index]) -> None:
     with pytest.raises(ResourceError, match="--memory"):
         mine(*indexes, memory=1 << 10)
-
-
-def test_compressed_indexes(build: Build, german: list[str], english: list[str]) -> None:
-    flat = mine(build("a", german), build("b", english))
-    compressed = mine(build("c", german, index="IVF2,Flat"), build("d", english, index="HNSW16"))
-    found = set(rows(flat)) & set(rows(compressed))
-    assert len(found) > 30
-    mixed = mine(flat.source, compressed.target)
-    assert len(set(rows(flat)) & set(rows(mixed))) > 40
 
 
 def test_duplicates_are_reported_once_or_each(build, german, english):
@@ -141,17 +106,6 @@ def test_duplicates_do_not_change_the_neighbourhood(build, pairs, german, englis
 def test_an_index_against_itself(indexes: tuple[Index, Index]) -> None:
     found = mine(indexes[0], indexes[0])
     assert sorted(rows(found)) == [(row, row) for row in range(60)]
-
-
-def test_ten_thousand_duplicates(build: Build, german: list[str], english: list[str]) -> None:
-    source = build("a", [german[0]] * 10_000 + german[1:])
-    target = build("b", [*english[1:], *[english[0]] * 10_000])
-    first = mine(source, target)
-    assert len(first) <= 60 and (0, 59) in rows(first)
-    each = mine(source, target, duplicates="each")
-    assert len(each) == len(first) + 9_999
-    copies = each.take(each.source_row < 10_000)
-    assert rows(copies) == [(row, 59 + row) for row in range(10_000)]
 
 
 @pytest.mark.parametrize("nothing", [[], ["", " ", ""], ["日本", "日本語"]], ids=str)

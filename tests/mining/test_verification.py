@@ -42,15 +42,6 @@ def test_probability_ranks_where_there_is_a_verifier(verifying, indexes):
     assert search(*indexes).features is None  # this model has none
 
 
-def test_threads_and_blocks_do_not_matter(verifying, monkeypatch):
-    wanted = search(*verifying, SearchSettings(threads=1))
-    for block, threads in ((verification.BLOCK, 3), (50, 1)):
-        monkeypatch.setattr(verification, "BLOCK", block)
-        found = search(*verifying, SearchSettings(threads=threads))
-        for name in ("score", "source_row", "target_row", "cosine", "features"):
-            np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
-
-
 def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
     found = run(*verifying, verifier_for(verifying[0]))
     pairs = found.pairs

@@ -1,6 +1,5 @@
 """Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser."""
 
-import importlib.util
 import json
 import re
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ from miner.cleaning.pipeline import Filtered, filter_text, text_run
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.plan_file import read_plan
 from miner.cleaning.scorers import broken
-from miner.errors import DependencyError
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.reports.cleaning_charts import curve_of
@@ -123,13 +121,6 @@ def test_nearest_equals_a_full_sort(distance: list[float], size: int, part: int)
             own = order[start : start + part]
             nearest.add(own, np.array(distance)[own])
         assert nearest.rows.tolist() == plain.tolist()
-
-
-def test_equal_distances_are_sampled_evenly() -> None:
-    nearest = samples.Nearest(60)
-    nearest.add(np.arange(60_000), np.zeros(60_000))
-    places = np.histogram(nearest.rows, 6, (0, 60_000))[0]
-    assert places.min() >= 3 and places.max() <= 20
 
 
 bound = st.one_of(st.none(), st.sampled_from([-3.0, 0.0, 0.1, 0.7, 2.5, 4.0, 1e6]))
@@ -309,20 +300,6 @@ def test_the_command_writes_a_page_or_json(tmp_path, miner):
     assert (code, out) == (0, "")
     text = (tmp_path / "dry.html").read_text(encoding="utf-8")
     assert "a sample of 30 rows" in text and "bitext.tsv" in text and "sample0" not in text
-
-
-def test_without_bokeh_the_command_ends_at_once(tmp_path, miner, monkeypatch):
-    real = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == "bokeh" else real(name, *a)
-    )
-    with pytest.raises(DependencyError, match=r"bitext-miner\[report\]"):
-        cleaning_report.check("page.html")
-    bitext(tmp_path, pairs())
-    code, _, said = miner(
-        "filter", tmp_path / "bitext.tsv", "-o", tmp_path / "o", "--report", tmp_path / "r.html"
-    )
-    assert code == 1 and "pip install" in said and not (tmp_path / "o").exists()
 
 
 @needs_browser

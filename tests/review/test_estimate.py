@@ -58,24 +58,6 @@ def test_intervals_hold_and_estimates_are_unbiased(kind: str) -> None:
     assert abs(np.mean(errors)) < 0.01
 
 
-def test_precision_of_answers_about_all_pairs_is_exact() -> None:
-    generator = np.random.default_rng(4)
-    score, right = pairs("confident", generator)
-    found = judged(score, right, PAIRS, generator)
-    kept = score >= 0.5
-    assert found.precision(0.5).value == pytest.approx(right[kept].mean())
-    assert found.recall(0.5).value == pytest.approx(right[kept].sum() / right.sum())
-    assert found.precision(0.5).high - found.precision(0.5).low < 0.01
-
-
-def test_more_answers_narrow_an_interval() -> None:
-    generator = np.random.default_rng(5)
-    found = judged(*pairs("calibrated", generator), 50, generator)
-    now, later = found.precision(0.3), found.precision(0.3, more=50)
-    assert later.high - later.low < now.high - now.low
-    assert later.value == now.value
-
-
 def test_no_wrong_answer_and_no_right_one_do_not_exclude_1_and_0() -> None:
     generator = np.random.default_rng(6)
     score, _ = pairs("calibrated", generator)

@@ -1,6 +1,5 @@
 """A review: which pairs are asked about, what is kept, what the summary says."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -54,19 +53,6 @@ def test_estimates_of_a_review_are_those_of_the_pairs(kept: Origin) -> None:
         answer_all(review)
         last = review.summary().lines[-1].precision
         assert last.value == pytest.approx(sum(row[2].endswith("+") for row in rows) / 200)
-
-
-def test_stopped_review_goes_on_and_asks_nothing_twice(kept: Origin) -> None:
-    with Review.open(kept) as review:
-        first = answer_all(review, 15)
-    with Review.open(kept) as review:
-        assert review.summary().answered == 15
-        second = answer_all(review)
-        assert review.next() is None
-    assert len({*first, *second}) == 200 == len(first) + len(second)
-    lines = Path(f"{kept.source}.review.jsonl").read_text(encoding="utf-8").splitlines()
-    drawn = [json.loads(line)["drawn"] for line in lines]
-    assert len(lines) == 200 and min(drawn) < 0.1 and max(drawn) == 1
 
 
 def test_undo_takes_the_last_answer_back_and_asks_again(kept: Origin) -> None:
