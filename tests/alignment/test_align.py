@@ -75,14 +75,6 @@ def test_sentences_of_beads_that_are_not_kept_are_unaligned(files, texts) -> Non
             assert numbers == [str(n) for n in range(len(own))]
 
 
-def test_lines_without_text_keep_their_numbers(files, texts, tmp_path: Path) -> None:
-    spaced = tmp_path / "spaced.de"
-    spaced.write_text("".join(f"\n{line}\n" for line in texts[0]), encoding="utf-8")
-    numbers = [align(one, files[1]).columns()["source_lines"] for one in (files[0], spaced)]
-    doubled = [",".join(str(2 * int(n) + 1) for n in cell.split(",")) for cell in numbers[0]]
-    assert numbers[1] == doubled
-
-
 @pytest.mark.parametrize("name", ["a.tsv", "a.jsonl", "a.parquet", "a.tmx", "b.de"])
 def test_score_and_filter_read_what_is_written(name, miner, texts, files, tmp_path: Path) -> None:
     output = [tmp_path / name, *([tmp_path / "b.en"] if name == "b.de" else [])]

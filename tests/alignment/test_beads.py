@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 
 from miner.alignment.anchors import band, chain
 from miner.alignment.beads import KINDS, MOST, best, decode, spans_of
-from miner.alignment.fine import weakest_cosine
-from miner.alignment.lattice import Lattice, Side
 from miner.kernels.beads import FEATURES, bead_features, forward_backward, score_beads
-from miner.knn.settings import SearchSettings
 
 Bead = tuple[int, int]
 
@@ -167,36 +164,3 @@ def test_spans_follow_cells() -> None:
     limits = np.array([0, 0, 1]), np.array([0, 2, 5, 7])  # rows 0: 0-1, 1: 0-2, 2: 1-2
     cells, kinds = np.array([3, 6]), np.array([2, 1])  # (1, 1) by 1-1, (2, 2) by 0-1
     assert spans_of(cells, kinds, limits).tolist() == [[0, 1, 0, 1], [2, 2, 1, 2]]
-
-
-def test_the_weakest_sentence_of_each_bead() -> None:
-    generator = np.random.default_rng(4)
-    sides = [
-        Side(generator.normal(size=(n, 6)).astype(np.float32), np.arange(n + 1)) for n in (5, 6)
-    ]
-    lattice = Lattice.of(*sides, SearchSettings(k=4, device="cpu"))
-    every = itertools.product(range(5), range(1, 6), range(6), range(1, 7))
-    spans = np.array(
-        [s for s in every if s[0] < s[1] and s[2] < s[3] and s[1] - s[0] + s[3] - s[2] <= MOST]
-    )
-    spans = spans[generator.permutation(len(spans))[:60]]
-    weakest = weakest_cosine(spans, lattice, lattice.features(spans)[:, 2]) * lattice.facts[2]
-    for row, (i, j, k, m) in enumerate(spans.tolist()):
-        blocks = [(i, j, k, m)]
-        blocks += [(line, line + 1, k, m) for line in range(i, j) if j - i > 1]
-        blocks += [(i, j, line, line + 1) for line in range(k, m) if m - k > 1]
-        cosines = []
-        for a, b, c, d in blocks:
-            one, other = sides[0].sums[a:b].sum(axis=0), sides[1].sums[c:d].sum(axis=0)
-            cosines.append(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
-        assert weakest[row] == pytest.approx(min(cosines), abs=1e-5)
-
-
-def test_blocks_are_the_sums_of_sentences_that_follow() -> None:
-    sums, usual = np.random.default_rng(5).normal(size=(9, 6)).astype(np.float32), np.ones(6)
-    norms, cosines = Side(sums[:8], np.arange(9)).blocks(usual.astype(np.float32))
-    for i, count in itertools.product(range(8), range(MOST - 1)):
-        block = sums[i : i + count + 1].sum(axis=0) if i + count < 8 else np.zeros(6)
-        size = np.linalg.norm(block)
-        assert norms[i, count] == pytest.approx(size, rel=1e-5)
-        assert cosines[i, count] == pytest.approx(block @ usual / max(size, 1e-9), abs=1e-5)

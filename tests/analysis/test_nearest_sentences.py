@@ -1,6 +1,5 @@
 """miner.analysis.nearest_sentences against its definition, and ``miner neighbors``."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,15 +81,6 @@ def test_cosines_are_exact_for_real_vectors() -> None:
         )
 
 
-def test_queries_by_the_thousand_do_not_see_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    generator = np.random.default_rng(6)
-    table = (generator.integers(-2, 3, size=(40, 8)) / 16).astype(np.float16)
-    names = [str(row) for row in range(40)]
-    expected = nearest(table, [(names, names, table)], 5)
-    monkeypatch.setattr("miner.analysis.nearest_sentences.QUERIES_AT_ONCE", 3)
-    assert nearest(table, [(names, names, table)], 5) == expected
-
-
 def test_k_is_checked() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         nearest(np.zeros((1, 2), np.float16), [], 0)
@@ -143,24 +133,6 @@ def test_sentences_from_standard_input(miner, corpus: Path, monkeypatch) -> None
     feed(monkeypatch, b"Cats \xff sleep.\nCats sleep.\nThe house\n")
     code, other, err = miner("neighbors", corpus, "-", "-k", 1, "--on-error", "skip")
     assert (code, other) == (0, out) and "not UTF-8 and left out: 1" in err
-
-
-def test_an_index_gives_what_its_text_gives(miner, tiny_model, indexes, german, german_file):
-    """The index has blocks of another size."""
-    queries = [*german[:4], "Haus"]
-    expected = miner("neighbors", german_file, *queries, "--model", tiny_model)
-    assert expected[0] == 0
-    assert miner("neighbors", indexes[0].path, *queries, "--model", tiny_model) == expected
-
-
-def test_ids_and_line_breaks_of_records(miner, tmp_path: Path) -> None:
-    path = tmp_path / "text.jsonl"
-    rows = [{"id": "a\tb", "text": "The cat\nsleeps."}, {"id": "c", "text": "The cat sleeps."}]
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
-    code, out, _ = miner("neighbors", path, "The cat sleeps.")
-    assert code == 0 and out.splitlines()[1:] == [
-        f"{out.splitlines()[1].split()[0]}\ta b\tThe cat sleeps.\t2 copies"
-    ]
 
 
 def test_sides_of_separate_vocabularies(miner, tmp_path, separate_model, german, german_file):

@@ -7,17 +7,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support.evaluated_models import write
 from support.near_copies import near_lines, write_mining_set, write_sets
 
 from benchmarks import pages, report
 from benchmarks.mining import between_languages, bucc_protocol, document_sets
-from benchmarks.models import encoder_plan, encoder_tables, seen, training_text, unseen
+from benchmarks.models import encoder_plan, encoder_tables, seen, unseen
 from benchmarks.models import encoders as command
 from benchmarks.models.trained_models import Clock, Spent, noted
-from miner.encoder.model import Model, Part
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("MINER_DATA", ROOT.parent / "shared" / "data"))
@@ -36,22 +34,6 @@ def test_bucc_in_a_directory_without_test_gold_submits(tmp_path, monkeypatch, ca
     assert "no test gold" in capsys.readouterr().out
     mined = (tmp_path / "mined.tsv").read_text().splitlines()
     assert len(mined) > 50 and all(line.startswith("de-") and "\ten-" in line for line in mined)
-
-
-def test_pivoting_pairs_translations_of_one_sentence() -> None:
-    pairs = [
-        ("Ja.", "Yes."),
-        ("Hallo!", "Hi there!"),
-        ("Ja.", "yes!"),  # the same but for case and punctuation
-        ("Ja.", "Right."),
-        ("ja.", "Indeed."),  # another foreign sentence
-        ("Ja.", "Of course."),
-    ]
-    assert list(training_text.pivot(pairs)) == [
-        ("Of course.", "Right."),
-        ("Of course.", "Yes."),
-        ("Right.", "Yes."),
-    ]
 
 
 def test_pairs_between_languages_share_an_english_sentence() -> None:
@@ -97,15 +79,6 @@ def test_the_time_of_a_killed_training_counts(tmp_path: Path) -> None:
         clock.save()
         for found, least in zip(noted(note), before, strict=True):
             assert least <= found < least + 1
-
-
-def test_parameters() -> None:
-    part = Part(np.ones((7, 5), np.float16), None, {"a": np.zeros((10, 12), np.float32)})
-    plain = Part(np.ones((7, 5), np.float16))
-    assert Model.of_pieces(b"", plain.weights).parameters == 35
-    assert Model((plain, part), {}, 5).parameters == 2 * 35 + 120
-    plain.weights[2:4] = 0  # rows that a column of a separate vocabulary lacks
-    assert Model.of_pieces(b"", plain.weights).parameters == 25
 
 
 def test_encoders_are_compared_and_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):

@@ -93,22 +93,6 @@ def test_names_are_inside_sentences_and_on_both_sides() -> None:
     assert CORPUS.names == ["Anna", "Berlin", "Hamburg", "Peter"]
 
 
-def test_a_mixture_is_half_noise_in_equal_shares() -> None:
-    pairs = [(f"Satz {row} von vielen Sätzen", f"sentence {row} of many") for row in range(400)]
-    corpus, rows = noisy_text.unordered([*pairs, *pairs[:9], ("gleich", "gleich")], THIRD)
-    assert list(corpus.pairs) == pairs
-    mixed = noisy_text.mix([(corpus, rows)], KINDS, seed=3)
-    assert mixed.good.sum() == 200
-    able = [kind for kind in KINDS if kind not in ("next pair's target", "name swapped")]
-    assert {mixed.counts[kind] for kind in able} <= {22, 23}
-    assert mixed.counts["name swapped"] == 0
-    for pair, mine, kind in zip(pairs, mixed.pairs, mixed.kinds, strict=True):
-        assert (pair == mine) == (kind == noisy_text.GOOD)
-    again = noisy_text.mix([(corpus, rows)], KINDS, seed=3)
-    assert (again.pairs, again.kinds) == (mixed.pairs, mixed.kinds)
-    assert noisy_text.mix([(corpus, rows)], KINDS, seed=4).kinds != mixed.kinds
-
-
 SCORES = np.array([5.0, 4.0, 4.0, 3.0, 2.0, -np.inf])
 GOOD = np.array([True, True, False, True, False, False])
 

@@ -1,26 +1,9 @@
 """miner.evaluation.results: resamples by name and size, and the coverage of intervals."""
 
-from hashlib import sha256
-
 import numpy as np
 
 from miner.evaluation import metrics
 from miner.evaluation import results as bootstrap
-
-
-def test_resamples_depend_on_the_name_and_the_number_of_items() -> None:
-    values = np.arange(50.0)
-
-    def sums_of(name: str, count: int = 20) -> np.ndarray:
-        """Return the mean of powers of two, which differs between any two resamples."""
-        return bootstrap.resample([metrics.mean(np.exp2(values))], 50, name, count)[0]
-
-    seed = int.from_bytes(sha256(b"a set\x0050").digest()[:8], "big")
-    generator = np.random.default_rng(seed)
-    expected = [np.exp2(values)[generator.integers(50, size=50)].mean() for _ in range(20)]
-    np.testing.assert_allclose(sums_of("a set"), expected)
-    np.testing.assert_array_equal(sums_of("a set", 10), sums_of("a set")[:10])
-    assert not np.isin(sums_of("another set"), sums_of("a set")).any()
 
 
 def test_resamples_depend_neither_on_the_statistics_nor_on_the_block(monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
-from support.evaluated_models import Fixed, Recording, of_all, write, write_hidden
+from support.evaluated_models import Fixed, Recording, write, write_hidden
 from support.sides import QUICK
 
 from miner.errors import CorpusError
@@ -213,26 +213,6 @@ def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english:
     (task,) = mining_sets.sets(tmp_path)
     (result,) = bucc.mine_set(Fixed({"": (0.0, 0.0)}), task, ("margin",))
     assert result.threshold == math.inf
-
-
-def test_gold_of_sentences_that_are_not_there_is_missed(tmp_path, german, english, tiny_model):
-    place = lay_out(tmp_path / "bucc", german, english)
-    with open(place / "de-en.test.gold", "a") as file:
-        file.write("de-elsewhere\ten-00001\n")
-    found = bucc.evaluate(MinerModel(str(tiny_model)), tmp_path)
-    (mined,) = found.more["mining"]
-    assert mined["test"]["gold"] == 31
-    value = {one.name: one.value for one in found.metrics}
-    for metric in ("f1", "precision", "recall"):
-        assert value[f"{metric} by margin"] == pytest.approx(mined["test"][metric])
-
-
-def test_any_object_that_encodes_is_mined_with_and_asked_for_its_texts(data: Path) -> None:
-    model = Recording()
-    found = bucc.evaluate(model, data)
-    assert [one["rank"] for one in found.more["mining"]] == ["margin"]
-    texts = of_all(bucc.texts(data))
-    assert set().union(*model.asked.values()) == texts and len(texts) == 120
 
 
 @given(st.integers(0, 2**32))

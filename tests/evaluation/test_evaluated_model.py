@@ -6,14 +6,13 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from support.evaluated_models import made_up, write
+from support.evaluated_models import made_up
 
 from miner.encoder.encoder import Encoder
-from miner.errors import ArtifactError, CorpusError, MismatchError
+from miner.errors import ArtifactError, MismatchError
 from miner.evaluation.evaluated_model import (
     MinerModel,
     PrecomputedVectors,
-    build_index,
     open_model,
     write_sentences,
 )
@@ -50,13 +49,6 @@ def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
     np.testing.assert_array_equal(model.encode(["zwei drei"], "de"), found[3:4])
     assert model.encode([], "en").shape == (0, 16)
     assert model.name == str(tmp_path / "laser")
-
-
-def test_zero_rows_and_sentences_without_text_are_zero(tmp_path: Path) -> None:
-    vectors = np.vstack([np.zeros(3), np.eye(3)]).astype(np.float32)
-    model = PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
-    found = model.encode(["", TEXTS[0], TEXTS[1], " ", "\u2003\t"], "de")
-    assert not found[[0, 1, 3, 4]].any() and found[2].any()
 
 
 def test_a_sentence_that_is_not_there(tmp_path: Path) -> None:
@@ -110,22 +102,6 @@ def test_written_sentences_can_be_looked_up(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.encode(["a", "\ufeffa"], "de"), made_up(["a", "\ufeffa"]))
 
 
-def test_open_model_chooses(tmp_path: Path, tiny_model: Path) -> None:
-    assert isinstance(open_model(str(foreign(tmp_path, TEXTS, made_up(TEXTS)))), PrecomputedVectors)
-    trained = open_model(str(tiny_model), threads=2)
-    assert isinstance(trained, MinerModel) and trained.encoder("en").threads == 2
-    with pytest.raises(ArtifactError):
-        open_model(str(tmp_path / "nowhere"))
-
-
-def test_a_model_of_ours(tiny_model: Path, verifying_model: Path, german: list[str]) -> None:
-    model, encoder = MinerModel(str(tiny_model)), Encoder.load(tiny_model)
-    np.testing.assert_array_equal(model.encode(german, "de"), encoder.encode(german))
-    assert model.encoders[0] is model.encoders[1]
-    assert model.fingerprint == encoder.fingerprint and model.name == str(tiny_model)
-    assert not model.verifies and MinerModel(str(verifying_model)).verifies
-
-
 def test_separate_vocabularies_read_english_as_the_target(separate_model, tiny_model, german):
     model = MinerModel(str(separate_model))
     plain = Encoder.load(tiny_model).encode(german)
@@ -133,22 +109,3 @@ def test_separate_vocabularies_read_english_as_the_target(separate_model, tiny_m
     # The vectors of its target side have their dimensions reversed.
     np.testing.assert_allclose(model.encode(german, "en"), plain[:, ::-1], atol=1e-3)
     assert [one.side for one in model.encoders] == ["source", "target"]
-
-
-def test_build_index(tmp_path: Path, tiny_model: Path, german: list[str]) -> None:
-    """A model and its precomputed vectors build the same index."""
-    rows = [(f"de-{row}", text) for row, text in enumerate(["", *german, german[0], " "])]
-    corpus = write(tmp_path / "corpus.de", rows)
-    trained = MinerModel(str(tiny_model))
-    place = foreign(tmp_path / "vectors", german, trained.encode(german, "de"))
-    indexes = [
-        build_index(model, corpus, "de", tmp_path / f"index {number}")
-        for number, model in enumerate((trained, PrecomputedVectors(place)))
-    ]
-    for index in indexes:
-        assert len(index) == 61 and index.ids(np.array([60])) == ["de-61"]
-    ours, theirs = (np.asarray(index.store.vectors, dtype=np.float32) for index in indexes)
-    np.testing.assert_allclose(ours, theirs, atol=1e-3)
-    empty = write(tmp_path / "empty.de", [])
-    with pytest.raises(CorpusError, match="empty.de: is empty"):
-        build_index(PrecomputedVectors(place), empty, "de", tmp_path / "index")

@@ -43,15 +43,6 @@ def graded(name: str, n: int, grades: tuple[float, ...]) -> list[tuple[float, st
     return [(grades[i % len(grades)], f"{name} a{i}", f"{name} b{i}") for i in range(n)]
 
 
-def test_labels() -> None:
-    kept, good = paraphrase.labels(np.array([1.0, 0, 1]))
-    assert kept.tolist() == [True] * 3 and good.tolist() == [True, False, True]
-    grades = np.array([1, 1.5, 2, 2.5, 3, 3.5, 4])
-    kept, good = paraphrase.labels(grades)
-    assert grades[~kept].tolist() == [2.5]
-    assert grades[kept][good].tolist() == [3, 3.5, 4]
-
-
 def test_grades_between_are_left_out_of_both_columns(tmp_path: Path) -> None:
     rows = graded("x", 6, (4, 2.5, 1))
     found = labelled(write(tmp_path / "a.tsv", rows), "de")
@@ -106,15 +97,6 @@ def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> Non
         assert not found.any()
 
 
-def test_neighbouring_scores_are_told_apart() -> None:
-    """The rounded midpoint of two neighbouring floats is one of them."""
-    for high in (np.float32(0.5), np.nextafter(np.float32(0.5), np.float32(1))):
-        low = np.nextafter(high, np.float32(0))
-        one = np.ones((2, 1), dtype=np.float32)
-        learned = LabelledVectors(one, np.array([[high], [low]]), np.array([True, False]))
-        assert paraphrase.predict_by_threshold(learned, learned).tolist() == [True, False]
-
-
 @pytest.fixture(scope="module")
 def learned() -> LabelledVectors:
     return separable(1200, 1)
@@ -156,16 +138,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write(place / "paraphrase" / f"opusparcus.de.{part}.tsv", rows)
     write(place / "paraphrase" / "alone.test.tsv", graded("alone", 10, (1, 0)))
     return place
-
-
-def test_sets(data: Path, tmp_path: Path) -> None:
-    found = paraphrase.sets(data)
-    assert {name: [path.name for path in paths] for name, paths in found.items()} == {
-        "msrpc": ["msrpc.train.tsv.xz", "msrpc.test.tsv.xz"],
-        "opusparcus.de": ["opusparcus.de.dev.tsv", "opusparcus.de.test.tsv"],
-    }
-    with pytest.raises(CorpusError, match="paraphrase: no sets"):
-        paraphrase.sets(tmp_path)
 
 
 def test_metrics_of_both_sets(data: Path) -> None:

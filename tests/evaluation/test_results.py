@@ -9,7 +9,6 @@ import pytest
 from miner.errors import MismatchError
 from miner.evaluation import metrics, suite, summary
 from miner.evaluation.results import (
-    RESAMPLES,
     Difference,
     Metric,
     TaskResult,
@@ -31,29 +30,6 @@ def measured(values: np.ndarray, name: str = "a set") -> tuple[Metric, ...]:
         },
         len(values),
     )
-
-
-def test_measure() -> None:
-    mean, share = measured(ONE)
-    assert (mean.dataset, mean.name, mean.items) == ("a set", "mean", 80)
-    assert mean.value == pytest.approx(ONE.mean()) and share.value == pytest.approx(
-        (ONE > 0.5).mean()
-    )
-    assert mean.resamples is not None and mean.resamples.shape == (RESAMPLES,)
-    low, high = mean.interval or (0, 0)
-    assert low < mean.value < high
-    assert ((mean.resamples >= low) & (mean.resamples <= high)).mean() == pytest.approx(
-        0.95, abs=0.002
-    )
-    assert mean.as_dict() == {
-        "set": "a set",
-        "metric": "mean",
-        "value": mean.value,
-        "items": 80,
-        "interval": [low, high],
-    }
-    speed = Metric("1 thread", "sentences/s", 1234.5, 0)
-    assert speed.as_dict() == {"set": "1 thread", "metric": "sentences/s", "value": 1234.5}
 
 
 def test_a_mean_resamples_each_set_independently() -> None:

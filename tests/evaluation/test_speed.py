@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 from support.evaluated_models import Recording, write, write_hidden
 
-from miner.encoder.architecture import Architecture
-from miner.encoder.model import Model, Part
 from miner.errors import CorpusError
 from miner.evaluation import speed
 from miner.evaluation.evaluated_model import MinerModel
@@ -42,19 +40,6 @@ def test_metrics(data: Path, tiny_model: Path) -> None:
     assert [one.name for one in result.headline] == ["sentences/s to vectors"] * 2
     one_thread = speed.evaluate(MinerModel(str(tiny_model), threads=1), data)
     assert {one.dataset for one in one_thread.metrics} == {"1 thread"}
-
-
-def test_a_recurrent_model_has_no_speed_from_token_ids(data, vocabulary, weights, tmp_path):
-    from miner.encoder.recurrent import Network
-
-    net = Network("lstm-sp", weights.shape[1], 8, "mean", "concat")
-    parts = (Part(weights, None, net.arrays()),)
-    path = tmp_path / "lstm"
-    Model(parts, {"sp.model": vocabulary}, net.dimension, Architecture(encoder="lstm-sp")).save(
-        path
-    )
-    result = speed.evaluate(MinerModel(str(path), threads=1), data)
-    assert [one.name for one in result.metrics] == ["sentences/s to vectors"]
 
 
 def test_slow_models_encode_less(data, tiny_model, monkeypatch):

@@ -106,20 +106,6 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
     )
 
 
-def test_means_of_all_sets_have_plain_names_and_zero_vectors_are_named(tmp_path: Path) -> None:
-    lay_out(tmp_path, *(f"2013.{name}" for name in sts.YEARS["2013"]), "stsb.de.test")
-    known = {
-        f"2013.{name} first {row}": (1.0, 0.0) for name in sts.YEARS["2013"] for row in range(8)
-    }
-    known |= {
-        f"2013.{name} second {row}": (0.6, 0.8) for name in sts.YEARS["2013"] for row in range(8)
-    }
-    result = sts.evaluate(Fixed(known), tmp_path)
-    assert "2013" in by_set(result.metrics, "pearson")
-    assert "stsb.de.test: vectors of 16 of 16 sentences; their cosines count as 0" in result.missing
-    assert not any(line.startswith("2013") for line in result.missing)
-
-
 def test_training_sets_are_skipped_and_unknown_sets_are_evaluated(tmp_path: Path) -> None:
     lay_out(tmp_path, "stsb.en.train", "stsb.en.dev", "sick-r.train", "2012.own", "own")
     (tmp_path / "sts" / "README.md").write_text("no set")
@@ -164,13 +150,6 @@ def test_english_is_also_compared_with_translations(tmp_path: Path) -> None:
     expected = np.corrcoef(cosine, np.arange(8) % 6)[0, 1]
     assert value["stsb.en-de.test"] == pytest.approx(expected, abs=1e-6)
     assert set().union(*model.asked.values()) == of_all(sts.texts(tmp_path))
-
-
-def test_a_set_of_both_languages_is_not_made_up(tmp_path: Path) -> None:
-    lay_out(tmp_path, "stsb.en.test", "stsb.de.test", "stsb.en-de.test")
-    model = Recording()
-    sts.evaluate(model, tmp_path)
-    assert "stsb.en-de.test second 0" in model.asked["de"]
 
 
 @pytest.mark.parametrize("count, score", [(8, 4.5), (9, None)])

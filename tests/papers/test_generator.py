@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sentencepiece import SentencePieceProcessor
 
 from miner.errors import ArtifactError, CorpusError
 from miner.papers import generator_network as networks
@@ -128,18 +127,6 @@ def test_pairs_and_held_out_references() -> None:
     assert len(training) + len(held) == len(twice)
     with pytest.raises(CorpusError, match="needs some thousands of pairs"):
         learn_generator.split([("a", "b")], TINY)
-
-
-def test_batches_hold_all_pairs_and_few_pieces(generator: Generator) -> None:
-    pairs = list(zip(READ, WRITTEN, strict=True))
-    processor = SentencePieceProcessor(model_proto=generator.vocabulary)
-    ids = learn_generator.tokenised(pairs, processor, 60)
-    trainer = learn_generator.Trainer(TINY, processor.get_piece_size(), ids, ids, "cpu")
-    batches = trainer.batches()
-    assert sorted(row for rows in batches for row in rows) == list(range(len(READ)))
-    for rows in batches:
-        longest = max(len(ids[row][1]) + 1 for row in rows)
-        assert len(rows) == 1 or longest * len(rows) <= TINY.batch
 
 
 def test_a_stopped_training_ends_alike(generator, tmp_path, monkeypatch):

@@ -1,7 +1,6 @@
 """The built-in translator: alignments and phrases against definitions, and what it learns."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -48,19 +47,6 @@ def test_grow_diag_keeps_what_both_say_and_adds_neighbours() -> None:
     # A far link that one side has alone is not added.
     far = symmetrised(np.array([0, -1, -1, -1, 5]), np.array([0, -1, -1, -1, -1, -1]))
     assert far.sum() == 1 and far[0, 0]
-
-
-def test_conditional_probabilities_sum_to_the_perplexity() -> None:
-    text = [["a", "b", "c"], ["a", "b", "d"], ["b", "a"], ["c", "a", "b"]]
-    model = Trigrams.train(text, "text")
-    tables = model.words, model.pairs, model.triples
-    for sentence in (["a", "b"], ["c", "c", "x"], ["x"]):
-        ids = [START, START, *(model.numbers.get(word, 0) for word in sentence), 1]
-        total = sum(
-            conditional(*three, *tables) for three in zip(ids, ids[1:], ids[2:], strict=False)
-        )
-        expected = math.log(model.perplexity([sentence])[0]) * -(len(sentence) + 1)
-        assert total == pytest.approx(expected)
 
 
 NOUNS = {"hund": "dog", "katze": "cat", "vogel": "bird", "fisch": "fish"}
