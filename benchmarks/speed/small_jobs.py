@@ -6,6 +6,7 @@ sample of the training text, a tenth of them repeated; texts to mine are as in t
 """
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 from benchmarks.filtering import throughput
 from benchmarks.speed import speed_text
 from benchmarks.speed.process import ROOT
+from miner.text.compression import codec
 
 # The high-water mark of memory starts at the parent's, and is set back at first.
 MAIN = """
@@ -31,8 +33,8 @@ sys.exit(main())
 """
 LANGUAGES = "--source-lang", "de", "--target-lang", "en"
 ROWS = {"score": [200], "filter": [200, 10_000, 50_000]}
-# Lines a side, beside those of the demo.
-MINED = 8_000
+# Lines a side, beside those of the demo; lines of an index.
+MINED, INDEXED = 8_000, 50_000
 
 
 def commands(
@@ -49,6 +51,12 @@ def commands(
         "mine, the demo": ["mine", *demo],
         f"mine, {lines:,} × {lines:,} lines": ["mine", *texts],
     }
+    lines = min(len(sides[0]), round(INDEXED * scale))
+    plain = speed_text.write(work / "indexed", sides[0][:lines])
+    packed = work / "indexed.zst"
+    packed.write_bytes(codec(packed.name).compress(plain.read_bytes()))
+    for text in (plain, packed):
+        found[f"index, {lines:,} lines{text.suffix and ', ' + text.suffix}"] = ["index", str(text)]
     throughput.text(data, work / "all.tsv")
     every = speed_text.read(work / "all.tsv", sys.maxsize)
     order = np.random.default_rng(speed_text.SEED).permutation(len(every)).tolist()
@@ -65,6 +73,8 @@ def job(
 ) -> dict[str, float]:
     """Run a command of a checkout; return its seconds, CPU seconds and peak memory."""
     output = work / "out.tsv"
+    if output.is_dir():
+        shutil.rmtree(output)
     output.unlink(missing_ok=True)
     cores = sorted(os.sched_getaffinity(0))[:threads]
     begun = time.perf_counter()

@@ -47,27 +47,8 @@ class PieceTokenizer:
         return processor
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        if self._fast is None:
-            return self._by_sentencepiece(sentences)
-        try:
-            ids, counts = self._fast(sentences)
-        except UnicodeEncodeError:  # a lone surrogate, which SentencePiece refuses by its name
-            return self._by_sentencepiece(sentences)
-        left = np.flatnonzero(counts < 0)
-        if len(left):
-            others = [sentences[row] for row in left.tolist()]
-            read = in_one_script(others) if self._one_script else others
-            # In one script, most can be cut here; all others come back unchanged.
-            more, bounds = self._by_sentencepiece(others) if read == others else self(read)
-            own = counts >= 0
-            counts[left] = np.diff(bounds)
-            joined = np.empty(counts.sum(), np.int32)
-            of_own = np.repeat(own, counts)
-            joined[of_own], joined[~of_own] = ids, more
-            ids = joined
-        return ids, offsets_of(counts)
-
-    def _by_sentencepiece(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        if self._fast is not None:
+            return self._fast(sentences)
         # Lists of ints: SentencePiece's only other output, an array for each sentence, takes a
         # third longer.
         texts = in_one_script(sentences) if self._one_script else list(sentences)

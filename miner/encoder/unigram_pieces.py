@@ -1,7 +1,7 @@
 """Unigram pieces of sentences by our own loop: SentencePiece's ids in less than half its time.
 
-Sentences with characters that are read in more than one way, such as accents that join the letter
-before them, are left to SentencePiece.
+SentencePiece's normalisation is learned by character. It is called for sentences with characters
+that depend on others, such as accents that join the letter before them.
 """
 
 import re
@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.normaliser import Normaliser
 from miner.encoder.one_script import in_one_script, only_serbian
 from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram
+from miner.ragged import offsets_of
 
 SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 # Characters that normalisation can join with the one before, and a few others in their ranges.
@@ -47,7 +49,7 @@ class UnigramPieces:
 
         self._one_script = one_script
         data = np.frombuffer(vocabulary, np.uint8)
-        room = len(data) // 4  # a piece has four bytes or more
+        room = vocabulary.count(b"\n")  # the first byte of every piece
         spans, bits = np.zeros((room, 2), np.int64), np.zeros(room, np.uint32)
         kinds, sections = np.zeros(room, np.uint8), np.zeros((4, 2), np.int64)
         settings = np.full((4, 64), -1)
@@ -61,10 +63,12 @@ class UnigramPieces:
         self._scores = bits[: self.size].view(np.float32)
         self._scores[0] = self._scores[self.meaningful].min() - _PENALTY
         self._enter(data, spans[: self.size], self._scores)
-        self._normalizer = sentencepiece.SentencePieceNormalizer(
-            normalizer_spec=vocabulary[slice(*sections[_RULES])],
-            add_dummy_prefix=False,
-            escape_whitespaces=False,
+        self._normalise = Normaliser(
+            sentencepiece.SentencePieceNormalizer(
+                normalizer_spec=vocabulary[slice(*sections[_RULES])],
+                add_dummy_prefix=False,
+                escape_whitespaces=False,
+            )
         )
         # By code point, what unigram.segment does with it; UNSEEN until a text has it.
         self._actions = np.zeros(_CODE_POINTS, np.int32)
@@ -74,7 +78,7 @@ class UnigramPieces:
 
     def _enter(self, data: np.ndarray, spans: np.ndarray, scores: np.ndarray) -> None:
         """Make the trie of all normal pieces."""
-        self._numbers = np.zeros(_CODE_POINTS, np.int32)
+        self._numbers = np.zeros(_CODE_POINTS, np.uint16)
         codes = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), np.int32)
         offsets = np.zeros(self.size + 1, np.int64)
         found = unigram.number_characters(data, spans, codes, offsets, self._numbers)
@@ -90,12 +94,13 @@ class UnigramPieces:
         if count < 0 or not self._mark or (codes[~starts] == self._mark).any():
             raise ValueError("not a usual list of pieces")
         ranked = entered[np.argsort(-scores[entered], kind="stable")]
-        span, room = found + 1, 2 * count + 8 * found + 64
+        span, room = found + 1, count + count // 4 + 8 * found + 64
         trie, taken = np.zeros((room, 4), np.int32), np.zeros(room, bool)
         bits = scores.view(np.int32)
         last = unigram.place_nodes(nodes, span, ranked, ends, bits, taken, trie)
         if last < 0:
             raise ValueError("too many pieces with rare characters")
+        del nodes, edges
         self._trie = trie[: last + span].copy()
         alone = entered[np.diff(offsets)[entered] == 1]
         bare = alone[codes[offsets[alone]] == self._mark]
@@ -103,17 +108,32 @@ class UnigramPieces:
         self.meaningful[self._dropped] = False
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``ids (t,) int32`` and ``counts (n,) int64`` of ids, -1 for a sentence left out.
-
-        Raises UnicodeEncodeError for a lone surrogate.
-        """
+        """Return a ragged array: ``ids (t,) int32`` and ``offsets (n + 1,) int64``."""
         codes, offsets = code_points(sentences)
         actions = self._actions[codes]
         unseen = actions == unigram.UNSEEN
         if unseen.any():
             self._learn(np.unique(codes[unseen]))
             actions = self._actions[codes]
-        ids, counts = np.empty(len(codes), np.int32), np.empty(len(sentences), np.int64)
+        ids, counts = self._segment(actions, offsets)
+        left = np.flatnonzero(counts < 0)
+        if len(left):
+            own = counts >= 0
+            more, counts[left] = self._normalised([sentences[row] for row in left.tolist()])
+            joined, of_own = np.empty(counts.sum(), np.int32), np.repeat(own, counts)
+            joined[of_own], joined[~of_own] = ids, more
+            ids = joined
+        return ids, offsets_of(counts)
+
+    def _normalised(self, sentences: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``ids (t,) int32`` and ``counts (n,) int64`` of ids, for any characters."""
+        texts = in_one_script(sentences) if self._one_script else sentences
+        codes, offsets = code_points(self._normalise(texts))
+        actions = np.where(codes == ord(" "), unigram.SPACE, self._numbers[codes] + np.int32(1))
+        return self._segment(actions, offsets)
+
+    def _segment(self, actions: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ids, counts = np.empty(len(actions), np.int32), np.empty(len(offsets) - 1, np.int64)
         try:
             store = self._stores.pop()
         except IndexError:
@@ -144,7 +164,7 @@ class UnigramPieces:
             return unigram.REFUSE
         read = in_one_script([character])[0] if self._one_script else character
         # Between two letters, as normalisation drops spaces at both ends.
-        made = self._normalizer.normalize(f"a{read}a")[1:-1]
+        made = self._normalise([f"a{read}a"])[0][1:-1]
         if made in ("", " "):
             return unigram.SPACE if made else unigram.DROP
         if " " in made or SPACE_MARK in made:

@@ -34,7 +34,7 @@ def vocabulary_lines(vocabulary: bytes, name: str) -> list[str]:
 
 def code_points(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the code points of all texts, ``(t,) uint32``, and ``offsets (n + 1,) int64``."""
-    codes = np.frombuffer("".join(texts).encode("utf-32-le"), dtype="<u4")
+    codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
     return codes, offsets_of(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)))
 
 

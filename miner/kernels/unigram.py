@@ -187,7 +187,7 @@ def place_nodes(nodes, span, pieces, ends, scores, taken, trie):
 
     ``pieces`` has frequent pieces first, ``scores (p,) int32`` the bits of their scores. ``span``
     is larger than every character. ``trie`` and ``taken (m,) bool``, scratch, are zeros before.
-    Returns -1 if there is no room: m should be twice the number of nodes, plus 4 spans.
+    Returns -1 if there is no room: m should be a quarter above the number of nodes, plus 8 spans.
     """
     low, top = ROOT + 1, ROOT + 1
     taken[0], taken[ROOT], nodes[0, PLACE] = True, True, ROOT
