@@ -33,6 +33,12 @@ _RULES = 3
 # word, no repeated spaces, a mark for a space.
 _USUAL = {(2, 3): (-1, 1), (2, 24): (-1, 0), (2, 35): (-1, 0)}
 _USUAL |= {(_RULES, field): (-1, 1) for field in (3, 4, 5)}
+# Names of rules, the first field of theirs; others may replace several characters together.
+_NAMES = tuple(
+    bytes([10, len(name)]) + name.encode()
+    for name in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity")
+)
+_LARGEST = 1e6  # of a score
 # How far an unknown character scores below the least piece, by SentencePiece.
 _PENALTY = np.float32(10)
 
@@ -54,20 +60,20 @@ class UnigramPieces:
         kinds, sections = np.zeros(room, np.uint8), np.zeros((4, 2), np.int64)
         settings = np.full((4, 64), -1)
         self.size: int = unigram.read_model(data, sections, settings, spans, bits, kinds)
-        kinds = kinds[: self.size]
+        kinds, rules = kinds[: self.size], vocabulary[slice(*sections[_RULES])]
         known = kinds[:1] == _UNKNOWN and np.isin(kinds[1:], (_NORMAL, _CONTROL)).all()
         usual = all(settings[field] in values for field, values in _USUAL.items())
-        if self.size < 2 or not known or not usual:
+        if self.size < 2 or not known or not usual or not rules.startswith(_NAMES):
             raise ValueError("not a usual model of unigram pieces")
         self.meaningful = kinds == _NORMAL
         self._scores = bits[: self.size].view(np.float32)
+        if not (np.abs(self._scores) < _LARGEST).all():
+            raise ValueError("a score is not a number, or so large that sums have no end")
         self._scores[0] = self._scores[self.meaningful].min() - _PENALTY
         self._enter(data, spans[: self.size], self._scores)
         self._normalise = Normaliser(
             sentencepiece.SentencePieceNormalizer(
-                normalizer_spec=vocabulary[slice(*sections[_RULES])],
-                add_dummy_prefix=False,
-                escape_whitespaces=False,
+                normalizer_spec=rules, add_dummy_prefix=False, escape_whitespaces=False
             )
         )
         # By code point, what unigram.segment does with it; UNSEEN until a text has it.

@@ -1,9 +1,11 @@
 """miner.encoder.unigram_pieces: the ids of SentencePiece, which is the reference."""
 
 import io
+import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,7 +77,7 @@ def test_ids_of_every_character(tokenizer: PieceTokenizer) -> None:
 
 
 def test_joining_characters_are_all_that_a_rule_has_after_its_first() -> None:
-    for rule in ("nmt_nfkc", "nmt_nfkc_cf"):
+    for rule in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf"):
         rules = sentencepiece.SentencePieceNormalizer(rule_name=rule).Decompile()
         assert not [one for key, _ in rules for one in key[1:] if not JOINING.match(one)]
 
@@ -151,6 +153,22 @@ def test_other_vocabularies_are_cut_by_sentencepiece(
     control = [i for i in range(tokenizer.size) if tokenizer.processor.is_control(i)]
     assert not tokenizer.meaningful[[tokenizer.processor.unk_id(), *control]].any()
     assert lists(tokenizer(german)) == reference(tokenizer.processor, german)
+
+
+def test_rules_and_scores_that_are_not_usual(tmp_path: Path, german: list[str]) -> None:
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("75 6E\t78\n", encoding="utf-8")  # un becomes x
+    own = trained(german * 3, normalization_rule_tsv=str(rules))
+    usual = trained(german * 3)
+    score = struct.pack("<f", PieceTokenizer(usual).processor.get_score(7))
+    for vocabulary in (own, usual.replace(score, struct.pack("<f", float("nan")))):
+        with pytest.raises(ValueError):
+            UnigramPieces(vocabulary, False)
+    tokenizer = PieceTokenizer(own)
+    assert lists(tokenizer(["und un"])) == reference(tokenizer.processor, ["und un"])
+    identity = PieceTokenizer(trained(german * 3, normalization_rule_name="identity"))
+    texts = [*german, STRANGE]
+    assert lists(identity(texts)) == reference(identity.processor, texts)
 
 
 def test_control_pieces_are_never_found(german: list[str]) -> None:
