@@ -71,11 +71,13 @@ class UnigramPieces:
             raise ValueError("a score is not a number, or so large that sums have no end")
         self._scores[0] = self._scores[self.meaningful].min() - _PENALTY
         self._enter(data, spans[: self.size], self._scores)
-        self._normalise = Normaliser(
-            sentencepiece.SentencePieceNormalizer(
+        try:
+            normalizer = sentencepiece.SentencePieceNormalizer(
                 normalizer_spec=rules, add_dummy_prefix=False, escape_whitespaces=False
             )
-        )
+        except RuntimeError as error:
+            raise ValueError("damaged rules of normalisation") from error
+        self._normalise = Normaliser(normalizer)
         # By code point, what unigram.segment does with it; UNSEEN until a text has it.
         self._actions = np.zeros(_CODE_POINTS, np.int32)
         self._longer = np.zeros(0, np.int32)
@@ -89,8 +91,9 @@ class UnigramPieces:
         offsets = np.zeros(self.size + 1, np.int64)
         found = unigram.number_characters(data, spans, codes, offsets, self._numbers)
         codes, entered = codes[: offsets[-1]], np.flatnonzero(self.meaningful)
-        if not 0 < found < 1 << 16 or len(codes) >= 1 << 24:
-            raise ValueError("too many characters, or no text")
+        lengths = np.diff(offsets)
+        if not 0 < found < 1 << 16 or len(codes) >= 1 << 24 or not lengths[entered].all():
+            raise ValueError("too many characters, or a piece without any")
         starts = np.zeros(len(codes), bool)
         starts[offsets[entered]] = True
         self._mark = int(self._numbers[ord(SPACE_MARK)])
@@ -108,7 +111,7 @@ class UnigramPieces:
             raise ValueError("too many pieces with rare characters")
         del nodes, edges
         self._trie = trie[: last + span].copy()
-        alone = entered[np.diff(offsets)[entered] == 1]
+        alone = entered[lengths[entered] == 1]
         bare = alone[codes[offsets[alone]] == self._mark]
         self._dropped = int(bare.max(initial=0))
         self.meaningful[self._dropped] = False

@@ -179,11 +179,13 @@ def test_control_pieces_are_never_found(german: list[str]) -> None:
     assert np.flatnonzero(~tokenizer.meaningful[:4]).tolist() == [0, 1, 2, 3]
 
 
-def test_cut_off_vocabularies(vocabulary: bytes) -> None:
-    for size in range(0, len(vocabulary) - 1, 97):
+def test_damaged_vocabularies(vocabulary: bytes) -> None:
+    rules = vocabulary.index(b"nmt_nfkc") + 20
+    damaged = vocabulary[:rules] + bytes(8) + vocabulary[rules + 8 :]
+    for content in (damaged, *(vocabulary[:size] for size in range(0, len(vocabulary) - 1, 97))):
         with pytest.raises(ValueError):
-            UnigramPieces(vocabulary[:size], False)
+            UnigramPieces(content, False)
         try:
-            PieceTokenizer(vocabulary[:size])
+            PieceTokenizer(content)
         except ArtifactError as error:
             assert "sp.model: not a SentencePiece model" in str(error)
