@@ -39,7 +39,8 @@ class Miner:
         """Run in another process, whose files may not grow beyond ``largest`` bytes."""
         environment, limit = os.environ.copy(), None
         if largest is not None:
-            environment["NUMBA_DISABLE_JIT"] = "1"  # its cache would meet the limit, too
+            # Caches of compiled loops and modules would meet the limit, too.
+            environment |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
             def limit() -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
