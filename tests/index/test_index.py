@@ -71,13 +71,6 @@ def test_the_index_does_not_depend_on_blocks(encoder, indexes, german_file, tmp_
     assert everything(again) == everything(indexes[0])
 
 
-def test_progress_is_reported(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
-    seen: list[tuple[str, int, int | None]] = []
-    Index.build(encoder, german_file, tmp_path / "i", report=lambda *step: seen.append(step))
-    assert (f"reading {german_file}", 60, None) in seen
-    assert ("encoding", 60, 60) in seen and seen[-1] == ("joining", 60, 60)
-
-
 def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path):
     """HDF5 would write the time of creation, so the second build comes a second later."""
     made = []

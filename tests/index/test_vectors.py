@@ -30,27 +30,6 @@ def units(array: np.ndarray, rows: Any = None) -> np.ndarray:
     return np.concatenate(list(unit_blocks(array, rows, "name")))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dimension", [None, 6])
-def test_npy(tmp_path: Path, dtype: Any, order: Any, dimension: int | None) -> None:
-    np.save(tmp_path / "v.npy", MATRIX.astype(dtype, order=order))
-    array = open_vectors(tmp_path / "v.npy", dimension)
-    np.testing.assert_array_equal(array, MATRIX.astype(dtype))
-    assert isinstance(array, np.memmap)
-
-
-@pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
-@pytest.mark.parametrize("compression", [None, "gzip"])
-def test_hdf5_with_one_matrix(tmp_path: Path, suffix: str, compression: str | None) -> None:
-    path = tmp_path / f"v{suffix}"
-    with h5py.File(path, "w") as file:
-        file.create_dataset("laser", data=MATRIX, compression=compression)
-        file["count"] = [10]
-        file.create_group("more")
-    np.testing.assert_array_equal(open_vectors(path), MATRIX)
-
-
 def test_hdf5_with_several(tmp_path: Path) -> None:
     path = tmp_path / "v.h5"
     with h5py.File(path, "w") as file:

@@ -1,6 +1,5 @@
 """Engines within a search: rounding that does not show, bounded memory, devices."""
 
-import threading
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.sides import (
     ALL,
-    EXACT,
     QUICK,
     check,
     coarse,
@@ -26,7 +24,7 @@ from support.sides import (
 from miner import machine
 from miner.errors import ResourceError
 from miner.index import faiss
-from miner.knn import knn_search, settle
+from miner.knn import knn_search
 from miner.knn.engines import FaissEngine, Float32Engine, Int8Engine
 from miner.knn.knn_search import LEAST_BLOCK, nearest_both
 from miner.knn.lists import Lists
@@ -74,47 +72,6 @@ def test_faiss_rounding_and_ties_do_not_show(monkeypatch, seed, ties, k, block, 
     monkeypatch.setattr(knn_search, "BLOCK", block)
     monkeypatch.setattr(faiss, "flat_search", untrustworthy(seed, noise * d * 2.0**-24))
     check("faiss", side(source), side(target), k)
-
-
-@pytest.mark.parametrize("block", [5, 256])
-def test_float32_rounding_does_not_show(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Products have the largest error of a float32 product, some up and some down."""
-    generator = np.random.default_rng(20)
-    d, original, lock = 6, np.matmul, threading.Lock()
-
-    def noisy(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-        original(left, right, out=out)
-        with lock:
-            out += generator.uniform(-d * 2.0**-24, d * 2.0**-24, size=out.shape)
-
-    monkeypatch.setattr(knn_search, "BLOCK", block)
-    for seed in range(3):
-        source, target = nearly_equal(np.random.default_rng(seed), d)
-        with monkeypatch.context() as patch:
-            patch.setattr(np, "matmul", noisy)
-            found = nearest("float32", side(source), side(target), 2)
-        same(found, nearest("faiss", side(source), side(target), 2))
-
-
-@pytest.mark.parametrize("kind", EXACT)
-def test_rows_are_searched_again_only_where_rounding_matters(kind, monkeypatch):
-    """The candidates settle ordinary vectors; only lists full of ties need an exact scan."""
-    searched: list[int] = []
-    original = settle.scan
-
-    def counted(queries: np.ndarray, *rest: Any) -> Any:
-        searched.append(len(queries))
-        return original(queries, *rest)
-
-    monkeypatch.setattr(settle, "scan", counted)
-    generator = np.random.default_rng(10)
-    source, target = units(generator, 200, 64), units(generator, 200, 64)
-    check(kind, side(source), side(target), 4)
-    assert not searched
-    target[:100] = target[0]
-    source[0] = target[0]
-    check(kind, side(source), side(target), 4)
-    assert 0 < sum(searched) < 200
 
 
 @pytest.fixture

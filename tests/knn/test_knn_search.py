@@ -115,16 +115,6 @@ def test_more_ties_than_are_kept(kind: str) -> None:
     check(kind, side(units(generator, 20, 16)), side(target), 4)
 
 
-@pytest.mark.parametrize("kind", ALL)
-@pytest.mark.parametrize("empty", ["source", "target", "both", "zero rows"])
-def test_empty_sides(kind: str, empty: str) -> None:
-    vectors = units(np.random.default_rng(6), 4, 8)
-    nothing = np.zeros((3, 8), np.float16) if empty == "zero rows" else vectors[:0]
-    source = vectors if empty == "target" else nothing
-    target = vectors if empty == "source" else nothing
-    check(kind, side(source), side(target), 2)
-
-
 @pytest.mark.parametrize("kind", ["float32", "faiss", "int8"])
 def test_a_large_k_on_a_small_corpus_takes_little_memory(kind: str) -> None:
     """Lists are at most as long as the other side."""
@@ -178,18 +168,6 @@ def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[Vect
     return side(made[:1000]), side(made[1000:])
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.1, 0.3])
-@pytest.mark.parametrize("d", [300, 512, 1024])
-def test_int8_finds_neighbours_in_clusters_of_near_duplicates(d, noise, monkeypatch):
-    """The probe samples too few rows of a large corpus to meet its clusters."""
-    monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
-    source, target = clusters(np.random.default_rng(d), d, noise)
-    found = nearest("int8", source, target, 4)
-    wanted = nearest("float32", source, target, 4)
-    for lists, truth in zip(found, wanted, strict=True):
-        assert (lists.similarity >= truth.similarity[:, -1:]).mean() >= 0.999
-
-
 @pytest.mark.parametrize(
     "settings",
     [{"block": 60}, {"block": 256}, {"block": 1000}, {"threads": 1}, {"threads": 3},
@@ -216,19 +194,6 @@ def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     assert 300 < sum(again) < 800, "of 900"
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))
     same(nearest("int8", source, target, 4, **settings), wanted)
-
-
-def test_without_avx2_the_engine_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    from miner.kernels import tile
-    from miner.knn import engines
-
-    assert isinstance(engines.choose_engine("fused", "cpu", True, 2), engines.Float32Engine)
-    if tile.has_avx2():
-        assert isinstance(engines.choose_engine("fused", "cpu", False, 2), engines.Int8Engine)
-    monkeypatch.setattr(tile, "has_avx2", lambda: False)
-    assert isinstance(engines.choose_engine("fused", "cpu", False, 2), engines.Float32Engine)
-    generator = np.random.default_rng(23)
-    check("int8", side(units(generator, 90, 16)), side(units(generator, 70, 16)), 4)
 
 
 @pytest.mark.parametrize("factory", ["IVF4,Flat", "PQ4x4", "IVF8,PQ4x4", "SQ8", "HNSW8"])

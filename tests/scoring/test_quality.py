@@ -146,14 +146,6 @@ def test_nothing_known_scores_zero(knowing: Encoder):
     assert Quality(Verifier(knowing)).score([], []).shape == (0,)
 
 
-def test_pieces_cut_already_give_the_same_vectors(encoder: Encoder):
-    german = sentences("de") * 50
-    ids, offsets = encoder.tokenizer(german)
-    np.testing.assert_array_equal(
-        encoder.encode_pieces(ids, offsets, german), encoder.encode(german)
-    )
-
-
 def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowing: Encoder):
     with pytest.raises(ArtifactError, match="train the model again, or score by cosine"):
         Quality(Verifier(Encoder.load(verifying_model)))

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.flat_tokens import random_lexicon
-from support.lexicon_references import random_lexicons
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import load
@@ -26,23 +25,6 @@ from miner.scoring.context_features import (
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.margin import candidates
 from miner.scoring.verifier import Verifier
-
-
-def test_the_languages_choose_the_lexicon(verifying_model: Path) -> None:
-    encoder = Encoder.load(verifying_model)
-    generator = np.random.default_rng(8)
-    lexicons = random_lexicons(generator, encoder.tokenizer.size, ["de-en", "fr-en"])
-    encoder = Encoder(dataclasses.replace(encoder.model, lexicons=lexicons))
-    unknown = Verifier(encoder)
-    first, later = Verifier(encoder, ("de", "en")), unknown.of(("de", "en"))
-    assert unknown.tokens is not None and unknown.of((None, None)) is unknown
-    again = unknown.of(("en", "de"))
-    for verifier in (first, later, again):
-        found, expected = verifier.tokens.lexicon, lexicons.of("de", "en")
-        assert (found.pieces == expected.pieces).all()
-        assert (found.probability == expected.probability).all()
-    assert again.tokens.codes is unknown.tokens.codes
-    assert len(unknown.tokens.lexicon.pieces) != len(first.tokens.lexicon.pieces)
 
 
 def test_a_lexicon_that_contradicts_itself_is_refused() -> None:
