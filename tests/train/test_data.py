@@ -22,7 +22,6 @@ from miner_train.config import TrainConfig
 from miner_train.data import (
     UNKNOWN,
     PairData,
-    SplitPairs,
     dropped,
     fingerprint,
     join,
@@ -109,20 +108,6 @@ def test_tokenize_keeps_order_over_chunks(monkeypatch):
     found = tokenize([words], [f"w{n} w{n}" for n in range(20)])
     assert lists(found) == [[n, n] for n in range(20)]
     assert lists(tokenize([words], [])) == []
-
-
-def test_pairs_keep_their_language_pair():
-    language = np.array([1, 0, 1, UNKNOWN], np.int16)
-    source, target = ["w1", "?", "w3", "w5"], ["w2", "w2", "w4", "w6"]
-    data = prepare(([words], [words]), source, target, language=language)
-    assert data.language.tolist() == [1, 1, UNKNOWN]
-    assert data.take(np.array([2, 0])).language.tolist() == [UNKNOWN, 1]
-    rows = np.array([2, 1, 0])
-    whole = SplitPairs(data, rows, rows[:0], [], ["de-en", "fr-en"])
-    assert {name: places.tolist() for name, places in whole.by_language(rows).items()} == {
-        "fr-en": [1, 2]
-    }
-    assert whole.by_language(whole.held) == {}
 
 
 def test_fingerprint_tells_texts_apart():

@@ -12,7 +12,7 @@ from support.invented import aligned_files, synthetic
 import miner_train.loop
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model, Part
+from miner.encoder.model import Model
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.ragged import offsets_of
 from miner_train.config import TrainConfig
@@ -110,18 +110,6 @@ def test_a_dimension_that_is_not_that_of_the_parts(text: TextPair, tmp_path: Pat
         for wrong in (4, 33, 1000):
             with pytest.raises(ArtifactError, match=f"dimensions, not {wrong}; copy or train"):
                 Encoder(dataclasses.replace(model, dimension=wrong))
-
-
-def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> None:
-    config = dataclasses.replace(RECIPES["random"], pieces=120, types=500, dimension=300)
-    for encoder in ("sp", "trigram"):
-        model = fit(text, tmp_path / encoder, config, encoder=encoder)
-        table = model.parts[0].table()
-        assert abs(table.mean()) < 0.02 and table.std() == pytest.approx(1, abs=0.02)
-        assert precision_at_1(model) < 0.5  # the languages share nothing
-        one = Encoder(model)
-        same = one.encode([synthetic(50)[0][0]])
-        assert np.linalg.norm(same) == pytest.approx(1, abs=1e-6)
 
 
 # --- objectives and negatives -------------------------------------------------------------------
@@ -271,28 +259,6 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
 
 
 # --- vocabularies -------------------------------------------------------------------------------
-
-
-def test_separate_vocabularies_cut_each_language_by_itself(text: TextPair, tmp_path: Path) -> None:
-    source, target = synthetic(50)
-    model = fit(text, tmp_path / "m", encoder="word", vocabularies="separate", epochs=2)
-    seen = [set(" ".join(side).split()) for side in (source, target)]
-    own = [
-        set(words.decode().split())
-        for words in (model.vocabularies["words.txt"], model.vocabularies["target.words.txt"])
-    ]
-    assert own == seen and (model.path / "target.words.txt").exists()
-    assert len(model.parts[0].weights) == sum(map(len, own))
-    for side, words in zip(("source", "target"), own, strict=True):
-        encoder = Encoder(model, side=side)
-        known = [bool(encoder.encode([word]).any()) for word in sorted(set().union(*own))]
-        assert known == [word in words for word in sorted(set().union(*own))]
-    # A model of an earlier version, with one vocabulary for both columns, still opens.
-    weights = np.ones((2 * len(own[0]), 4), np.float16)
-    words = {"words.txt": model.vocabularies["words.txt"]}
-    old = dataclasses.replace(model, vocabularies=words, parts=(Part(weights),), dimension=4)
-    old = old.save(tmp_path / "old")
-    assert Encoder(old, side="target").encode(source[:1]).any()
 
 
 def test_vocabularies_alike_share_what_is_spelt_alike(tmp_path: Path) -> None:

@@ -212,28 +212,6 @@ def test_without_a_held_out_task_the_last_epoch_is_kept():
     assert np.isnan(it.state.threshold)
 
 
-def test_held_out_mining_hides_most_partners(monkeypatch):
-    asked = {}
-
-    def remember(pairs, gold):
-        asked.update(pairs=pairs, gold=gold)
-        return best_threshold(pairs, gold)
-
-    best_threshold = miner_train.heldout.best_threshold
-    monkeypatch.setattr(miner_train.heldout, "best_threshold", remember)
-    generator = np.random.default_rng(0)
-    vectors = generator.normal(size=(60, 16)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-
-    assert mining_f1(vectors, vectors).f1 == 1
-    assert asked["gold"] == {(str(n), str(n)) for n in range(0, 60, 6)}
-    mined = [(source, target) for _, source, target in asked["pairs"]]
-    assert len({s for s, _ in mined}) == len(mined) > 10  # others are tempted
-    hidden = [(s, t) for s, t in mined if s == t and int(s) % 6]
-    assert not hidden
-    assert mining_f1(vectors, generator.permutation(vectors)).f1 < 0.5
-
-
 def stopping(after, events=None):
     """A report that kills the training at its ``after``-th sign of progress."""
     seen = 0

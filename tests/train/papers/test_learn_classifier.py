@@ -114,6 +114,14 @@ def test_copies_and_contradictions_are_left_out(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(("share", "held"), [(0.2, 60), (31, 31), (2, 2), (0.9, 150), (9999, 150)])
+def test_how_many_are_held_out(tmp_path: Path, share: float, held: int) -> None:
+    model = fit(topics(), tmp_path, dataclasses.replace(SMALL, heldout=share, epochs=1))
+    assert abs(model.training["held-out sentences"] - held) <= 1
+    total = model.training["held-out sentences"] + model.training["sentences"]
+    assert total == 300
+
+
 def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
     said: list[str] = []
     config = dataclasses.replace(SMALL, test=0.2, epochs=3)
