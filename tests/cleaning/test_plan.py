@@ -80,16 +80,6 @@ def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
     assert str(caught.value).startswith(str(tmp_path / "filters.toml"))
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="cannot be read: No such file"):
-        read_plan(tmp_path / "missing.toml", KNOWN)
-    with pytest.raises(ArtifactError, match="cannot be read: Is a directory"):
-        read_plan(tmp_path, KNOWN)
-    (tmp_path / "latin").write_bytes(b"rank = 'gr\xfcn'")
-    with pytest.raises(ArtifactError, match="not TOML"):
-        read_plan(tmp_path / "latin", KNOWN)
-
-
 def test_languages_are_wanted_where_they_are_needed(tmp_path: Path) -> None:
     needy = next(name for name, entry in FILTERS.items() if entry.languages)
     text = f"[[filter]]\nname = '{needy}'"

@@ -125,24 +125,6 @@ def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
     assert done.stdout == "begun\n" and len(Path("out.tsv").read_bytes().splitlines()) > 20
 
 
-def test_a_work_directory_serves_every_later_search(miner, sides, searches):
-    line = ["search", *sides, "--work", "work", *PARTS]
-    first = miner(*line, "--target-precision", "0.9")
-    assert first.code == 0 and searches.since() == 16
-    assert miner(*line, "--target-precision", "0.9") == first and searches.since() == 0
-    for more, count in (
-        (("--retrieval", "intersection", "--no-estimate"), 0),
-        (("--source-lang", "fr", "--no-estimate"), 0),
-        (("--rank", "margin", "-k", 8, "--no-estimate"), 0),
-        (("--margin", "distance", "-k", 8, "--no-estimate"), 0),
-        (("-k", 3, "--no-estimate"), 16),
-    ):
-        done = miner(*line, *more)
-        assert done.code == 0 and searches.since() == count, more
-        assert done.out == miner("search", *sides, *more).out
-        searches.since()
-
-
 @pytest.mark.parametrize("parts", [(40, 60), (60, 45), (35, 25)])
 def test_added_text_is_all_that_is_searched(
     miner: Miner, verifying_model: Path, sides: tuple[Path, Path], lone_file: Path,

@@ -13,7 +13,7 @@ from support.evaluated_models import Fixed, Recording, write, write_hidden
 from support.sides import QUICK
 
 from miner.errors import CorpusError
-from miner.evaluation import bucc, mining_sets, results
+from miner.evaluation import bucc, mining_sets
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.metrics import best_threshold, evaluate
 
@@ -52,22 +52,6 @@ def empty_sets(data: Path, *paths: str) -> Path:
     for path in paths:
         write(data / path, [("a", "b")])
     return data
-
-
-@pytest.mark.parametrize(
-    "path, name, directory",
-    [
-        ("bucc2018/de-en/de-en.training.gold", "bucc2018 de-en", "bucc2018/de-en"),
-        ("bucc-style/fr-en.training.gold.xz", "bucc-style fr-en", "bucc-style"),
-        ("ru-en/ru-en.training.gold.gz", "top ru-en", "ru-en"),
-        ("de-en.training.gold", "top de-en", ""),
-    ],
-)
-def test_where_sets_are(tmp_path: Path, path: str, name: str, directory: str) -> None:
-    data = empty_sets(tmp_path / "top", path)
-    (task,) = mining_sets.sets(data)
-    assert (task.name, task.directory) == (name, data / directory)
-    assert "-".join(task.languages) == task.pair == name.split()[1]
 
 
 def test_all_sets_are_found_and_one_file_once(tmp_path: Path) -> None:
@@ -156,29 +140,6 @@ def test_metrics_follow_the_protocol(data: Path, verifying_model: MinerModel) ->
         assert f"{mined['training']['threshold']:.4f}" in notes
         assert f"{mined['test oracle']['f1']:.3f}" in notes
     json.dumps(found.as_dict(), allow_nan=False)
-
-
-def test_resamples_agree_with_plain_resampling(data: Path, verifying_model: MinerModel) -> None:
-    """Resample source sentences, each with its mined pairs and its gold pairs."""
-    (task,) = mining_sets.sets(data)
-    (result,) = bucc.mine_set(verifying_model, task, ("margin",))
-    metric = bucc.metrics_of(result)[0]
-    cut = result.threshold
-    kept = [(s, t) for score, s, t in result.mined["test"].pairs if score >= cut]
-    gold = task.gold("test")
-
-    def f1(weights: np.ndarray) -> np.ndarray:
-        found = []
-        for row in weights:
-            often = {f"de-{number:05}": weight for number, weight in enumerate(row)}
-            proposed = sum(often[s] for s, _ in kept)
-            correct = sum(often[s] for s, t in kept if (s, t) in gold)
-            found.append(2 * correct / (proposed + sum(often[s] for s, _ in gold)))
-        return np.array(found)
-
-    expected = results.resample([f1], 60, metric.dataset, 50)[0]
-    assert metric.resamples is not None
-    np.testing.assert_allclose(metric.resamples[:50], expected)
 
 
 @pytest.mark.parametrize("text", [True, False])

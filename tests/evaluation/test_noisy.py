@@ -1,20 +1,13 @@
 """miner.evaluation.noisy: AUC and average precision of scores on labelled pairs."""
 
-import json
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import average_precision_score, roc_auc_score
 from support.evaluated_models import Recording, of_all, write
 
-from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.evaluation import noisy
 from miner.evaluation.evaluated_model import MinerModel
-from miner.evaluation.metrics import best_threshold
-from miner.scoring.quality import Quality
-from miner.scoring.reference import Reference
-from miner.scoring.verifier import Verifier
 
 
 def rows_of(german: list[str], english: list[str]) -> list[tuple[str, str, int]]:
@@ -30,36 +23,6 @@ def data(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     write(tmp_path / "noisy" / "de-en.web-labelled.tsv.xz", rows)
     write(tmp_path / "noisy" / "de-en.positional.tsv", rows)  # not labelled
     return tmp_path
-
-
-def test_metrics_agree_with_scikit_learn(data, knowing_model, german, english):
-    result = noisy.evaluate(MinerModel(str(knowing_model), threads=2), data)
-    source, target, label = (list(column) for column in zip(*rows_of(german, english), strict=True))
-    encoder = Encoder.load(knowing_model, 2)
-    vectors = encoder.encode(source), encoder.encode(target)
-    scores = {
-        "cosine": (vectors[0] * vectors[1]).sum(axis=1),
-        "margin": Reference((source, target), vectors, 4).margins((source, target), vectors),
-        "quality": Quality(Verifier(encoder)).score(source, target),
-    }
-    value = {one.name: one.value for one in result.metrics}
-    assert len(value) == 6 and result.missing == ()
-    for by, score in scores.items():
-        area = roc_auc_score(label, score)
-        assert area > 0.8
-        assert value[f"auc by {by}"] == pytest.approx(area, abs=1e-3)
-        expected = average_precision_score(label, score)
-        assert value[f"average precision by {by}"] == pytest.approx(expected, abs=5e-3)
-    assert {one.dataset for one in result.metrics} == {"de-en.web"}
-    assert [one.name for one in result.headline] == [f"auc by {by}" for by in scores]
-
-    tuned = result.more["best F1, tuned on the set itself"]
-    assert [(one["set"], one["score"]) for one in tuned] == [("de-en.web", by) for by in scores]
-    gold = {(row, row) for row, one in enumerate(label) if one}
-    best = best_threshold(((s, i, i) for i, s in enumerate(scores["quality"])), gold)
-    assert tuned[2]["f1"] == pytest.approx(best.f1)
-    assert "tuned" in next(iter(result.more)) and "own best F1" in result.notes[0]
-    json.dumps(result.as_dict(), allow_nan=False)
 
 
 def test_a_model_without_quality_says_why(data: Path, tiny_model: Path) -> None:

@@ -8,7 +8,6 @@ from support.kernel_references import naive_bayes_reference
 
 from miner.filters import language
 from miner.filters.filter_types import Batch, Context
-from miner.filters.language import known
 from miner.kernels.naive_bayes import naive_bayes
 from miner.scoring.languages import identifier
 
@@ -98,19 +97,6 @@ def test_sides_that_are_meant_to_be_alike(codes: str) -> None:
     pairs = [(SENTENCES["en"], "Trains to Hamburg leave from another platform this evening.")]
     assert scores("same_language", pairs, ("de", "en"))[0] > 12
     assert scores("same_language", pairs, (source, target)).tolist() == [0]
-
-
-def test_codes_of_three_letters() -> None:
-    for code in ("deu", "ger", "DEU", "de-AT", "deu_Latn", "fre", "cze", "iw", "ki", "kik", "cmn"):
-        assert known(code), code
-    for code in ("German", "tlh", "", "zxx"):
-        assert not known(code), code
-    model = identifier()
-    for label in set(model.labels.tolist()):
-        assert model.columns(label)[model.labels == label].all(), label
-    for short, long in (("de", "deu"), ("fr", "fre"), ("he", "iw"), ("et", "ekk"), ("no", "nob")):
-        np.testing.assert_array_equal(model.columns(short), model.columns(long))
-        assert scores("language", [(SENTENCES["en"],) * 2], (long, "eng"))[0] > 12
 
 
 def test_scores_are_those_of_the_library() -> None:

@@ -15,22 +15,6 @@ from miner.mining.keep import KeepError
 from miner.mining.mined import CAUTIOUS
 
 
-def test_indexes_and_texts_give_the_same(verifying, lone_file, english_file, tmp_path):
-    model = verifying[0].model_name
-    by_index = miner.mine(*verifying, keep=Keep(target_precision=0.9))
-    by_text = miner.mine(
-        lone_file, english_file, encoder=model, keep=Keep(target_precision=0.9), work=tmp_path
-    )
-    assert by_index.estimate is not None and by_index.threshold is not None
-    assert 30 <= len(by_index.pairs) <= len(by_index.all_pairs)
-    assert by_index.pairs.score.min() >= by_index.threshold
-    assert by_index.precision is not None and by_index.precision >= 0.9
-    assert by_index.pairs.q_value is not None and by_index.pairs.q_value.max() <= 0.1 + 1e-6
-    assert any("may be off" in warning for warning in by_index.warnings)
-    np.testing.assert_array_equal(by_text.pairs.score, by_index.pairs.score)
-    assert (tmp_path / "source").is_dir() and (tmp_path / "target").is_dir()
-
-
 def test_a_model_without_a_quality_function_ranks_by_its_own_scoring() -> None:
     model = Encoder.load("default").model
     assert model.verifier is not None

@@ -57,20 +57,6 @@ def test_few_pairs_make_none(copies: Search) -> None:
         assert near_decoys(copies.pairs, np.arange(count), quality_of(copies), by_quality) is None
 
 
-def test_at_most_some_are_made(copies: Search, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("miner.precision.near_decoys.MOST", 30)
-    seen: list[np.ndarray] = []
-
-    def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
-        seen.append(rows)
-        return logit
-
-    found = near_decoys(copies.pairs, np.arange(10, 100), quality_of(copies), score_of)
-    assert found is not None and len(found.score) <= 30
-    (rows,) = seen
-    assert rows[0] == 10 and rows[-1] >= 95  # the best and the poorest likely pairs alike
-
-
 def test_the_share_kept_falls_with_the_threshold() -> None:
     near = NearDecoys(np.array([0.1, 0.5, 0.5, 0.9]))
     assert [near.kept(at) for at in (0.0, 0.1, 0.5, 0.6, 0.9, 1.0)] == [1, 1, 0.75, 0.25, 0.25, 0]

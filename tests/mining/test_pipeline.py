@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.mined_corpus import Corpus, Tasks, same
 
 from miner.errors import MinerError, ResourceError
-from miner.index.index import Index
 from miner.knn import hybrid, knn_search
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, search
@@ -82,24 +80,6 @@ def test_settings(corpus, tmp_path, settings, keep, more):
         assert found == wanted and "decoys" in str(found)
     else:
         assert same(found, wanted, tmp_path)
-
-
-def test_vectors_from_elsewhere(corpus: Corpus, tmp_path: Path) -> None:
-    """Indexes without a model: searched in parts, which they also are where text was added."""
-    random = np.random.default_rng(1)
-    made = []
-    for name, size in (("a", 70), ("b", 50)):
-        (tmp_path / name).write_text("".join(f"{name} {i}\n" for i in range(size)))
-        np.save(tmp_path / f"{name}.npy", random.normal(size=(size, 12)).astype(np.float32))
-        made.append(
-            Index.build_from_vectors(
-                tmp_path / f"{name}.npy", tmp_path / name, tmp_path / f"{name}.i"
-            )
-        )
-    wanted = mine(*made, keep=Keep(threshold=0.0))
-    for lines in (13, 60):
-        found = mine(*made, keep=Keep(threshold=0.0), workers=Workers(shard_lines=lines))
-        assert same(found, wanted, tmp_path / "compared")
 
 
 @pytest.mark.parametrize("kind", ["search", "hybrid"])

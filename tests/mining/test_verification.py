@@ -15,11 +15,9 @@ from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ArtifactError, MismatchError, ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import run, search
-from miner.mining.search import verifier_for
+from miner.mining.mine import search
 from miner.scoring import verification
-from miner.scoring.logistic import sigmoid
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
+from miner.scoring.pair_features import PreparedText, prepare
 from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import FEATURES, Verifier
 
@@ -40,18 +38,6 @@ def test_probability_ranks_where_there_is_a_verifier(verifying, indexes):
     by_margin = search(*verifying, SearchSettings(rank="margin"))
     assert by_margin.features is None and by_margin.score[0] > 1
     assert search(*indexes).features is None  # this model has none
-
-
-def test_features_belong_to_their_pairs(verifying: tuple[Index, Index]) -> None:
-    found = run(*verifying, verifier_for(verifying[0]))
-    pairs = found.pairs
-    assert found.verifier and found.source_text and found.target_text and pairs.features is not None
-    own = found.verifier.tokens.pair_features(
-        found.source_text, found.target_text, pairs.source_row, pairs.target_row
-    )
-    assert (pairs.features[:, : len(PAIR_FEATURES)] == own).all()
-    again = found.verifier.context_function.logit(pairs.features[:, len(PAIR_FEATURES) :])
-    assert (sigmoid(again) == pairs.score).all()
 
 
 def test_a_verifier_that_is_not_there(indexes, verifying, other_model, tmp_path):
