@@ -3,7 +3,9 @@
 import mmap
 import os
 import time
+from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.errors import ResourceError
@@ -62,6 +64,21 @@ def release_pages(array: "np.ndarray") -> None:
     mapped = getattr(array, "_mmap", None)
     if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def reset_peak() -> None:
+    """Let :func:`peak_memory` count from now on, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak_memory(process: int | str = "self") -> int:
+    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
+    with suppress(OSError, IndexError, ValueError):
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) << 10
+    return 0
 
 
 def matrix_peak() -> float:

@@ -27,7 +27,7 @@ from miner.alignment.ladder import read_ladder
 from miner.evaluation.alignment import Bead, evaluate
 from miner.evaluation.labelled_text import find_file
 from miner.knn.settings import SearchSettings
-from miner.tasks.order import peak_memory, reset_peak
+from miner.machine import peak_memory, reset_peak
 from miner.text.bitext import read_bitext
 
 NAME = "align"

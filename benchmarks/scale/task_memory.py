@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from benchmarks import report
-from miner.tasks.order import peak_memory
+from miner.machine import peak_memory
 from miner.tasks.record import RUNNING, notes
 from miner.tasks.status import status
 from miner.text.corpus import Reader

@@ -41,7 +41,6 @@ DOMAIN, DOMAIN_WEIGHT = 64, 1.0
 DOCUMENT = 1 / 6
 # Documents whose numbers are sketched at a time; characters that tell a document's language.
 BLOCK, OPENING = 1 << 14, 300
-SEED = 1
 
 
 @dataclass(frozen=True)

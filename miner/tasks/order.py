@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError, resource_error
+from miner.machine import peak_memory, reset_peak
 from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import (
@@ -117,18 +118,3 @@ def stands(work: Path, task: Task) -> bool:
             work, task.name
         )
     return False
-
-
-def reset_peak() -> None:
-    """Let :func:`peak_memory` count from now on, where the system can."""
-    with suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def peak_memory(process: int | str = "self") -> int:
-    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
-    with suppress(OSError, IndexError, ValueError):
-        for line in Path(f"/proc/{process}/status").read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) << 10
-    return 0
