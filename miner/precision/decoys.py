@@ -87,6 +87,11 @@ def choose_among(
     ``resembling`` decoys with the vocabulary of the targets are chosen, and the next likely ones
     where these are few. Raises :class:`~miner.errors.ResourceError` where there are too few.
     """
+    if len(rows) < FEWEST_TARGETS:
+        raise ResourceError(
+            f"only {count_of(len(rows), 'different target')}, too few to mix decoys in among; "
+            "give a --threshold"
+        )
     text = prepare(tokenizer, pool, threads)
     usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, targets))
     likelihood, least = _likelihoods(targets, rows, text, usable, tokenizer.size)
@@ -95,11 +100,6 @@ def choose_among(
         count = int(alike.sum())
         order = np.argsort(-likelihood, kind="stable")
         usable = usable[np.sort(order[: max(count, STAY) if count >= FEWEST else count])]
-    if len(rows) < FEWEST_TARGETS:
-        raise ResourceError(
-            f"only {count_of(len(rows), 'different target')}, too few to mix decoys in among; "
-            "give a --threshold"
-        )
     # A sample, whatever the order of the decoys.
     usable = np.random.default_rng(SEED).permutation(usable)[:DECOYS]
     draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]

@@ -106,11 +106,14 @@ def test_k_above_the_corpus(ready: Miner) -> None:
     assert len(done.out.splitlines()) > 50
 
 
+@pytest.mark.parametrize("keep", [("--threshold", 0), ("--rank", "probability")])
 @pytest.mark.parametrize("content", ["", "\n \n\n"])
-def test_corpora_without_sentences(miner: Miner, german_file: Path, content: str) -> None:
+def test_corpora_without_sentences(
+    miner: Miner, german_file: Path, verifying_model: Path, content: str, keep: tuple[str, object]
+) -> None:
     Path("empty").write_text(content)
     for pair in (("empty", german_file), (german_file, "empty"), ("empty", "empty")):
-        done = miner.mine(*pair, "--threshold", 0, "-o", "out.tsv")
+        done = miner.mine(*pair, *keep, "--model", verifying_model, "-o", "out.tsv")
         assert done.code == 0
         assert Path("out.tsv").read_bytes() == b""
         (warning,) = [line for line in done.err.splitlines() if line.startswith("warning")]
