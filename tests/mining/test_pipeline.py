@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,16 +92,22 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     work = tmp_path / "work"
     settings = HYBRID if kind == "hybrid" else SearchSettings()
 
-    def report(stage: str, done: int, total: int | None) -> None:
-        running = [note for name, note in notes(work, RUNNING).items() if name.startswith(kind)]
-        if not killed and running:
-            killed.append(running[0]["pid"])
-            os.kill(killed[0], signal.SIGKILL)
+    def kill(done: threading.Event) -> None:
+        while not killed and not done.wait(0.001):
+            running = [note for name, note in notes(work, RUNNING).items() if name.startswith(kind)]
+            if running:
+                killed.append(running[0]["pid"])
+                os.kill(killed[0], signal.SIGKILL)
 
-    found = corpus.mine(
-        work, 13, Workers("processes", 2), settings=settings, keep=FAST, report=report,
-        note=said.append,
-    )  # fmt: skip
+    done = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(kill, done)
+        try:
+            found = corpus.mine(
+                work, 13, Workers("processes", 2), settings=settings, keep=FAST, note=said.append
+            )
+        finally:
+            done.set()
     assert killed and any("its worker died; trying again" in line for line in said)
     assert same(found, corpus.whole(settings=settings, keep=FAST), tmp_path)
 
