@@ -30,6 +30,7 @@ from miner.text.near_copies import (
 from miner.text.output import open_output
 from miner.text.text_format import is_blank
 from miner.text.write_bitext import write_bitext
+from miner.text_table import count_of
 
 FORMAT = "bitext-miner split"
 # Parts of a split, by their numbers.
@@ -147,8 +148,9 @@ def _chosen(hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]) -> np
                 part[one], left = number, left - int(count[one])
         if left and size >= 1:
             raise CorpusError(
-                f"no {wanted:,} rows for {PARTS[number]}: {len(label):,} rows have text on both "
-                f"sides, and up to {count.max(initial=0):,} stay together; ask for fewer"
+                f"no {count_of(wanted, 'row')} for {PARTS[number]}: {count_of(len(label), 'row')} "
+                f"with text on both sides, of which up to {count.max(initial=0):,} stay together; "
+                "ask for fewer"
             )
     return part[group]
 
