@@ -149,7 +149,7 @@ def _chosen(hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]) -> np
         if left and size >= 1:
             raise CorpusError(
                 f"no {count_of(wanted, 'row')} for {PARTS[number]}: {count_of(len(label), 'row')} "
-                f"with text on both sides, of which up to {count.max(initial=0):,} stay together; "
+                f"with text on both sides; up to {count.max(initial=0):,} stay together; "
                 "ask for fewer"
             )
     return part[group]

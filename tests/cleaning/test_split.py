@@ -141,7 +141,7 @@ def test_two_files_and_headers(tmp_path: Path) -> None:
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:
     path = written(tmp_path / "web.tsv", rows(60))
-    with pytest.raises(CorpusError, match=r"no 2,000 rows for test: 51 rows have text"):
+    with pytest.raises(CorpusError, match=r"no 2,000 rows for test: 51 rows with text"):
         split([path], tmp_path / "out", Split(dev=0))
     assert not (tmp_path / "out").exists()
     with pytest.raises(ArtifactError, match="exists and is not one of ours"):
