@@ -30,6 +30,17 @@ def units(array: np.ndarray, rows: Any = None) -> np.ndarray:
     return np.concatenate(list(unit_blocks(array, rows, "name")))
 
 
+@pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_hdf5_with_one_matrix(tmp_path: Path, suffix: str, compression: str | None) -> None:
+    path = tmp_path / f"v{suffix}"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("laser", data=MATRIX, compression=compression)
+        file["count"] = [10]
+        file.create_group("more")
+    np.testing.assert_array_equal(open_vectors(path), MATRIX)
+
+
 def test_hdf5_with_several(tmp_path: Path) -> None:
     path = tmp_path / "v.h5"
     with h5py.File(path, "w") as file:

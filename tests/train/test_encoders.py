@@ -112,6 +112,18 @@ def test_a_dimension_that_is_not_that_of_the_parts(text: TextPair, tmp_path: Pat
                 Encoder(dataclasses.replace(model, dimension=wrong))
 
 
+def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> None:
+    config = dataclasses.replace(RECIPES["random"], pieces=120, types=500, dimension=300)
+    for encoder in ("sp", "trigram"):
+        model = fit(text, tmp_path / encoder, config, encoder=encoder)
+        table = model.parts[0].table()
+        assert abs(table.mean()) < 0.02 and table.std() == pytest.approx(1, abs=0.02)
+        assert precision_at_1(model) < 0.5  # the languages share nothing
+        one = Encoder(model)
+        same = one.encode([synthetic(50)[0][0]])
+        assert np.linalg.norm(same) == pytest.approx(1, abs=1e-6)
+
+
 # --- objectives and negatives -------------------------------------------------------------------
 
 SCHEMES = [
@@ -259,6 +271,29 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
 
 
 # --- vocabularies -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
+def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
+    """Both columns are the same text: shared embeddings are alike at once, separate ones not."""
+    source, _ = synthetic(50)
+    text = TextPair(*aligned_files(tmp_path, (source, source)))
+    model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
+    assert model.architecture.separate and model.verifier is None
+    left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
+    # The biases of a network make everything somewhat alike.
+    most = 0.999 if encoder == "lstm-sp" else 0.6
+    assert abs((left * right).sum(axis=1)).mean() < most
+    with pytest.raises(ArtifactError, match="source or target .--side."):
+        Encoder(model)
+    # What a column has not is nothing to it.
+    table = model.parts[0].table()
+    halves = [part.any(axis=1) for part in np.split(table, 2)]
+    assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
+    assert all(0 < half.sum() <= len(half) for half in halves)
+    learned = fit(text, tmp_path / "c", encoder=encoder, vocabularies="separate", epochs=40)
+    left, right = (Encoder(learned, side=side).encode(source) for side in ("source", "target"))
+    assert ((left @ right.T).argmax(axis=1) == np.arange(50)).all()
 
 
 def test_vocabularies_alike_share_what_is_spelt_alike(tmp_path: Path) -> None:
