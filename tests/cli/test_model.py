@@ -114,11 +114,6 @@ def test_a_directory_is_replaced_only_when_asked(miner, server, tmp_path, files)
     assert code == 2 and "is a model already; replace it with --overwrite" in err
     (place / "stale").write_text("old")
     assert get(miner, server, place, "--overwrite")[0] == 0 and not (place / "stale").exists()
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "note").write_text("keep")
-    code, _, err = get(miner, server, tmp_path / "mine", "--overwrite")
-    assert code == 2 and "exists and is not a model" in err
-    assert (tmp_path / "mine" / "note").read_text() == "keep"
 
 
 def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path) -> None:

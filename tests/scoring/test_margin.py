@@ -208,20 +208,6 @@ def test_greedy_matching_follows_the_definition(rows):
     assert [rows[i] for i in kept.tolist()] == expected
 
 
-def test_a_worked_example_of_the_paper_s_equation():
-    """A hub (target 0) is close to both sources; the ratio gives source 1 its own target back."""
-    similarity = np.array([[0.75, 0.25], [0.75, 0.625]], dtype=np.float32)
-    search = nearest(similarity, 2), nearest(similarity.T, 2)
-    assert neighborhood_mean(search[0]).tolist() == [0.5, 0.6875]
-    assert neighborhood_mean(search[1]).tolist() == [0.75, 0.4375]
-    chosen = retrieve(candidates(*search))
-    assert list(zip(chosen.source_row, chosen.target_row, strict=True)) == [(0, 0), (1, 1)]
-    assert chosen.score.tolist() == [0.75 / 0.625, 0.625 / 0.5625]
-    absolute = retrieve(candidates(*search, margin="absolute"), "forward")
-    assert absolute.target_row.tolist() == [0, 0]
-    assert neighborhood_mean(Neighbors(np.zeros((3, 0)), np.zeros((3, 0)))).tolist() == [0.0] * 3
-
-
 def test_margins_are_elementwise_and_keep_the_shape():
     for margin in MARGINS:
         score = margin_score([[0.5, 0.25]], [[0.5, 0.25]], [[0.25, 0.25]], margin)
