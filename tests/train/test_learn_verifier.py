@@ -14,8 +14,9 @@ from miner.encoder.lexicons import UNKNOWN
 from miner.scoring.logistic import sigmoid
 from miner.scoring.verifier import Verifier
 from miner_train.config import TrainConfig
-from miner_train.data import prepare
-from miner_train.language_texts import LanguageText
+from miner_train.data import UNKNOWN as UNKNOWN_NUMBER
+from miner_train.data import SplitPairs, prepare
+from miner_train.language_texts import LanguageText, rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_verifier import fit, learn_verifier
 from miner_train.pipeline import train_model
@@ -149,3 +150,25 @@ def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch)
     text = LanguageText(("de", "en"), pairs, ([], []))
     monkeypatch.setattr(miner_train.learn_verifier, "FEWEST", 16)
     assert learn_verifier(known, [text], seed=1) is None
+
+
+def test_text_by_pair_of_languages(encoder: Encoder):
+    """Files of one pair of languages count together, whatever codes name it."""
+    german, english = sentences("de"), sentences("en")
+    tokenizers = [encoder.tokenizer], [encoder.tokenizer]
+    numbers = np.array([0, 1, UNKNOWN_NUMBER, 2] * 15, dtype=np.int16)
+    data = prepare(tokenizers, german, english, None, numbers)
+    rows, unique = np.arange(60), list(dict.fromkeys([*german, *english]))
+    split = SplitPairs(
+        data, rows[rows % 8 > 3], rows[rows % 8 < 3], unique, ["de-en", "deu-eng", "fr-en"]
+    )
+    groups = rows_by_languages(split, split.translations)
+    assert {pair: (found % 4).tolist() for pair, found in groups.items()} == {
+        ("de", "en"): [0, 1] * 7,
+        ("fr", "en"): [3] * 7,
+        (UNKNOWN, UNKNOWN): [2] * 7,
+    }
+    texts = texts_by_languages(split)
+    assert [text.languages for text in texts] == [("de", "en"), (UNKNOWN, UNKNOWN)]
+    assert texts[0].held[0] == [german[row] for row in rows if row % 8 in (0, 1)]
+    assert texts[0].training[1] == [english[row] for row in groups["de", "en"]]
