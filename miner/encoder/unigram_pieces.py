@@ -38,7 +38,6 @@ _NAMES = tuple(
     bytes([10, len(name)]) + name.encode()
     for name in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity")
 )
-_LARGEST = 1e6  # of a score
 # How far an unknown character scores below the least piece, by SentencePiece.
 _PENALTY = np.float32(10)
 
@@ -67,9 +66,9 @@ class UnigramPieces:
             raise ValueError("not a usual model of unigram pieces")
         self.meaningful = kinds == _NORMAL
         self._scores = bits[: self.size].view(np.float32)
-        if not (np.abs(self._scores) < _LARGEST).all():
-            raise ValueError("a score is not a number, or so large that sums have no end")
         self._scores[0] = self._scores[self.meaningful].min() - _PENALTY
+        if not ((self._scores > unigram.LEAST_SCORE) & (self._scores <= 0)).all():
+            raise ValueError("a score is not a number, or so large that the sums are too inexact")
         self._enter(data, spans[: self.size], self._scores)
         try:
             normalizer = sentencepiece.SentencePieceNormalizer(

@@ -29,9 +29,12 @@ ABOVE, CHARACTER, CHILD, NEXT, PLACE = range(5)
 # Free entries that are tried for a node's children before they go towards the end of the trie.
 TRIED = 16
 # Words that are kept: entries of their table, and how many are tried; characters of the longest,
-# and the least sum before it. A sum is then above -4096 and rounded by at most 2^-12, so the
-# difference of two, of 24 scores each, in two places changes by less than CLOSE.
+# and the least sum before it. Scores are 0 at most and above LEAST_SCORE, so a sum is above -8192
+# and rounded by at most 2^-12. The difference of two, of 24 scores each, then changes by less than
+# CLOSE from one place to another.
 WORDS, PROBES, LONGEST, LEAST, CLOSE = 1 << 17, 8, 24, -3400.0, 2.0**-5
+LEAST_SCORE = -199.0
+RESET = np.float32(-100_000)  # Sums below it are counted anew from 0, by SentencePiece 0.2.3.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Fibonacci hashing
 # Kinds of pieces and of protobuf's fields.
 _NORMAL = 1
@@ -60,8 +63,8 @@ def read_model(data, sections, settings, spans, scores, kinds):
     Writes, of each piece, ``spans (p, 2) int64``, first byte and end of its text, the bits of its
     float32 score, ``scores (p,) uint32``, and its kind, ``kinds (p,) uint8``. Of the parts with
     field numbers 2 and 3, ``sections (4, 2) int64`` has the spans, and ``settings (4, 64) int64``
-    the values of their fields that are whole numbers. Returns -1 if the data is malformed or there
-    is no room.
+    the values of their fields that are whole numbers. Returns -1 if the data is malformed, has
+    one of these parts twice, or there is no room.
     """
     part, part_end, count, place = 0, 0, 0, 0
     while place < len(data):
@@ -74,10 +77,12 @@ def read_model(data, sections, settings, spans, scores, kinds):
             end = start + 4
         elif kind == _BYTES:
             start, end = end, end + value
-        if not 0 < start <= end <= len(data):
+        elif kind != _VARINT:
             return -1
-        if part == 0 and 0 < number <= 3:
-            if kind != _BYTES or count == len(spans):
+        if number <= 0 or not 0 < start <= end <= (part_end if part != 0 else len(data)):
+            return -1
+        if part == 0 and number <= 3:
+            if kind != _BYTES or count == len(spans) or (number > 1 and sections[number, 1] != 0):
                 return -1
             part, part_end, place = number, end, start
             sections[part, 0], sections[part, 1] = start, end
@@ -86,6 +91,7 @@ def read_model(data, sections, settings, spans, scores, kinds):
             if part == 1 and number == 1 and kind == _BYTES:
                 spans[count, 0], spans[count, 1] = start, end
             elif part == 1 and number == 2 and kind == _FOUR_BYTES:
+                scores[count] = 0
                 for j in range(4):
                     scores[count] |= np.uint32(data[start + j]) << np.uint32(8 * j)
             elif part == 1 and number == 3 and kind == _VARINT:
@@ -104,20 +110,23 @@ def number_characters(data, spans, codes, offsets, numbers):
     """Decode pieces from UTF-8 and number their characters; return how many there are.
 
     Writes ``codes (t,) int32``, the numbers of each piece's characters, with ``offsets (p + 1,)``,
-    and ``numbers (0x110000,) int32``, by code point, zeros before. Malformed UTF-8 gives other
-    characters; returns -1 for a code point that does not exist.
+    and ``numbers (0x110000,) int32``, by code point, zeros before. Returns -1 for malformed
+    UTF-8 and for NUL, which SentencePiece refuses.
     """
     found, at = 0, 0
     for i in range(len(spans)):
         place, end = spans[i]
         while place < end:
             byte = np.int64(data[place])
-            width = 1 + (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0)
+            width = 1 + (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0) + (byte >= 0xF8)
             code = byte if width == 1 else byte & (0x7F >> width)
             for j in range(place + 1, min(end, place + width)):
+                if data[j] & 0xC0 != 0x80:
+                    return -1
                 code = code << 6 | np.int64(data[j]) & 63
             place += width
-            if code >= len(numbers):
+            shortest = (code > 0) + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000)
+            if place > end or width != shortest or code >= len(numbers):
                 return -1
             if numbers[code] == 0:
                 found += 1
@@ -251,14 +260,17 @@ def _normalised(codes, longer, mark, text):
 def _cut(text, total, trie, values, unknown, best, begins, pieces):
     """Find the best pieces of a word, after a sum of ``total``; return whether choices were close.
 
-    ``begins[j]`` and ``pieces[j]`` are then the begin and the id of the last one of the pieces of
-    the first ``j`` characters.
+    ``best[j]``, ``begins[j]`` and ``pieces[j]`` are then the sum, and the begin and the id of the
+    last one, of the pieces of the first ``j`` characters.
     """
-    close = False
+    close, furthest = False, 0
     best[0] = total
     for end in range(1, len(text) + 1):
         best[end] = -np.inf
     for begin in range(len(text)):
+        if best[begin] < RESET:
+            for end in range(furthest, begin - 1, -1):
+                best[end] -= best[begin]
         place, end, here, alone = ROOT, begin, best[begin], False
         while end < len(text):
             child = trie[place, BASE] + text[end]
@@ -272,6 +284,7 @@ def _cut(text, total, trie, values, unknown, best, begins, pieces):
                 close |= abs(found - best[end]) < CLOSE
                 if found > best[end]:
                     best[end], begins[end], pieces[end] = found, begin, trie[place, PIECE]
+        furthest = max(furthest, end, begin + 1)
         if not alone:
             end = begin + 1
             found = unknown + here
@@ -294,7 +307,10 @@ def no_words() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 def room_for(offsets: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return scratch for sentences of ``offsets (n + 1,)``; much longer ones are left out."""
     size = 2 * int(np.diff(offsets).max(initial=0)) + 8
-    return np.empty(size + 1, np.float32), *np.empty((4, size), np.int32)
+    text, chosen = np.empty((2, size), np.int32)
+    # By place: one more than characters, as the end of the text is a place too.
+    best, (begins, pieces) = np.empty(size + 1, np.float32), np.empty((2, size + 1), np.int32)
+    return best, text, chosen, begins, pieces
 
 
 @njit()
@@ -354,11 +370,12 @@ def segment(
                     chosen[j], place = pieces[place], begins[place]
                 if slot >= 0 and not close:
                     _keep(store, slot, word, chosen[:count])
-                own = chosen[:count]
+                own, total = chosen[:count], best[len(word)]
             else:
                 own = lists[words[slot, 2] : words[slot, 2] + words[slot, 3]]
+                for piece in own:
+                    total = scores[piece] + total
             for piece in own:
-                total = scores[piece] + total
                 if piece != 0 and piece != dropped and at - first <= room:
                     if at - first < room:
                         ids[at] = piece

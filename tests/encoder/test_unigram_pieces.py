@@ -4,7 +4,7 @@ import io
 import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import pairwise, starmap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from miner.encoder.one_script import in_one_script
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.unigram_pieces import JOINING, SPACE_MARK, UnigramPieces
 from miner.errors import ArtifactError
+from miner.kernels import unigram
 from tests.support.tokens import lists
 
 # Characters that normalisation removes, replaces by several, joins, folds or leaves alone.
@@ -42,6 +43,13 @@ def trained(text: list[str], **options: Any) -> bytes:
         sentence_iterator=iter(text), model_writer=proto, minloglevel=2, **{**usual, **options}
     )
     return proto.getvalue()
+
+
+def piece(text: str, *scores: float) -> bytes:
+    """A serialised piece, to be appended to a vocabulary."""
+    fields = [bytes([10, len(text.encode())]) + text.encode()]
+    fields += [b"\x15" + struct.pack("<f", score) for score in scores]
+    return bytes([10, sum(map(len, fields))]) + b"".join(fields)
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +107,34 @@ def test_close_choices_depend_on_what_stands_before() -> None:
     ]
 
 
+def test_scores_above_0_have_no_bound_of_sums(vocabulary: bytes) -> None:
+    word = "ξ" + "ψ" * 22
+    scores = {f"▁{word}": 23.0, "▁ξ": 1.0, "ψ": 1 + 2.0**-9, "▁ω": 1000.0}
+    tokenizer = PieceTokenizer(vocabulary + b"".join(starmap(piece, scores.items())))
+    texts = [word, "ω " * 80 + word]
+    found = lists(tokenizer(texts))
+    assert found == reference(tokenizer.processor, texts)
+    # After a sum of 80000, what a ψ scores above 1 is rounded away.
+    assert [len(found[0]), len(found[1])] == [23, 81]
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("-inf"), 0.5, -190.0])
+def test_scores_out_of_range(vocabulary: bytes, score: float) -> None:
+    with pytest.raises(ValueError, match="a score"):
+        UnigramPieces(vocabulary + piece("▁ω", score), False)
+
+
+def test_pieces_are_added_as_an_extension_does(vocabulary: bytes, german: list[str]) -> None:
+    words = {word: None for text in german for word in text.split()}
+    added = [piece(f"▁{word}ω", -9.5 - 0.125 * i) for i, word in enumerate(words)]
+    tokenizer = PieceTokenizer(vocabulary + b"".join(added))
+    assert tokenizer._fast is not None
+    texts = [*german, *(text.replace(" ", "ω ") for text in german)]
+    found = lists(tokenizer(texts))
+    assert found == reference(tokenizer.processor, texts)
+    assert tokenizer.size - 2 in found[-1]
+
+
 def test_more_words_than_are_kept(vocabulary: bytes) -> None:
     generator = np.random.default_rng(4)
     letters = np.array(list("abcdefghijklmnoprstuwz"))
@@ -108,6 +144,39 @@ def test_more_words_than_are_kept(vocabulary: bytes) -> None:
     assert tokenizer._fast is not None
     found = [lists(tokenizer(texts)), lists(tokenizer(texts[::-1]))[::-1]]
     assert found[0] == found[1] == reference(tokenizer.processor, texts)
+
+
+def test_sums_of_long_lines_are_counted_anew() -> None:
+    tokenizer = PieceTokenizer(load("default").vocabularies["sp.model"])
+    generator = np.random.default_rng(5)
+    words = ["999", "....", "rebuilt", "und", "20000000", "777", "12345", "🜁🜁"]
+    texts = [
+        " ".join(generator.choice(words, 30_000).tolist()),
+        "".join(generator.choice(list("0123456789."), 120_000).tolist()),
+        "🜁" * 9_000 + "999" * 9_000,
+    ]
+    assert lists(tokenizer(texts)) == reference(tokenizer.processor, texts)
+
+
+@pytest.mark.parametrize("text", ["﷼﷼﷼﷼﷼aaa", "a﷼﷼﷼﷼", "﷼" * 40 + "a" * 73, "﷼", ""])
+def test_scratch_is_written_within_its_bounds(
+    vocabulary: bytes, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = UnigramPieces(vocabulary, False)
+    behind = []
+
+    def guarded(offsets: np.ndarray) -> list[np.ndarray]:
+        made = []
+        for one in room_for(offsets):
+            memory = np.full(len(one) + 4, -7, one.dtype)
+            made.append(memory[: len(one)])
+            behind.append(memory[len(one) :])
+        return made
+
+    room_for = unigram.room_for
+    monkeypatch.setattr(unigram, "room_for", lambda offsets: tuple(guarded(offsets)))
+    tokenizer([text])  # ﷼ becomes four characters, ریال
+    assert (np.concatenate(behind) == -7).all()
 
 
 def test_threads_share_a_tokenizer(strange: bytes, german: list[str]) -> None:
@@ -177,6 +246,40 @@ def test_control_pieces_are_never_found(german: list[str]) -> None:
     texts = [*german, "<s> der </s>", "<de>und"]
     assert lists(tokenizer(texts)) == reference(tokenizer.processor, texts)
     assert np.flatnonzero(~tokenizer.meaningful[:4]).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "text", [b"\xc3\x7c", b"\xe0\x83", b"\xbc\xbc", b"\xc1\xa1", b"\xf9\x80", b"q\0"], ids=str
+)
+def test_pieces_that_are_not_text(vocabulary: bytes, text: bytes) -> None:
+    head = b"\x0a\x02"  # of a text of two bytes
+    damaged = vocabulary.replace(head + "ü".encode(), head + text)
+    assert damaged != vocabulary
+    with pytest.raises(ValueError):
+        UnigramPieces(damaged, False)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        b"\x0a\x0f\x0a\x02qq\xf8" + b"\xff" * 8 + b"\x01\x07",  # field -1
+        b"\x0a\x06\x0a\x02qq\x00\x07",  # field 0
+        b"\x0a\x02\x0a\x08nmt_nfkc",  # a field that is longer than its part
+        b"\x1a\x0a\x0a\x08nmt_nfkc",  # rules a second time: protobuf merges them
+        b"\x23\x24",  # a group
+    ],
+    ids=repr,
+)
+def test_protobuf_that_is_not_usual(vocabulary: bytes, more: bytes) -> None:
+    with pytest.raises(ValueError):
+        UnigramPieces(vocabulary + more, False)
+
+
+def test_the_last_score_of_a_piece_counts(vocabulary: bytes) -> None:
+    tokenizer = PieceTokenizer(vocabulary + piece("▁unω", -31.0, -0.5))
+    assert tokenizer._fast is not None
+    assert lists(tokenizer(["unω"])) == [[tokenizer.size - 1]]
+    assert reference(tokenizer.processor, ["unω"]) == [[tokenizer.size - 1]]
 
 
 def test_damaged_vocabularies(vocabulary: bytes) -> None:
