@@ -32,7 +32,7 @@ TRIED = 16
 # and the least sum before it. Scores are 0 at most and above LEAST_SCORE, so a sum is above -8192
 # and rounded by at most 2^-12. The difference of two, of 24 scores each, then changes by less than
 # CLOSE from one place to another.
-WORDS, PROBES, LONGEST, LEAST, CLOSE = 1 << 17, 8, 24, -3400.0, 2.0**-5
+WORDS, PROBES, LONGEST, LEAST, CLOSE = 1 << 15, 8, 24, -3400.0, 2.0**-5
 LEAST_SCORE = -199.0
 RESET = np.float32(-100_000)  # Sums below it are counted anew from 0, by SentencePiece 0.2.3.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Fibonacci hashing
