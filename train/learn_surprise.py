@@ -1,4 +1,4 @@
-"""Surprise of tokens, learned from bitext: how rarely a token id's counterpart is as poor."""
+"""Surprise of tokens, learned from bitext: how rarely a token id is matched as poorly."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,36 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import BINS, PER_NAT
-from miner.scoring.comparer import describe_pairs, evidence_bins
+from miner.scoring.comparer import SURPRISE, aligner_of, match_pairs
 from miner_train.language_texts import LanguageText, token_tables
+from miner_train.learn_alignment import learn_alignment
 from miner_train.learn_comparer import drawn, shares
 
 # Occurrences that the distribution common to all token ids counts as.
 COMMON = 6.0
-# Pairs described at a time.
+# Pairs matched at a time.
 BLOCK = 4000
 
 
-def learn_surprise(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -> np.ndarray:
+def learn_matches(
+    encoder: Encoder, texts: Sequence[LanguageText], seed: int
+) -> dict[str, np.ndarray]:
+    """Learn aligner and surprise, arrays of :class:`miner.scoring.comparer.Comparer`."""
+    arrays = learn_alignment(encoder, texts, seed)
+    return {**arrays, SURPRISE: learn_surprise(encoder, aligner_of(arrays), texts, seed)}
+
+
+def learn_surprise(
+    encoder: Encoder,
+    aligner: tuple[np.ndarray, ...],
+    texts: Sequence[LanguageText],
+    seed: int,
+) -> np.ndarray:
     """Learn the table ``(V, BINS) uint8`` of :class:`miner.scoring.comparer.Comparer`.
 
-    Column ``b`` of a token id is -log P(its best counterpart is as poor as ``b``, or poorer), times
-    ``PER_NAT``. Texts are drawn from as the comparer's examples are.
+    Column ``b`` of a token id is -log P(it is matched as poorly as ``b``, or worse), times
+    ``PER_NAT``. Texts are drawn from as the comparer's examples are. ``aligner`` is as in
+    :mod:`miner.kernels.hidden_markov`.
     """
     texts = [text for text in texts if len(text.training[0])]
     size = encoder.tokenizer.size
@@ -32,8 +47,8 @@ def learn_surprise(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -
         rows = drawn(text.training, most[number], [seed, 13, number])
         for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
             sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
-            _, ids, numbers = describe_pairs(tokens, *sides)
-            places = ids[:, 0] * np.int64(BINS) + evidence_bins(numbers)
+            _, ids, columns = match_pairs(tokens, aligner, *sides)
+            places = ids * np.int64(BINS) + columns
             counts += np.bincount(places, minlength=len(counts))
     found = counts.reshape(size, BINS)
     common = found.sum(axis=0, keepdims=True) / max(found.sum(), 1.0)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from miner.encoder import lexicon_file
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
-from miner.scoring.comparer import SURPRISE
 from miner.scoring.quality import NAME
 from miner_train.choose_decoys import choose_decoys
 from miner_train.data import SplitPairs
@@ -14,7 +13,7 @@ from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_quality import learn_quality
-from miner_train.learn_surprise import learn_surprise
+from miner_train.learn_surprise import learn_matches
 from miner_train.learn_verifier import ALL_DISTRACTORS, ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
 
@@ -63,7 +62,7 @@ def add_verification(
         with stage("learning to compare tokens", report, silent=True):
             arrays = learn_comparer(encoder_of(with_lexicons), texts, seed, report)
         if arrays:
-            arrays |= {SURPRISE: learn_surprise(encoder_of(with_lexicons), texts, seed)}
+            arrays |= learn_matches(encoder_of(with_lexicons), texts, seed)
         with_lexicons = replace(with_lexicons, comparer=arrays)
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = encoder_of(replace(with_lexicons, verifier=verifier))

@@ -5,13 +5,14 @@ evidence, less a little for its distance. The comparer is a small network over t
 counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 2016, with a hard
 alignment).
 
-A token with a poor counterpart is no news if it never has a good one, as many function words. How
-surprising it is tells a table of its usual evidence.
+A token that matches nothing is no news if it never does, as many function words. How surprising it
+is tells a table of its usual matches (:mod:`miner.kernels.hidden_markov`).
 """
 
 import numpy as np
 
 from miner.kernels.dots import dots
+from miner.kernels.hidden_markov import COSINES, EVIDENCES, count_pair, match_tokens, workspace
 from miner.kernels.loops import njit
 from miner.parallel import in_ranges
 
@@ -25,9 +26,11 @@ DISTANCE = 0.15
 COLUMNS = 18
 # Columns that only the lexicon tells.
 LEXICAL = (1, 2, 3, 12, 15)
-# Surprise of a token id at its best evidence: columns of the table, columns that 1.0 of cosine and
-# evidence spans, and codes that a nat has.
-BINS, PER_UNIT, PER_NAT = 24, 12, 16
+# Surprise of a token id by its match: columns of the table, the match at which they begin, columns
+# that a nat of the match spans, and codes that a nat of surprise has.
+BINS, LOWEST, PER_MATCH, PER_NAT = 24, -9.0, 2.0, 16
+# Farthest jump that is counted by itself.
+FARTHEST = 40
 # Pairs that a thread takes at a time.
 CHUNK = 256
 
@@ -78,8 +81,8 @@ def _translations(own, others, lexicon, position, following, step, other_step, o
 def _relate(a, b, table, lexicon, scratch):
     """Write tables of all pairs of tokens, row ``j`` of ``b (m,)``, column ``i`` of ``a (n,)``.
 
-    They are cosines, the probabilities of ``b`` given ``a`` and of ``a`` given ``b``, how much
-    likelier than chance the likelier of both is, and scores.
+    They are cosines, the probabilities of ``b`` given ``a`` and of ``a`` given ``b``, the evidence
+    of the likelier of both, and scores.
     """
     codes, scale, _, frequency = table
     tables, flat, rows, eight, position, following, along, _ = scratch
@@ -96,14 +99,14 @@ def _relate(a, b, table, lexicon, scratch):
         _translations(own, others, lexicon, position, following, step, other_step, flat[1 + side])
     for j in range(m):
         similar, forward, backward = tables[0, j], tables[1, j], tables[2, j]
-        chance, score = tables[3, j], tables[4, j]
+        evidence, score = tables[3, j], tables[4, j]
         place = (j + 0.5) / m
         for i in range(n):
             similar[i] *= scale[b[j]] * scale[a[i]]
             ratio = max(forward[i] / frequency[b[j]], backward[i] / frequency[a[i]])
-            chance[i] = ratio
-            evidence = np.log(1.0 + ratio) / EVIDENCE if ratio > 0 else 0.0
-            score[i] = similar[i] + evidence - DISTANCE * abs(along[i] - place)
+            lexical = np.log(1.0 + ratio) / EVIDENCE if ratio > 0 else 0.0
+            evidence[i] = lexical
+            score[i] = similar[i] + lexical - DISTANCE * abs(along[i] - place)
 
 
 @njit(error_model="numpy")
@@ -118,7 +121,7 @@ def _describe(
     other side, -1 where unknown.
     """
     n, m = len(own), len(others)
-    similar, chance, score = tables[0], tables[3], tables[4]
+    similar, evidence, score = tables[0], tables[3], tables[4]
     there, back = tables[1 + side], tables[2 - side]
     for i in range(n):
         best, second, place = np.float32(-np.inf), np.float32(-np.inf), 0
@@ -140,7 +143,7 @@ def _describe(
         a, b, row = own[i], others[j], out[i]
         at = i * step + j * other_step
         row[0] = similar[at]
-        row[1] = np.log(1.0 + chance[at]) / EVIDENCE
+        row[1] = evidence[at]
         row[2], row[3] = there[at], back[at]
         row[4] = 1.0 if a == b else 0.0
         row[5] = (j + 0.5) / m - (i + 0.5) / n
@@ -155,9 +158,9 @@ def _describe(
         at = i * step
         for _ in range(m):
             total += there[at]
-            most = max(most, chance[at])
+            most = max(most, evidence[at])
             at += other_step
-        row[12] = np.log(1.0 + most) / EVIDENCE
+        row[12] = most
         row[13] = weight[a]
         row[14] = -np.log(frequency[a]) / EVIDENCE
         row[15] = min(total, np.float32(1.0))
@@ -238,13 +241,81 @@ def _neighbours(own, others, places, ids):
         ids[i, 3] = own[i + 1] if i + 1 < n else -1
 
 
-def compare_pairs(source, target, source_row, target_row, table, lexicon, network, surprise, out):
+def match(source, target, source_row, target_row, table, lexicon, aligner, starts, ids, out):
+    """Write the match of the tokens of pairs by :func:`miner.kernels.hidden_markov.match_tokens`.
+
+    ``aligner`` is described there; the other arguments are as in :func:`describe`. ``ids (r,)
+    int32`` gets the tokens, and ``out (r,) float32`` their matches.
+    """
+    texts, known = (source, target, source_row, target_row), (table, lexicon, aligner)
+    in_ranges(
+        lambda first, last: _match_pairs(
+            first, last, texts, known, _scratch(table), workspace(MOST), starts, ids, out
+        ),
+        len(source_row),
+        CHUNK,
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def _match_pairs(start, end, texts, knowledge, scratch, work, starts, ids, out):
+    source, target, source_row, target_row = texts
+    table, lexicon, aligner = knowledge
+    for c in range(start, end):
+        a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
+        if len(a) == 0 or len(b) == 0:
+            continue
+        _relate(a, b, table, lexicon, scratch)
+        match_tokens(a, b, scratch[0], aligner, work, out[starts[c] :])
+        for i in range(len(a)):
+            ids[starts[c] + i] = a[i]
+        for j in range(len(b)):
+            ids[starts[c] + len(a) + j] = b[j]
+
+
+def count(source, target, table, lexicon, aligner):
+    """Count what the pairs of two texts, row by row, tell of an aligner.
+
+    Returns the counts of :func:`miner.kernels.hidden_markov.count_pair`: ``emissions (2,
+    COSINES, EVIDENCES)``, ``jumps (2 FARTHEST + 1,)`` and ``unaligned (2,)``, float64.
+    """
+    pairs = len(source[1]) - 1
+    sizes = (2, COSINES, EVIDENCES), (2 * FARTHEST + 1,), (2,)
+    # Each chunk has its own counts, so that their sums do not depend on the number of threads.
+    counts = tuple(np.zeros((-(-pairs // CHUNK), *size)) for size in sizes)
+    known = table, lexicon, aligner
+    in_ranges(
+        lambda first, last: _count_pairs(
+            first, last, source, target, known, _scratch(table), workspace(MOST), counts
+        ),
+        pairs,
+        CHUNK,
+    )
+    return tuple(one.sum(axis=0) for one in counts)
+
+
+@njit(nogil=True, error_model="numpy")
+def _count_pairs(start, end, source, target, knowledge, scratch, work, counts):
+    table, lexicon, aligner = knowledge
+    emissions, jumps, unaligned = counts
+    for c in range(start, end):
+        a, b = _tokens(source, c), _tokens(target, c)
+        if len(a) == 0 or len(b) == 0:
+            continue
+        own = c // CHUNK
+        _relate(a, b, table, lexicon, scratch)
+        count_pair(a, b, scratch[0], aligner, work, emissions[own], jumps[own], unaligned[own])
+
+
+def compare_pairs(
+    source, target, source_row, target_row, table, lexicon, network, aligner, surprise, out
+):
     """Write mean surprise and the comparer's logit of pairs to ``out (m, 2) float32``.
 
     Both are 0 without tokens. ``network`` is ``(units, token, token_bias, pair, pair_bias, logit,
     logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`, and ``surprise (V,
-    BINS) uint8`` its table; the others are as in :func:`describe`. The mean is over the tokens of
-    a side, then over both sides, in nats.
+    BINS) uint8`` its table; with no rows, surprise is 0. The others are as in :func:`match`. The
+    mean is over the tokens of a side, then over both sides, in nats.
     """
     texts = source, target, source_row, target_row
     in_ranges(
@@ -252,9 +323,10 @@ def compare_pairs(source, target, source_row, target_row, table, lexicon, networ
             first,
             last,
             texts,
-            (table, lexicon, network, surprise),
+            (table, lexicon, network, aligner, surprise),
             _scratch(table),
             _layers(network),
+            workspace(MOST),
             out,
         ),
         len(source_row),
@@ -266,7 +338,7 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """Allocate inputs and outputs of the layers of the network.
 
     They are the description of tokens; the input and output of the first layer; mean and maximum
-    over the tokens of each side; and the input of the second layer.
+    over the tokens of each side; the input of the second layer; and the match of tokens.
     """
     size, hidden = network[0].shape[1], len(network[2])
     return (
@@ -275,15 +347,16 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         np.empty(hidden, dtype=np.float32),
         np.empty((2, 2 * hidden), dtype=np.float32),
         np.empty(4 * hidden + 2, dtype=np.float32),
+        np.empty(2 * MOST, dtype=np.float32),
     )
 
 
 @njit(nogil=True, error_model="numpy")
-def _compare_pairs(start, end, texts, knowledge, scratch, layers, out):
+def _compare_pairs(start, end, texts, knowledge, scratch, layers, work, out):
     source, target, source_row, target_row = texts
-    table, lexicon, network, surprise = knowledge
+    table, lexicon, network, aligner, surprise = knowledge
     _, token, token_bias, pair, pair_bias, last, last_bias = network
-    numbers, given, value, pooled, both = layers
+    numbers, given, value, pooled, both, matches = layers
     places = scratch[7]
     hidden = len(token_bias)
     for c in range(start, end):
@@ -292,15 +365,18 @@ def _compare_pairs(start, end, texts, knowledge, scratch, layers, out):
         if len(a) == 0 or len(b) == 0:
             continue
         _align(a, b, table, lexicon, scratch, numbers)
+        if len(surprise):
+            match_tokens(a, b, scratch[0], aligner, work, matches)
         for side in range(2):
             own, others, first = (a, b, 0) if side == 0 else (b, a, len(a))
             pool = pooled[side]
             for k in range(2 * hidden):
                 pool[k] = 0.0  # outputs of the first layer are never negative
-            code = 0
-            for i in range(len(own)):
-                code += surprise[own[i], evidence_bin(numbers[first + i])]
-            out[c, 0] += np.float32(code / (2 * PER_NAT * len(own)))
+            if len(surprise):
+                code = 0
+                for i in range(len(own)):
+                    code += surprise[own[i], match_bin(matches[first + i])]
+                out[c, 0] += np.float32(code / (2 * PER_NAT * len(own)))
             for i in range(len(own)):
                 _give(own, others, i, places[side, i], network[0], numbers[first + i], given)
                 _layer(given, token, token_bias, value)
@@ -320,9 +396,9 @@ def _compare_pairs(start, end, texts, knowledge, scratch, layers, out):
 
 
 @njit(error_model="numpy")
-def evidence_bin(numbers):
-    """Return the column of the table of surprise for a token that `_describe` described."""
-    return min(max(int((numbers[0] + numbers[1]) * PER_UNIT), 0), BINS - 1)
+def match_bin(match):
+    """Return the column of the table of surprise for the match of a token."""
+    return min(max(int((match - LOWEST) * PER_MATCH), 0), BINS - 1)
 
 
 @njit(error_model="numpy")

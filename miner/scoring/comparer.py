@@ -16,8 +16,9 @@ from miner.scoring.pair_features import TokenTable
 # Arrays of the network, in the order in which the kernel takes them.
 ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
 
-# Table of the surprise of token ids, which older models lack.
-SURPRISE = "surprise"
+# Arrays of the aligner, in the order in which the kernel takes them, and the table of the surprise
+# of token ids. Models have all of them or none.
+ALIGNER, SURPRISE = ("emission", "jump", "unaligned"), "surprise"
 # Features of a pair: mean surprise of its tokens, in nats, and the network's logit.
 COMPARED = "compared"
 
@@ -33,8 +34,9 @@ class Comparer:
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
-    ``surprise (V, BINS) uint8``, if there is one, tells how rarely a token id has a counterpart as
-    poor (:mod:`miner_train.learn_surprise`). They passed :func:`check_arrays`.
+    ``surprise (V, BINS) uint8``, if there is one, tells how rarely a token id is matched as poorly
+    (:mod:`miner_train.learn_surprise`) by the aligner of :mod:`miner.kernels.hidden_markov`. They
+    passed :func:`check_arrays`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
@@ -43,8 +45,8 @@ class Comparer:
         self.table = table
         self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
         self.features = (SURPRISE, COMPARED) if SURPRISE in arrays else (COMPARED,)
-        unsurprised = np.zeros((len(arrays["units"]), BINS))
-        self.surprise = np.ascontiguousarray(arrays.get(SURPRISE, unsurprised), np.uint8)
+        self.aligner = aligner_of(arrays)
+        self.surprise = np.ascontiguousarray(arrays.get(SURPRISE, np.zeros((0, BINS))), np.uint8)
 
     def compare(
         self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
@@ -57,7 +59,8 @@ class Comparer:
 
         out = np.empty((len(source_row), 2), dtype=np.float32)
         rows = source_row.astype(np.int64), target_row.astype(np.int64)
-        compare_pairs(source, target, *rows, *self.table.known, self.network, self.surprise, out)
+        known = *self.table.known, self.network, self.aligner, self.surprise
+        compare_pairs(source, target, *rows, *known, out)
         return out[:, -len(self.features) :]
 
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,9 +98,8 @@ class Comparer:
         """
         from miner.kernels.aligned import MOST, PER_NAT
 
-        starts, ids, numbers = describe_pairs(self.table, source, target)
-        codes = self.surprise[ids[:, 0], evidence_bins(numbers)]
-        surprise = np.where(ids[:, 0] < 0, 0, codes / PER_NAT)
+        starts, ids, columns = match_pairs(self.table, self.aligner, source, target)
+        surprise = np.where(ids < 0, 0, self.surprise[ids, columns] / PER_NAT)
         middle = starts[:-1] + np.minimum(np.diff(source[1]), MOST)
         ends = zip(starts.tolist(), middle.tolist(), starts[1:].tolist(), strict=False)
         return [(surprise[first:half], surprise[half:last]) for first, half, last in ends]
@@ -126,11 +128,14 @@ class Comparer:
 def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -> None:
     """Raise ArtifactError, naming the model, for arrays that do not fit its vocabulary."""
     from miner.kernels.aligned import BINS
+    from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
 
     found = {key: array.shape for key, array in arrays.items()}
-    surprise = found.pop(SURPRISE, (vocabulary, BINS)) == (vocabulary, BINS)
-    fitting = surprise and found == _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
-    if not (fitting and all(np.isfinite(array).all() for array in arrays.values())):
+    expected = _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
+    if SURPRISE in arrays:
+        shapes = (COSINES, EVIDENCES), (JUMPS,), (1,)
+        expected |= {**dict(zip(ALIGNER, shapes, strict=True)), SURPRISE: (vocabulary, BINS)}
+    if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
         raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 
 
@@ -156,6 +161,12 @@ def _width(arrays: Mapping[str, np.ndarray], name: str) -> int:
     return arrays[name].shape[-1] if name in arrays and arrays[name].ndim else 0
 
 
+def aligner_of(arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return the arrays of a model's aligner, ``ALIGNER``; ones that serve nothing without it."""
+    empty = {"emission": np.zeros((1, 1)), "jump": np.zeros(1), "unaligned": np.zeros(1)}
+    return tuple(np.ascontiguousarray(arrays.get(key, empty[key]), np.float32) for key in ALIGNER)
+
+
 def describe_pairs(
     table: TokenTable, source: Text, target: Text
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -175,9 +186,21 @@ def describe_pairs(
     return starts, ids, numbers
 
 
-def evidence_bins(numbers: np.ndarray) -> np.ndarray:
-    """Return the columns of the table of surprise for tokens described by ``numbers (t, c)``."""
-    from miner.kernels.aligned import BINS, PER_UNIT
+def match_pairs(
+    table: TokenTable, aligner: tuple[np.ndarray, ...], source: Text, target: Text
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Match the tokens of pairs, row by row of two texts.
 
-    column = ((numbers[:, 0] + numbers[:, 1]) * PER_UNIT).astype(np.int64)
-    return np.asarray(column.clip(0, BINS - 1))
+    Returns offsets ``(n + 1,) int64`` of the pairs and, of all tokens, the source's first, the ids
+    ``(t,) int32``, -1 where the other side has no token, and the columns ``(t,) int64`` in the
+    table of surprise.
+    """
+    from miner.kernels.aligned import BINS, LOWEST, MOST, PER_MATCH, match
+
+    sizes = [np.minimum(np.diff(offsets), MOST) for _, offsets in (source, target)]
+    starts = offsets_of(sizes[0] + sizes[1])
+    ids = np.full(starts[-1], -1, dtype=np.int32)
+    matches = np.zeros(starts[-1], dtype=np.float32)
+    rows = np.arange(len(sizes[0]), dtype=np.int64)
+    match(source, target, rows, rows, *table.known, aligner, starts, ids, matches)
+    return starts, ids, ((matches - LOWEST) * PER_MATCH).astype(np.int64).clip(0, BINS - 1)

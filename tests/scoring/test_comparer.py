@@ -9,9 +9,19 @@ from support.kernel_references import aligned_reference
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part
 from miner.errors import ArtifactError
-from miner.kernels.aligned import BINS, COLUMNS, MOST, PER_NAT, PER_UNIT
+from miner.kernels.aligned import BINS, COLUMNS, MOST, PER_NAT
+from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
 from miner.ragged import offsets_of
-from miner.scoring.comparer import ARRAYS, SURPRISE, Comparer, check_arrays, describe_pairs
+from miner.scoring.comparer import (
+    ALIGNER,
+    ARRAYS,
+    SURPRISE,
+    Comparer,
+    aligner_of,
+    check_arrays,
+    describe_pairs,
+    match_pairs,
+)
 from miner.scoring.pair_features import TokenTable
 
 TOKENS = 14
@@ -35,7 +45,7 @@ def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
 
 
 def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
-    """Random arrays of a comparer, with a table of surprise."""
+    """Random arrays of a comparer, with an aligner and a table of surprise."""
     generator = np.random.default_rng(seed)
     shapes = [
         (tokens, SIZE),
@@ -50,7 +60,13 @@ def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
         name: generator.normal(scale=0.3, size=shape).astype(np.float32)
         for name, shape in zip(ARRAYS, shapes, strict=True)
     }
-    return {**arrays, SURPRISE: generator.integers(0, 256, (tokens, BINS)).astype(np.uint8)}
+    return {
+        **arrays,
+        "emission": generator.uniform(0.1, 9, (COSINES, EVIDENCES)).astype(np.float32),
+        "jump": generator.dirichlet(np.ones(JUMPS)).astype(np.float32),
+        "unaligned": np.array([0.2], np.float32),
+        SURPRISE: generator.integers(0, 256, (tokens, BINS)).astype(np.uint8),
+    }
 
 
 def ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -70,6 +86,7 @@ def test_the_kernels_agree_with_the_reference(pairs, seed):
     rows = np.arange(len(pairs))
     comparer = Comparer(arrays, table)
     surprise, logits = comparer.compare(*sides, rows, rows).T
+    _, _, columns = match_pairs(table, aligner_of(arrays), *sides)
     whole = table.codes, table.scale, table.weight, table.lexicon.frequency
     for row, (source, target) in enumerate(pairs):
         span = slice(starts[row], starts[row + 1])
@@ -82,16 +99,14 @@ def test_the_kernels_agree_with_the_reference(pairs, seed):
         parts = compared[: len(source)], compared[len(source) :]
         expected_logit = comparer.pooled(*parts, (len(source), len(target)))
         assert logits[row] == pytest.approx(expected_logit, abs=2e-4)
-        evidence = numbers[span, 0] + numbers[span, 1]
-        column = np.clip(np.trunc(evidence * PER_UNIT), 0, BINS - 1).astype(int)
-        codes = arrays[SURPRISE][ids[span, 0], column].astype(float) / PER_NAT
+        codes = arrays[SURPRISE][ids[span, 0], columns[span]].astype(float) / PER_NAT
         means = [part.mean() for part in np.split(codes, [len(source)])]
         assert surprise[row] == pytest.approx(np.mean(means), rel=1e-5)
 
 
 def test_a_model_without_a_table_of_surprise_compares_as_before():
     table, arrays = knowledge(6), network(6)
-    old = {name: array for name, array in arrays.items() if name != SURPRISE}
+    old = {name: arrays[name] for name in ARRAYS}
     text, rows = ragged([[2, 3, 5], [4, 7]]), np.arange(2)
     both, alone = (
         Comparer(one, table).compare(text, text, rows, rows[::-1]) for one in (arrays, old)
@@ -144,6 +159,7 @@ def test_arrays_that_do_not_fit():
         {**arrays, "logit": arrays["logit"][1:]},
         {**arrays, "pair": arrays["pair"] * np.nan},
         {**arrays, SURPRISE: arrays[SURPRISE][1:]},
+        {name: array for name, array in arrays.items() if name not in ALIGNER},
     ):
         with pytest.raises(ArtifactError, match="m: its comparer cannot be used"):
             check_arrays(broken, len(table.codes), "m")

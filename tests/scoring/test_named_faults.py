@@ -28,10 +28,11 @@ PAIRS = {
 
 @pytest.fixture(scope="module")
 def verifier() -> Verifier:
-    """The default model, for which every token that has no counterpart is a surprise."""
+    """The default model, for which every token that is matched poorly is a surprise."""
     model = load()
-    table = np.tile((100 - 20 * np.arange(BINS)).clip(0), (len(model.comparer["units"]), 1))
-    comparer = {**model.comparer, SURPRISE: (table * PER_NAT / 16).astype(np.uint8)}
+    nats = np.linspace(24, -13, BINS).clip(0, 15)
+    table = np.tile(nats * PER_NAT, (len(model.comparer["units"]), 1))
+    comparer = {**model.comparer, SURPRISE: table.astype(np.uint8)}
     quality = {**dict(model.verifier or {})["quality"]}
     for key, value in (("weight", -2.0), ("mean", 0.5)):
         quality[key] = {**quality[key], "surprise": value}

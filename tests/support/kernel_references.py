@@ -3,6 +3,7 @@
 Each takes the arguments of its kernel, with lists in place of flat arrays where that is simpler.
 """
 
+import itertools
 import re
 
 import numpy as np
@@ -11,6 +12,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.kernels.aligned import DISTANCE, EVIDENCE
 from miner.kernels.dots import cosines
 from miner.kernels.fused import UP, Pack
+from miner.kernels.hidden_markov import REACH
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, windows
 from miner.kernels.ngrams import END, START
 from miner.kernels.order import COLUMNS as ORDER_COLUMNS
@@ -354,3 +356,37 @@ def aligned_reference(
                 ]
             )
     return np.array(ids), np.array(numbers)
+
+
+def alignments_reference(
+    emission: np.ndarray, jump: np.ndarray, unaligned: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Likelihoods ``(m,)`` and posteriors ``(m, n)`` of :mod:`miner.kernels.hidden_markov`.
+
+    ``emission (m, n)`` are those of all tokens at all positions. Every sequence of positions is
+    weighed, with each token aligned or not.
+    """
+    m, n = emission.shape
+    distance = np.arange(n) - np.arange(n)[:, None]  # from the row to the column
+    near = np.abs(distance) <= REACH
+    moves = np.where(near, jump[distance.clip(-REACH, REACH) + REACH], 0) + jump[-1] / n
+    moves /= moves.sum(axis=1, keepdims=True)
+    totals, posterior = [1.0], np.zeros((m, n))
+    for length in range(1, m + 1):
+        total = 0.0
+        for path in itertools.product(itertools.product(range(n), (True, False)), repeat=length):
+            weight, before = 1.0, None
+            for j, (position, aligned) in enumerate(path):
+                if before is None:
+                    weight /= n
+                elif aligned:
+                    weight *= moves[before, position]
+                else:
+                    weight *= position == before
+                weight *= (1 - unaligned) * emission[j, position] if aligned else unaligned
+                before = position
+            total += weight
+            for j, (position, aligned) in enumerate(path):
+                posterior[j, position] += weight * aligned * (length == m)
+        totals.append(total)
+    return np.divide(totals[1:], totals[:-1]), posterior / totals[-1]

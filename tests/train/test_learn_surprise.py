@@ -1,19 +1,22 @@
-"""Surprise of tokens: a poor counterpart is news for a token that usually has a good one."""
+"""Surprise of tokens: a poor match is news for a token that is usually matched well."""
 
 import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import BINS, PER_NAT
+from miner.scoring.comparer import aligner_of
 from miner_train.language_texts import LanguageText
+from miner_train.learn_alignment import learn_alignment
 from miner_train.learn_surprise import learn_surprise
 
 
-def test_a_poor_counterpart_surprises_where_it_is_rare(verifying_model) -> None:
+def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
     encoder = Encoder.load(verifying_model, 1)
     # "Hund" always has its translation; "Guten" stands where nothing is translated.
     texts = [["Der Hund schläft."] * 60 + ["Guten Tag"] * 60, ["The dog sleeps."] * 60 + ["a"] * 60]
-    text = LanguageText(("de", "en"), ([], []), (texts[0], texts[1]))
-    table = learn_surprise(encoder, [text], 1)
+    text = LanguageText(("de", "en"), (texts[0][:60], texts[1][:60]), (texts[0], texts[1]))
+    aligner = aligner_of(learn_alignment(encoder, [text], 1))
+    table = learn_surprise(encoder, aligner, [text], 1)
     assert table.shape == (encoder.tokenizer.size, BINS) and table.dtype == np.uint8
     nats = table / PER_NAT
     assert (np.diff(nats) <= 0).all() and (nats[:, -1] == 0).all()
@@ -21,4 +24,4 @@ def test_a_poor_counterpart_surprises_where_it_is_rare(verifying_model) -> None:
         nats[encoder.tokenizer([line])[0]].mean(axis=0) for line in ("Hund", "Guten Tag")
     )
     assert known[2] > unknown[2] + 1
-    np.testing.assert_array_equal(table, learn_surprise(encoder, [text], 1))
+    np.testing.assert_array_equal(table, learn_surprise(encoder, aligner, [text], 1))

@@ -1,0 +1,108 @@
+"""Alignment by a hidden Markov model agrees with the sum over all alignments."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.kernel_references import alignments_reference
+
+from miner.kernels.hidden_markov import (
+    COSINES,
+    EVIDENCES,
+    FLOOR,
+    JUMPS,
+    LEAST,
+    PER_COSINE,
+    PER_EVIDENCE,
+    REACH,
+    count_pair,
+    match_tokens,
+    workspace,
+)
+
+# Tokens of a sentence at most, and the side of the tables.
+MOST, SIDE = 40, 48
+SHORT = st.integers(1, 3)
+
+
+def knowledge(seed: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Random tables of all pairs of tokens, and a random aligner."""
+    generator = np.random.default_rng(seed)
+    tables = np.zeros((5, SIDE, SIDE), np.float32)
+    tables[0] = generator.uniform(-0.5, 1, (SIDE, SIDE))
+    tables[3] = generator.uniform(0, 1.2, (SIDE, SIDE)) * (generator.random((SIDE, SIDE)) < 0.5)
+    emission = np.exp(generator.uniform(-4, 8, (COSINES, EVIDENCES)))
+    jump = generator.dirichlet(np.ones(JUMPS))
+    parts = emission, jump, np.array([generator.uniform(0.01, 0.5)])
+    return tables, tuple(part.astype(np.float32) for part in parts)
+
+
+def emissions(a: np.ndarray, b: np.ndarray, tables: np.ndarray, emission: np.ndarray) -> np.ndarray:
+    """Emissions of the tokens of ``b (m,)`` at those of ``a (n,)``."""
+    cosine, evidence = tables[0, : len(b), : len(a)], tables[3, : len(b), : len(a)]
+    row = np.trunc((cosine - LEAST) * PER_COSINE).clip(0, COSINES - 2).astype(int)
+    row[b[:, None] == a] = COSINES - 1
+    column = np.trunc(1 + evidence * PER_EVIDENCE).clip(1, EVIDENCES - 1).astype(int)
+    return emission[row, np.where(evidence > 0, column, 0)].astype(np.float64)
+
+
+@settings(deadline=None, max_examples=30)
+@given(SHORT, SHORT, st.integers(0, 999))
+def test_matches_agree_with_the_reference(n, m, seed):
+    generator = np.random.default_rng(seed)
+    a, b = (generator.integers(0, 9, size).astype(np.int32) for size in (n, m))
+    tables, aligner = knowledge(seed)
+    own = emissions(a, b, tables, aligner[0])
+    jump, unaligned = aligner[1].astype(np.float64), float(aligner[2][0])
+    (right, forward), (left, backward) = (
+        alignments_reference(given, jump, unaligned) for given in (own, own.T)
+    )
+    both = forward * backward.T  # (m, n)
+    expected = np.log(np.concatenate([left, right])) + np.log(
+        np.concatenate([both.max(axis=0), both.max(axis=1)]) + FLOOR
+    )
+    out = np.empty(n + m, np.float32)
+    match_tokens(a, b, tables.copy(), aligner, workspace(SIDE), out)
+    np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-3)
+    counts = np.zeros((2, COSINES, EVIDENCES)), np.zeros(2 * MOST + 1), np.zeros(2)
+    count_pair(a, b, tables.copy(), aligner, workspace(SIDE), *counts)
+    np.testing.assert_allclose(
+        counts[2], [n + m - forward.sum() - backward.sum(), n + m], rtol=1e-3, atol=1e-3
+    )
+    np.testing.assert_allclose(
+        counts[0].sum(axis=(1, 2)), [(forward.sum() + backward.sum()) / 2, min(n, m)], rtol=1e-3
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, MOST), st.integers(1, MOST), st.integers(0, 999))
+def test_a_match_depends_on_the_pair_alone_and_not_on_its_order(n, m, seed):
+    generator = np.random.default_rng(seed)
+    a, b = (generator.integers(0, 99, size).astype(np.int32) for size in (n, m))
+    tables, aligner = knowledge(seed)
+    out, used = np.empty((3, n + m), np.float32), workspace(SIDE)
+    match_tokens(a, b, tables.copy(), aligner, used, out[0])
+    match_tokens(a, b, tables.copy(), aligner, used, out[1])
+    np.testing.assert_array_equal(out[0], out[1])
+    match_tokens(b, a, tables.transpose(0, 2, 1).copy(), aligner, used, out[2])
+    np.testing.assert_array_equal(out[2], np.concatenate([out[0, n:], out[0, :n]]))
+    assert np.isfinite(out).all()
+
+
+def test_tokens_in_order_match_better():
+    """Six tokens with one counterpart each: as they stand, and with two of them exchanged."""
+    size = 6
+    tables, (emission, jump, unaligned) = knowledge(1)
+    tables[3] = 0
+    emission[:] = 1e-2
+    emission[COSINES - 1] = 1
+    jump[:] = 0.01
+    jump[REACH + 1] = 0.8
+    tokens = np.arange(size, dtype=np.int32)
+    moved = tokens.copy()
+    moved[[1, 4]] = moved[[4, 1]]
+    out = np.empty((2, 2 * size), np.float32)
+    for row, other in enumerate((tokens, moved)):
+        match_tokens(
+            tokens, other, tables.copy(), (emission, jump, unaligned), workspace(SIDE), out[row]
+        )
+    assert out[0].mean() > out[1].mean() + 1
