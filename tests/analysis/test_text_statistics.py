@@ -151,9 +151,6 @@ def test_one_against_the_other() -> None:
     )
 
 
-# --- counts -------------------------------------------------------------------------------------
-
-
 @given(st.lists(st.integers(0, 50), max_size=60), st.integers(1, 20))
 def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> None:
     counts = Counts(limit=51)
@@ -182,9 +179,6 @@ def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) 
         errors.append(found - exact)
     assert max(map(abs, errors)) < 0.04
     assert abs(np.mean(errors)) < 0.01
-
-
-# --- correlations -------------------------------------------------------------------------------
 
 
 def test_correlations_with_statistics() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.foreign import fake_directory, fake_library
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 
 import miner_train.fit_encoder
 import miner_train.learn_verifier
@@ -36,9 +36,7 @@ def plain_model(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def corpora(tmp_path: Path) -> list[Path]:
     """Text that was not learned from; line i of the one translates line i of the other."""
-    for name, side in zip("ab", synthetic(80, seed=9), strict=True):
-        (tmp_path / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    return [tmp_path / name for name in "ab"]
+    return [Path(path) for path in aligned_files(tmp_path, synthetic(80, seed=9))]
 
 
 @pytest.fixture

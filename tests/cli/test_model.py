@@ -5,11 +5,11 @@ import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.downloads import Server
+from support.downloads import Server, tarred, zipped
 
 from miner.encoder.model import load
 
@@ -21,24 +21,6 @@ def files(tiny_model: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in tiny_model.iterdir()}
 
 
-def tar_of(files: Mapping[str, bytes], folder: str = "", mode: str = "w:gz") -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, body in files.items():
-            info = tarfile.TarInfo(folder + name)
-            info.size = len(body)
-            archive.addfile(info, io.BytesIO(body))
-    return out.getvalue()
-
-
-def zip_of(files: Mapping[str, bytes], folder: str = "") -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, body in files.items():
-            archive.writestr(folder + name, body)
-    return out.getvalue()
-
-
 def get(miner: Miner, server: Server, into: Path, *more: object, name: str = "m.tar.gz") -> tuple:
     """Run ``miner model get`` on a file of the server."""
     return miner("model", "get", f"{server.address}/{name}", "-o", into, *more)
@@ -48,7 +30,8 @@ def get(miner: Miner, server: Server, into: Path, *more: object, name: str = "m.
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.tar.xz", "m.zip"])
 def test_a_model_is_downloaded(miner, server, tmp_path, tiny_model, files, name, folder):
     mode = f"w:{name.rpartition('.')[2]}"
-    body = zip_of(files, folder) if name == "m.zip" else tar_of(files, folder, mode)
+    members = {folder + path: content for path, content in files.items()}
+    body = zipped(members) if name == "m.zip" else tarred(mode, members)
     server.add(f"http://x/{name}", body)
     into = tmp_path / "models" / "large"
     digest = hashlib.sha256(body).hexdigest()
@@ -92,12 +75,12 @@ def test_names_that_lead_elsewhere_are_refused(miner, server, tmp_path, names, m
 
 
 def test_an_archive_without_a_sound_model(miner, server, tmp_path, files):
-    whole = tar_of(files)
-    altered = tar_of({**files, "weights.npy": files["weights.npy"][:-1] + b"!"})
+    whole = tarred("w:gz", files)
+    altered = tarred("w:gz", {**files, "weights.npy": files["weights.npy"][:-1] + b"!"})
     bodies = {
         "cut": (whole[: len(whole) // 2], "damaged ("),
         "altered": (altered, "weights.npy: does not match"),
-        "empty": (tar_of({}), "not a model directory"),
+        "empty": (tarred("w:gz", {}), "not a model directory"),
     }
     for name, (body, message) in bodies.items():
         server.add(f"http://x/{name}.tar.gz", body)
@@ -107,7 +90,7 @@ def test_an_archive_without_a_sound_model(miner, server, tmp_path, files):
 
 
 def test_a_directory_is_replaced_only_when_asked(miner, server, tmp_path, files):
-    server.add("http://x/m.tar.gz", tar_of(files))
+    server.add("http://x/m.tar.gz", tarred("w:gz", files))
     place = tmp_path / "large"
     assert get(miner, server, place)[0] == 0
     code, _, err = get(miner, server, place)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.invented import aligned_files, synthetic
 
 import miner_train.learn_verifier
 from miner.cli import main
@@ -22,19 +22,13 @@ FAST = [
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    directory = tmp_path_factory.mktemp("text")
-    for name, side in zip("ab", synthetic(700), strict=True):
-        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    return [str(directory / name) for name in "ab"]
+    return [*aligned_files(tmp_path_factory.mktemp("text"), synthetic(700))]
 
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Text that was not trained on; line i of the one translates line i of the other."""
-    directory = tmp_path_factory.mktemp("corpora")
-    for name, side in zip("ab", synthetic(60, seed=9), strict=True):
-        (directory / name).write_text("\n".join(side) + "\n", encoding="utf-8")
-    return [str(directory / name) for name in "ab"]
+    return [*aligned_files(tmp_path_factory.mktemp("corpora"), synthetic(60, seed=9))]
 
 
 def trained(files: list[str], output: Path, *options: str) -> str:

@@ -6,7 +6,7 @@ import io
 import tarfile
 import threading
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -106,7 +106,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-def zipped(members: dict[str, str | bytes]) -> bytes:
+def zipped(members: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
@@ -114,13 +114,14 @@ def zipped(members: dict[str, str | bytes]) -> bytes:
     return out.getvalue()
 
 
-def tarred(mode: str, members: dict[str, str]) -> bytes:
+def tarred(mode: str, members: Mapping[str, str | bytes]) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
-        for name, text in members.items():
+        for name, content in members.items():
+            body = content.encode() if isinstance(content, str) else content
             info = tarfile.TarInfo(name)
-            info.size = len(text.encode())
-            archive.addfile(info, io.BytesIO(text.encode()))
+            info.size = len(body)
+            archive.addfile(info, io.BytesIO(body))
     return out.getvalue()
 
 

@@ -1,10 +1,11 @@
 """Files of OPUS: zips of Moses files, and XCES alignments with their documents."""
 
 import gzip
-import zipfile
 from pathlib import Path
 
 import pytest
+from support.downloads import zipped
+from support.raw_lines import put
 
 from miner import filter as filter_rows
 from miner.errors import CorpusError
@@ -15,19 +16,11 @@ PAIRS = [("Es regnet.", "It rains."), ("Ja\u2028nein?", "Yes no?"), ("", "Alone.
 IDS = "de/1.xml.gz\ten/1.xml.gz\t1 2\t1"
 
 
-def zipped(path: Path, members: dict[str, str | bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, content in members.items():
-            file.writestr(name, content)
-    return path
-
-
 def moses(path: Path, **more: str | bytes) -> Path:
     source, target = ("".join(f"{pair[side]}\n" for pair in PAIRS) for side in (0, 1))
     sides = {"de": source, "en": target} | more
-    return zipped(
-        path, {"LICENSE": "free"} | {f"X.v1.de-en.{name}": text for name, text in sides.items()}
-    )
+    members = {f"X.v1.de-en.{name}": text for name, text in sides.items()}
+    return put(path, zipped({"LICENSE": "free"} | members))
 
 
 def pairs_of(path: Path, *columns: str) -> list[tuple[str, str]]:
@@ -61,7 +54,7 @@ def test_faulty_zips(more: dict, said: str, tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_bytes((tmp_path / "a.zip").read_bytes()[:-30])
     with pytest.raises(CorpusError, match="not a sound zip"):
         pairs_of(tmp_path / "b.zip")
-    both = zipped(tmp_path / "c.zip", {"A.de-en.de": "a", "B.de-en.en": "b"})
+    both = put(tmp_path / "c.zip", zipped({"A.de-en.de": "a", "B.de-en.en": "b"}))
     with pytest.raises(CorpusError, match="not the two of a pair"):
         pairs_of(both)
 

@@ -44,9 +44,6 @@ def lists(found):
 many = st.lists(st.lists(st.integers(0, 99), max_size=5), max_size=8)
 
 
-# --- sentences ----------------------------------------------------------------------------------
-
-
 @given(many, st.data())
 def test_take(given_lists, data):
     n = len(given_lists)
@@ -79,9 +76,6 @@ def test_dropped_share(rate):
     share = 1 - len(after.ids) / len(before.ids)
     assert share == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 30_000))
     assert len({tuple(pieces) for pieces in lists(after)}) == 300  # each drawn anew
-
-
-# --- pairs --------------------------------------------------------------------------------------
 
 
 def words(chunk):
@@ -169,9 +163,6 @@ def test_split_of_distinct_pairs_takes_all_it_may():
     assert max(held[0]) > 100 > min(held[0])  # not just the first ones
 
 
-# --- vocabulary ---------------------------------------------------------------------------------
-
-
 def test_vocabulary_covers_both_sides_and_folds_case_if_asked():
     source, target = synthetic(200)
     source = [sentence.title() for sentence in source]
@@ -218,9 +209,6 @@ def test_vocabulary_asks_for_the_sample(monkeypatch):
     # No more than there are.
     train_vocabulary(sides, dataclasses.replace(config, vocabulary_sample=4400), language)
     assert len(asked["sentences"]) == 4000 + 200
-
-
-# --- configuration ------------------------------------------------------------------------------
 
 
 def faulty(own):

@@ -64,9 +64,6 @@ def precision_at_1(model: Model) -> float:
     return float(((left @ right.T).argmax(axis=1) == np.arange(50)).mean())
 
 
-# --- encoders -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("values", EVERY, ids=named)
 def test_every_encoder_learns_fifty_pairs(text, tmp_path, values):
     """By heart; and the vector of a sentence is the same, bit for bit, whatever it comes with."""
@@ -123,8 +120,6 @@ def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> Non
         same = one.encode([synthetic(50)[0][0]])
         assert np.linalg.norm(same) == pytest.approx(1, abs=1e-6)
 
-
-# --- objectives and negatives -------------------------------------------------------------------
 
 SCHEMES = [
     {"objective": "softmax", "negatives_from": "either"},
@@ -210,9 +205,6 @@ def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
         assert words == {word for i in kept for word in f"{source[i]} {target[i]}".split()}
 
 
-# --- regularisation -----------------------------------------------------------------------------
-
-
 def test_lambda_w_holds_embeddings_where_they_start(text: TextPair, tmp_path: Path) -> None:
     start = fit(text, tmp_path / "start", epochs=0).parts[0].table()
     far, near = (
@@ -268,9 +260,6 @@ def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) 
     for more in ({"embedding_dropout": 0.3}, {"adam": "dense"}):
         model = fit(text, tmp_path / next(iter(more)), epochs=40, **more)
         assert precision_at_1(model) == 1
-
-
-# --- vocabularies -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
@@ -332,9 +321,6 @@ def test_the_best_epoch_by_human_grades(text: TextPair, tmp_path: Path) -> None:
     graded.write_text("4\ta\tb\n4\ta\tb\n4\ta\tb\n", encoding="utf-8")
     with pytest.raises(CorpusError, match="dev.tsv: 3 graded pairs; .* different finite grades"):
         train_model(*arguments, select=[str(graded)])
-
-
-# --- going on -----------------------------------------------------------------------------------
 
 
 class Stop(Exception):
