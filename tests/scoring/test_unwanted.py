@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from miner.config_fields import SettingsError
 from miner.encoder.encoder import Encoder
@@ -60,19 +58,26 @@ def edited(text: str, generator: np.random.Generator) -> str:
     return text[:place] + "x" + text[place + 1 :]
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0.7, 0.8]))
-def test_near_copies_agree_with_a_comparison_of_all(seed: int, near: float) -> None:
+def test_near_copies_agree_with_a_comparison_of_all() -> None:
     """Bands miss a pair above the bound once in a thousand, and show none below it."""
-    generator = np.random.default_rng(seed)
     letters = np.array(list("abcdefgh"))
-    own = ["".join(generator.choice(letters, 60)) for _ in range(8)]
-    texts = [edited(edited(text, generator), generator) for text in own] + ["abcdefg", "zzz zzz"]
-    with scratch_directory() as place:
-        found = Unwanted(written(place / "own.txt", *own), near).lines(texts)
-    for text, line in zip(texts, found.tolist(), strict=True):
-        shares = [jaccard(plain(text), plain(other)) for other in own]
-        best = int(np.argmax(shares))
-        assert line in ((best + 1,) if shares[best] >= near else (0,))
+    missed = above = 0
+    for seed in range(100):
+        generator, near = np.random.default_rng(seed), (0.7, 0.8)[seed % 2]
+        own = ["".join(generator.choice(letters, 60)) for _ in range(8)]
+        texts = [edited(edited(text, generator), generator) for text in own]
+        texts += ["abcdefg", "zzz zzz"]
+        with scratch_directory() as place:
+            found = Unwanted(written(place / "own.txt", *own), near).lines(texts)
+        for text, line in zip(texts, found.tolist(), strict=True):
+            shares = [jaccard(plain(text), plain(other)) for other in own]
+            best = int(np.argmax(shares))
+            if shares[best] < near:
+                assert line == 0
+            else:
+                assert line in (0, best + 1)
+                missed, above = missed + (line == 0), above + 1
+    assert missed <= 1 and above > 150
 
 
 def jaccard(one: str, other: str) -> float:
