@@ -110,7 +110,7 @@ def number_characters(data, spans, codes, offsets, numbers):
     """Decode pieces from UTF-8 and number their characters; return how many there are.
 
     Writes ``codes (t,) int32``, the numbers of each piece's characters, with ``offsets (p + 1,)``,
-    and ``numbers (0x110000,) int32``, by code point, zeros before. Returns -1 for malformed
+    and ``numbers (0x110000,) uint16``, by code point, zeros before. Returns -1 for malformed
     UTF-8 and for NUL, which SentencePiece refuses.
     """
     found, at = 0, 0
