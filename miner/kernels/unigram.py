@@ -271,7 +271,7 @@ def _cut(text, total, trie, values, unknown, best, begins, pieces):
         if best[begin] < RESET:
             for end in range(furthest, begin - 1, -1):
                 best[end] -= best[begin]
-        place, end, here, alone = ROOT, begin, best[begin], False
+        place, end, here = ROOT, begin, best[begin]
         while end < len(text):
             child = trie[place, BASE] + text[end]
             if trie[child, PARENT] != place:
@@ -279,18 +279,16 @@ def _cut(text, total, trie, values, unknown, best, begins, pieces):
             place = child
             end += 1
             if trie[place, PIECE] != 0:
-                alone |= end == begin + 1
                 found = values[place, SCORE] + here
                 close |= abs(found - best[end]) < CLOSE
                 if found > best[end]:
                     best[end], begins[end], pieces[end] = found, begin, trie[place, PIECE]
         furthest = max(furthest, end, begin + 1)
-        if not alone:
-            end = begin + 1
-            found = unknown + here
-            close |= abs(found - best[end]) < CLOSE
-            if found > best[end]:
-                best[end], begins[end], pieces[end] = found, begin, 0
+        # Where this character is a piece, that is ten better, and stays.
+        end, found = begin + 1, unknown + here
+        close |= abs(found - best[end]) < CLOSE
+        if found > best[end]:
+            best[end], begins[end], pieces[end] = found, begin, 0
     return close
 
 
