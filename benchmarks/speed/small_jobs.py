@@ -32,9 +32,10 @@ from miner.cli import main
 sys.exit(main())
 """
 LANGUAGES = "--source-lang", "de", "--target-lang", "en"
-ROWS = {"score": [200], "filter": [200, 10_000, 50_000]}
-# Lines a side, beside those of the demo; lines of an index.
-MINED, INDEXED = 8_000, 50_000
+ROWS = {"score": [200], "filter": [200, 1_199, 10_000, 50_000]}
+# Lines a side, beside the demo, and options; lines of an index.
+MINED: dict[int, list[str]] = {8_000: [], 12_000: ["--threads", "1"]}
+INDEXED = 50_000
 
 
 def commands(
@@ -42,15 +43,15 @@ def commands(
 ) -> dict[str, list[str]]:
     """Write the texts, and return the command of each job by its name."""
     demo = [str(ROOT / "miner" / "demo" / f"demo.{side}") for side in ("de", "en")]
-    lines = round(MINED * scale)
-    texts = [
-        str(speed_text.write(work / side, some[:lines]))
-        for side, some in zip(("source", "target"), sides, strict=True)
-    ]
-    found = {
-        "mine, the demo": ["mine", *demo],
-        f"mine, {lines:,} × {lines:,} lines": ["mine", *texts],
-    }
+    found = {"mine, the demo": ["mine", *demo]}
+    for size, options in MINED.items():
+        lines = round(size * scale)
+        texts = [
+            str(speed_text.write(work / f"{side}.{lines}", some[:lines]))
+            for side, some in zip(("source", "target"), sides, strict=True)
+        ]
+        name = " ".join([f"mine, {lines:,} × {lines:,} lines", *options])
+        found[name] = ["mine", *texts, *options]
     lines = min(len(sides[0]), round(INDEXED * scale))
     plain = speed_text.write(work / "indexed", sides[0][:lines])
     packed = work / "indexed.zst"
