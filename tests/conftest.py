@@ -1,6 +1,7 @@
 """Fixtures of all tests: a small text, a model of it made in a second, indexes of both sides."""
 
 import dataclasses
+import fcntl
 import gc
 import io
 import os
@@ -16,9 +17,8 @@ import numpy as np
 import pytest
 import sentencepiece
 from support.downloads import get, server, unchecked  # noqa: F401 (fixtures)
-from support.kernel_locks import compile_in_turn
 from support.mined_corpus import Corpus
-from support.tiny import DATA, sentences
+from support.near_copies import DATA, sentences
 
 from miner.cli import main
 from miner.encoder import decoy_file
@@ -31,8 +31,26 @@ from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.tokenizer import Tokenizer
 from miner.index.index import Index
+from miner.kernels.cache import folder
+from miner.kernels.loops import Loop
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
+
+
+def compile_in_turn() -> None:
+    """Make this process wait for a kernel that another one compiles, then load its result.
+
+    Without it, each process of a run in a fresh clone compiles every kernel: a minute of one core.
+    """
+    prepare = Loop._prepare
+
+    def locked(self: Loop, *arguments: Any) -> Any:
+        with open(folder() / f"{self.name}.lock", "wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            return prepare(self, *arguments)
+
+    Loop._prepare = locked  # type: ignore[method-assign]
+
 
 # Runners in parallel give their processes a width, by which messages would be wrapped.
 os.environ.pop("COLUMNS", None)

@@ -13,14 +13,7 @@ from pathlib import Path
 import pytest
 
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.parallel import (
-    AHEAD,
-    in_order,
-    in_ranges,
-    loop_threads,
-    processes,
-    use_loop_threads,
-)
+from miner.parallel import AHEAD, in_order, in_ranges, loop_threads, processes, use_loop_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -15,13 +15,7 @@ from miner.alignment.anchors import Band, anchors, band
 from miner.alignment.beads import KINDS, MOST
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.kernels.beads import (
-    FEATURES,
-    band_products,
-    bead_features,
-    block_norms,
-    score_beads,
-)
+from miner.kernels.beads import FEATURES, band_products, bead_features, block_norms, score_beads
 from miner.knn.settings import SearchSettings
 
 # Cosine of a pair where no anchors tell it, and the anchors that it weighs as much as.

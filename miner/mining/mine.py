@@ -23,9 +23,7 @@ from miner.mining.leave_out import opened as opened_files
 from miner.mining.mined import Mined, conclude
 from miner.mining.search import languages_of, require_one_model, verifier_for
 from miner.names import SIDES
-from miner.precision.margins import (
-    encoder_of,
-)
+from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import describe_both, doubts, one_language

@@ -12,12 +12,7 @@ from miner.mining.hints import hints
 from miner.mining.keep import Keep
 from miner.mining.leave_out import LeftOut, leave_out
 from miner.precision.estimate import Estimate, Row, calibrate, rounded
-from miner.precision.margins import (
-    DecoyPool,
-    calibrate_by_margin,
-    encoded_pool,
-    pool_with_vectors,
-)
+from miner.precision.margins import DecoyPool, calibrate_by_margin, encoded_pool, pool_with_vectors
 from miner.precision.search_result import Search
 from miner.results import KeptPairs
 from miner.scoring.language_notes import mismatched

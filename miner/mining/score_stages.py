@@ -26,13 +26,7 @@ from miner.mining.sides import Part, Scorer
 from miner.precision.knock_out import LIKELY
 from miner.scoring.context_features import BestLogits
 from miner.scoring.margin import Candidates, Retrieval, best_pairs
-from miner.scoring.verification import (
-    BLOCK,
-    Context,
-    PairLogits,
-    candidate_logits,
-    scored_blocks,
-)
+from miner.scoring.verification import BLOCK, Context, PairLogits, candidate_logits, scored_blocks
 from miner.scoring.verification import features as features_of
 from miner.tasks.task import Job, Result, hints
 

@@ -15,15 +15,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.precision.mixture import RESAMPLES, SEED, UNLIKE_MISSED
 from miner.results import BLOCK
-from miner.scoring.answered import (
-    Answered,
-    Scale,
-    Unlabelled,
-    believed,
-    fit_answers,
-    line,
-    prior,
-)
+from miner.scoring.answered import Answered, Scale, Unlabelled, believed, fit_answers, line, prior
 from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.pairs import Pairs
 from miner.text.answers import key_of

@@ -20,13 +20,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.names import SIDES
-from miner.text.formats import (
-    ALL,
-    FORMATS,
-    USUAL_FORMAT,
-    BitextFormat,
-    file_format,
-)
+from miner.text.formats import ALL, FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.input_files import InputFiles
 from miner.text.layout import Block, Layout, Raw, column_names
 from miner.text.lines import display_name, hold, is_read_once

@@ -9,12 +9,7 @@ from miner.errors import CorpusError
 from miner.names import VERSION
 from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output
-from miner.text.text_format import (
-    BitextRows,
-    Columns,
-    Languages,
-    Units,
-)
+from miner.text.text_format import BitextRows, Columns, Languages, Units
 from miner.text.xml_parser import XmlParser
 
 # Elements of a segment whose content is code or a text of its own; of others it is text.

@@ -11,14 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reliability import (
-    campaign,
-    commands,
-    crashes,
-    fuzz,
-    kills,
-    mutations,
-)
+from benchmarks.reliability import campaign, commands, crashes, fuzz, kills, mutations
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 from benchmarks.reliability.crashes import Disk, Inode
 

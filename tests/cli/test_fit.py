@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from support.foreign import fake_directory, fake_library
-from support.invented import aligned_files, synthetic
+from support.trainings import aligned_files, synthetic
 
 import miner_train.fit_encoder
 import miner_train.learn_verifier

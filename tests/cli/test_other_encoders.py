@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import aligned_files, synthetic
+from support.trainings import aligned_files, synthetic
 
 import miner_train.learn_verifier
 from miner.cli import main

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from support.invented import synthetic
+from support.trainings import synthetic
 
 from miner.cli import main
 from miner.encoder import model as models

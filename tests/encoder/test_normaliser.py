@@ -1,10 +1,13 @@
-"""miner.encoder.normaliser: many sentences in one call."""
+"""Text before it is cut: SentencePiece's normaliser, Serbian in Latin letters, digits."""
 
 import re
 
+import pytest
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from miner.encoder.normaliser import Normaliser
+from miner.encoder.one_script import in_one_script
 from tests.support.tokens import texts
 
 
@@ -34,3 +37,25 @@ def test_no_character_becomes_a_line_feed() -> None:
     """A line feed would end a line of a vocabulary."""
     everything = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000]
     assert "\n" not in "".join(Normaliser.by_rule(True)(["".join(everything)]))
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Љубав и џеп: ево ђака, њој ћу рећи.", "Ljubav i džep: evo đaka, njoj ću reći."),
+        ("Фијакер жури, шеф чека; хоћу цвет.", "Fijaker žuri, šef čeka; hoću cvet."),
+        # No letter that Serbian alone has: it may be another language.
+        ("Мама дома", "Мама дома"),
+        ("Он живёт в Москве", "Он живёт в Москве"),
+        ("٣٤٥ و ۶۷", "345 و 67"),
+        ("१२ ১৩ ௧௪ ๑๕ １６", "12 13 14 15 16"),
+        ("Straße x² ½", "Straße x² ½"),
+    ],
+)
+def test_reads_in_one_script(text: str, read: str) -> None:
+    assert in_one_script([text]) == [read]
+
+
+@given(st.text(alphabet="abčšđžljnj АБаб 12", max_size=20))
+def test_other_text_stays(text: str) -> None:
+    assert in_one_script([text]) == [text]

@@ -3,18 +3,10 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.flat_tokens import flat
-from support.kernel_references import (
-    model1_reference,
-)
+from support.kernel_references import model1_reference
+from support.tokens import flat
 
-from miner.kernels.model1 import (
-    distinct,
-    expectation,
-    maximisation,
-    occurrences,
-    partners,
-)
+from miner.kernels.model1 import distinct, expectation, maximisation, occurrences, partners
 from miner.parallel import use_loop_threads
 
 

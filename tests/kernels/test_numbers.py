@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.flat_tokens import flat
-from support.kernel_references import (
-    find_numbers_reference,
-    shared_numbers_reference,
-)
+from support.kernel_references import find_numbers_reference, shared_numbers_reference
+from support.tokens import flat
 
-from miner.kernels.numbers import (
-    find_numbers,
-    shared_numbers,
-)
+from miner.kernels.numbers import find_numbers, shared_numbers
 
 
 @pytest.mark.parametrize(

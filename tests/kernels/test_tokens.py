@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.flat_tokens import flat, random_lexicon
 from support.kernel_references import compare_reference
+from support.tokens import flat, random_lexicon
 
 from miner.kernels import tokens
 from miner.kernels.tokens import COLUMNS, LONGEST, compare

@@ -9,13 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from miner.encoder.tokenizer import MarkedTokenizer
-from miner.papers.language_overlap import (
-    OVERLAP,
-    Overlap,
-    correlate,
-    correlate_apart,
-    overlap,
-)
+from miner.papers.language_overlap import OVERLAP, Overlap, correlate, correlate_apart, overlap
 from miner.ragged import offsets_of
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}

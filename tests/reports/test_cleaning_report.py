@@ -34,7 +34,7 @@ COSINE = 'rank = "cosine"\n[[filter]]\nname = "cosine"\nminimum = 0.2\n'
 
 def pairs() -> list[tuple[str, str]]:
     """Return pairs of many lengths, with wrong pairs, near-duplicates and markup."""
-    from support.tiny import sentences
+    from support.near_copies import sentences
 
     german, english = sentences("de"), sentences("en")
     out = list(zip(german, english, strict=True))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.scoring.languages import (
     HEAD,

@@ -9,11 +9,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
-from miner.scoring.pair_features import (
-    PAIR_FEATURES,
-    PreparedText,
-    TokenTable,
-)
+from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable
 
 SIZE = 40
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import order_reference
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError

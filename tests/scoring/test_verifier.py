@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.flat_tokens import random_lexicon
+from support.tokens import random_lexicon
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import load

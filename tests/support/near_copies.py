@@ -1,4 +1,4 @@
-"""A small corpus with gold in which most sentences without a pair are near-copies; sets of it."""
+"""The small parallel text; and a corpus whose sentences without a pair are near-copies."""
 
 from pathlib import Path
 
@@ -46,3 +46,10 @@ def write_sets(data: Path) -> None:
     rows += [(1, *pair) for pair in zip(english[:20], english[20:40], strict=True)]
     for name in ("2012.MSRpar", "2016.headlines", "stsb.en.test"):
         write(data / "sts" / f"{name}.tsv", rows)
+
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def sentences(language: str) -> list[str]:
+    return (DATA / f"tiny.{language}").read_text(encoding="utf-8").splitlines()

@@ -1,9 +1,11 @@
-"""Text of every script for tests of tokenizers, and the token ids they return as lists."""
+"""Text of every script for tests of tokenizers, token ids as lists or flat arrays, a lexicon."""
 
 from collections.abc import Sequence
 
 import numpy as np
 from hypothesis import strategies as st
+
+from miner.encoder.lexicon import Lexicon
 
 # Text of every script. Odd characters are more frequent than chance would have them.
 odd = st.sampled_from(
@@ -26,3 +28,21 @@ def lists(found: tuple[np.ndarray, np.ndarray]) -> list[list[int]]:
     assert ids.dtype == np.int32 and offsets.dtype == np.int64
     assert offsets[0] == 0 and offsets[-1] == len(ids)
     return [ids[a:b].tolist() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+
+
+def flat(sentences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    offsets = np.cumsum([0, *map(len, sentences)])
+    return np.array([piece for one in sentences for piece in one], dtype=np.int32), offsets
+
+
+def random_lexicon(generator: np.random.Generator, size: int) -> Lexicon:
+    table = generator.random((size, size)) * (generator.random((size, size)) < 0.1)
+    row, column = np.nonzero(table)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
+    frequency = generator.random(size) + 0.01
+    return Lexicon(
+        offsets,
+        column.astype(np.int32),
+        table[row, column].astype(np.float32),
+        (frequency / (frequency.sum() + 1)).astype(np.float32),
+    )

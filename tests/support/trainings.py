@@ -1,11 +1,54 @@
-"""Pairs of invented words, as ids, and trainings of them."""
+"""Bitext of two invented languages as words and ids, and trainings of it."""
 
 import dataclasses
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 
 from miner_train.config import TrainConfig
-from miner_train.data import prepare, split
+from miner_train.data import Sentences, prepare, split
 from miner_train.loop import Trainer
-from support.invented import sentences, synthetic
+
+
+def synthetic(count, seed=0, words=60):
+    """``count`` distinct pairs in two invented languages, translated word for word.
+
+    The languages share no letter, so that only training can tell what translates what.
+    """
+    lexicon = [
+        (
+            "".join(a + "aeo"[i % 3] for i, a in enumerate(letters)),
+            "".join(b + "iuy"[i % 3] for i, b in enumerate(reversed(mates))),
+        )
+        for letters, mates in zip(
+            itertools.product("bdfgk", "bdfgk", "bdfgk"),
+            itertools.product("pstvz", "pstvz", "pstvz"),
+            strict=True,
+        )
+    ][:words]
+    generator = np.random.default_rng(seed)
+    pairs = {}
+    while len(pairs) < count:
+        chosen = generator.choice(words, size=generator.integers(4, 9), replace=False)
+        source, target = zip(*(lexicon[i] for i in chosen.tolist()), strict=True)
+        pairs[" ".join(source)] = " ".join(target)
+    return list(pairs), list(pairs.values())
+
+
+def aligned_files(place: Path, sides: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Write both sides of a bitext to the files ``a`` and ``b``."""
+    for name, side in zip("ab", sides, strict=True):
+        (place / name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    return str(place / "a"), str(place / "b")
+
+
+def sentences(lists):
+    """Sentences of these lists of ids."""
+    offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    return Sentences(np.array(list(itertools.chain(*lists)), dtype=np.int32), offsets)
+
 
 SOFTMAX = TrainConfig(dimension=24, batch=64, epochs=4, rate=0.02, heldout=70)
 MARGIN = dataclasses.replace(

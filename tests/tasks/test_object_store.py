@@ -14,13 +14,7 @@ import pytest
 from support.mined_corpus import Corpus, same
 from support.stages import Named, Numbers, add, pipeline, read
 
-from miner.errors import (
-    ArtifactError,
-    CorpusError,
-    DependencyError,
-    MismatchError,
-    ResourceError,
-)
+from miner.errors import ArtifactError, CorpusError, DependencyError, MismatchError, ResourceError
 from miner.knn.settings import SearchSettings
 from miner.mining.mined import Mined
 from miner.tasks import backends, object_store

@@ -15,13 +15,7 @@ import pytest
 from support.mined_corpus import Tasks
 from support.stages import Named, Numbers, add, die, pipeline, read, refuse, total
 
-from miner.errors import (
-    ArtifactError,
-    CorpusError,
-    DependencyError,
-    MismatchError,
-    ResourceError,
-)
+from miner.errors import ArtifactError, CorpusError, DependencyError, MismatchError, ResourceError
 from miner.tasks import record as records
 from miner.tasks.execute import execute
 from miner.tasks.identity import PLAN

@@ -6,16 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.texts import (
-    COMPRESS,
-    ODD,
-    QUICK,
-    TEXT,
-    drain,
-    feed,
-    put,
-    tallies,
-)
+from support.texts import COMPRESS, ODD, QUICK, TEXT, drain, feed, put, tallies
 
 from miner.errors import CorpusError
 from miner.text.corpus import Reader, read

@@ -12,15 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.raw_lines import lines_of
-from support.texts import (
-    COMPRESS,
-    PACKED,
-    QUICK,
-    drain,
-    noise,
-    put,
-    zstd,
-)
+from support.texts import COMPRESS, PACKED, QUICK, drain, noise, put, zstd
 
 from miner.errors import CorpusError, DependencyError
 from miner.text.corpus import Reader, read

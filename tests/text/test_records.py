@@ -10,16 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.texts import (
-    QUICK,
-    TEXT,
-    Pipe,
-    drain,
-    feed,
-    put,
-    table,
-    tallies,
-)
+from support.texts import QUICK, TEXT, Pipe, drain, feed, put, table, tallies
 
 from miner.errors import CorpusError, DependencyError
 from miner.text.corpus import Reader, read

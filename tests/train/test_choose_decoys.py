@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.encoder.known_languages import KnownLanguage
 from miner_train import choose_decoys as choosing

@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.pieces import SPACE_MARK

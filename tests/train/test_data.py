@@ -11,7 +11,7 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
-from support.invented import sentences, synthetic
+from support.trainings import sentences, synthetic
 
 import miner_train.data
 from miner.config_fields import limits, option_name, settings
@@ -19,16 +19,7 @@ from miner.encoder.architecture import ENCODERS
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner_train.config import TrainConfig
-from miner_train.data import (
-    UNKNOWN,
-    PairData,
-    dropped,
-    fingerprint,
-    join,
-    prepare,
-    split,
-    tokenize,
-)
+from miner_train.data import UNKNOWN, PairData, dropped, fingerprint, join, prepare, split, tokenize
 from miner_train.listing import listing
 from miner_train.recipes import FOR_ENCODER, RECIPES, recipe
 from miner_train.vocabulary import train_vocabulary

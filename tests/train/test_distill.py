@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.foreign import fake_directory, fake_library
-from support.invented import sentences, synthetic
+from support.trainings import sentences, synthetic
 
 import miner_train.learn_verifier
 from miner.encoder.encoder import Encoder

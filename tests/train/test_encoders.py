@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.invented import aligned_files, synthetic
+from support.trainings import aligned_files, synthetic
 
 import miner_train.loop
 from miner.encoder.architecture import ENCODERS

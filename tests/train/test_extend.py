@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.trainings import synthetic
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import load

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 import torch
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.scoring.comparer import Comparer, Text

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.tiny import sentences
+from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.scoring.comparer import COMPARED

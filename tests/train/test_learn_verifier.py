@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.invented import aligned_files, synthetic
-from support.tiny import sentences
+from support.near_copies import sentences
+from support.trainings import aligned_files, synthetic
 
 import miner_train.learn_verifier
 import miner_train.pipeline

@@ -8,8 +8,7 @@ import threading
 import numpy as np
 import pytest
 import torch
-from support.invented import sentences
-from support.trainings import MARGIN, SOFTMAX, Stop, material, trainer
+from support.trainings import MARGIN, SOFTMAX, Stop, material, sentences, trainer
 
 import miner_train.data
 import miner_train.encoders.embedding_table

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import aligned_files, synthetic
-from support.trainings import Stop
+from support.trainings import Stop, aligned_files, synthetic
 
 import miner
 from miner.encoder.encoder import Encoder

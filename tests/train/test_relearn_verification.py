@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.invented import aligned_files, synthetic
+from support.trainings import aligned_files, synthetic
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model

@@ -26,13 +26,7 @@ from miner.text.lines import display_name
 from miner_train.assemble import stored_part
 from miner_train.data import Sentences, tokenize
 from miner_train.loop import memory_named
-from miner_train.papers.classified import (
-    Labelled,
-    Matched,
-    read_matched,
-    split_matched,
-    tokenized,
-)
+from miner_train.papers.classified import Labelled, Matched, read_matched, split_matched, tokenized
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.classifier_loop import Trainer
 from miner_train.stages import Report

@@ -17,10 +17,7 @@ from miner.scoring.classifier import Classifier
 from miner.text.corpus import Reader
 from miner.text.formats import USUAL_FORMAT
 from miner_train.data import Sentences
-from miner_train.papers.classified import (
-    split_matched,
-    tokenized,
-)
+from miner_train.papers.classified import split_matched, tokenized
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.classifier_loop import Softmax, Trainer
 from miner_train.papers.learn_classifier import matched_pairs, two_classes

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.invented import synthetic
+from support.trainings import synthetic
 
 from miner.errors import CorpusError
 from miner.papers import bounds

@@ -1,15 +1,16 @@
-"""Retrieval by tokens against its definition."""
+"""Hybrid search: retrieval by tokens, clusters, and candidate lists."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import retrieve_reference
+from support.sides import side
 
 from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.blocks import merge_lists
-from miner.knn import postings
+from miner.knn import clusters, postings
 from miner.knn.lists import Lists
 from miner.knn.postings import Frequency, Postings, SideTokens
 from miner.knn.vector_set import VectorSet
@@ -94,3 +95,25 @@ def test_the_best_of_all_parts_are_the_best_of_the_whole(queries, base, budget, 
             merge_lists(value, np.where(found < 0, found, found + start), 0, *best.arrays)
     np.testing.assert_array_equal(best.position, wanted)
     np.testing.assert_array_equal(best.similarity, scores)
+
+
+def test_clusters_of_equal_vectors() -> None:
+    """More clusters than different vectors: empty ones keep their centroids."""
+    vectors = np.tile(np.float16([1, 0, 0, 0]), (50, 1))
+    made = clusters.learn((side(vectors), side(vectors)), 8, 1)
+    assert made.shape == (8, 4) and np.isfinite(made).all()
+
+
+def test_lists_can_be_merged_in_any_order() -> None:
+    generator = np.random.default_rng(0)
+    scores = generator.integers(0, 4, size=(5, 30)).astype(np.float32)
+    one, other = Lists.empty(7, 6), Lists.empty(7, 6)
+    parts = [slice(0, 10), slice(10, 11), slice(11, 30)]
+    for lists, order in ((one, parts), (other, parts[::-1])):
+        for part in order:
+            places = np.tile(np.arange(30, dtype=np.int32)[part], (5, 1))
+            lists.merge(2, scores[:, part], places)
+    for left, right in zip(one.arrays, other.arrays, strict=True):
+        np.testing.assert_array_equal(left, right)
+    np.testing.assert_array_equal(one.position[2:], np.argsort(-scores, kind="stable")[:, :6])
+    assert (one.position[:2] == -1).all() and np.isneginf(one.least[:2]).all()
