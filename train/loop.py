@@ -126,7 +126,6 @@ class Trainer:
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Arrays that a checkpoint needs."""
         now = {f"now/{name}": array for name, array in self.encoders.arrays().items()}
         return {**self.state.arrays(), **now}
 

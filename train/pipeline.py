@@ -170,7 +170,6 @@ def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> T
 
 
 def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
-    """Tokenise all pairs of a text."""
     with stage(f"tokenising {len(text)} pairs by {' and '.join(tokenizers[0])}", report):
         source, target = (list(side.values()) for side in tokenizers)
         return prepare((source, target), text.source, text.target, text.same, text.language)

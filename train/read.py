@@ -120,7 +120,6 @@ def read_texts(
 def _read_text(
     text: TextPair, config: TrainConfig, unwanted: Sequence[Unwanted], report: Report
 ) -> Text:
-    """Read the pairs of one bitext."""
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
     same, score = np.ones(len(bitext), dtype=bool), None

@@ -1,4 +1,4 @@
-"""Recipes: settings to start a training from, and what they change for single encoders.
+"""Recipes: settings to start a training from, what they change for single encoders, their list.
 
 Free of numpy and torch, as :mod:`miner_train.config` is. A recipe that bears the name of a paper
 has the paper's settings, and where the paper is silent the settings of its released code
@@ -7,9 +7,11 @@ little text.
 """
 
 import dataclasses
+import textwrap
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from miner.config_fields import Setting
+from miner.config_fields import Setting, option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner_train.config import TrainConfig
 
@@ -131,3 +133,43 @@ def recipe(name: str, encoder: str | None = None) -> TrainConfig:
             if by_encoder and setting.need and not setting.idle and not setting.need.met(plain):
                 own[field.name] = field.default
     return dataclasses.replace(base, **own)
+
+
+def listing() -> str:
+    """Explain every choice and recipe, generated from the fields of TrainConfig."""
+    described = settings(TrainConfig)
+    lines: list[str] = []
+    for name, own in described.items():
+        if own.choices:
+            lines += _section(f"{option_name(name)}: {own.help}", own.choices)
+    lines += _section("--recipe: settings to start from.", RECIPE_NOTES)
+    lines.append("Settings of the recipes:")
+    columns = [
+        [title, *(_shown(getattr(one, name)) for name in described)]
+        for title, one in RECIPES.items()
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    for name, *values in zip(["", *map(option_name, described)], *columns, strict=True):
+        cells = (f"{value:>{width}}" for value, width in zip(values, widths, strict=True))
+        lines.append("  ".join([f"  {name:19}", *cells]))
+    lines += ["", "Settings of a recipe that --encoder changes:"]
+    for name, encoders in FOR_ENCODER.items():
+        for encoder, changes in encoders.items():
+            changed = ", ".join(f"{option_name(key)} {_shown(changes[key])}" for key in changes)
+            lines.append(f"  {name} --encoder {encoder}: {changed}")
+    return "\n".join(lines)
+
+
+def _section(title: str, notes: Mapping[str, str]) -> Iterator[str]:
+    yield title
+    for name, note in notes.items():
+        yield from textwrap.wrap(
+            note, 100, initial_indent=f"  {name:12} ", subsequent_indent=" " * 15
+        )
+    yield ""
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -98,7 +98,6 @@ class Checkpoint:
         return PairData(side("source"), side("target"), *(arrays[name] for name in COLUMNS))
 
     def save_pairs(self, pairs: PairData) -> None:
-        """Write the tokenised pairs."""
         arrays = {name: getattr(pairs, name) for name in COLUMNS}
         for name, side in (("source", pairs.source), ("target", pairs.target)):
             for number, view in enumerate(side.views):
@@ -111,7 +110,6 @@ class Checkpoint:
         return self._load("state.npz")
 
     def save_state(self, state: Mapping[str, np.ndarray]) -> None:
-        """Write the arrays of a training's state."""
         self._save("state.npz", state)
 
     def remove(self) -> None:

@@ -165,7 +165,6 @@ def count(
 
 
 def _counted(blocks: Iterable[Block], threads: int) -> Iterator[tuple[Block, list[Counted]]]:
-    """Yield the blocks with the counts of their sides."""
     blocks = iter(blocks)
     head = list(islice(blocks, ALONE + 1))
     waiting: deque[Block] = deque()

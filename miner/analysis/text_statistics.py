@@ -129,7 +129,6 @@ class Counted:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Counted:
-        """Count the sentences of a block."""
         n, split = len(texts), [tokens(text) for text in texts]
         lengths = np.fromiter(map(len, split), np.int64, n)
         flat = list(chain.from_iterable(split))

@@ -80,7 +80,6 @@ class Piece:
 
     @contextmanager
     def opened(self, more: Sequence[int | str] = ()) -> Iterator[Rows]:
-        """Yield the rows of the piece."""
         with self.bitext.opened(more, self.rows if self.of == 1 else 0) as rows:
             if self.of > 1:
                 rows = rows.piece(self.cut.path, self.number, self.size)

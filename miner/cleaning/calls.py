@@ -174,7 +174,6 @@ def _opened(
 
 
 def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
-    """Read the rows of an output of all bitexts."""
     texts = (Path(paths[role]).read_text("utf-8") for paths in outputs)
     return [json.loads(line) for text in texts for line in text.split("\n") if line]
 

@@ -48,7 +48,6 @@ class PieceScores:
         return decided(self.plan, self.checked.array("scores"), model, self.seconds, values)
 
     def sketches(self, comparison: Comparison, rows: np.ndarray) -> np.ndarray:
-        """Return the sketches of some rows of the piece."""
         if comparison.field is None:
             return np.zeros((len(rows), 0))
         return np.asarray(self.checked.array("scores")[comparison.field[0]][rows])

@@ -56,7 +56,6 @@ def packings(outputs: Outputs, piece: Piece, alone: bool) -> dict[str, str]:
 
 @hints(seconds=2e-6)
 def join(job: Job, parts: list[Result], packings: Mapping[str, str]) -> None:
-    """Join the outputs of the pieces of a bitext."""
     for role, packing in packings.items():
         with open_output(job.out / f"{role}{packing}", binary=True) as file:
             for part in parts:

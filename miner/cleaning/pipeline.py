@@ -149,7 +149,6 @@ class Filtered:
 
     @property
     def summary(self) -> Summary:
-        """Counts of all pieces."""
         parts = []
         for one in self.written:
             found = one.value

@@ -162,7 +162,6 @@ class StepSummary:
 
 
 def kept(found: Cleaned, size: int) -> Group:
-    """Sample of the pairs kept."""
     nearest = Nearest(size)
     for start in range(0, found.count, PART):
         rows = start + np.flatnonzero(found.removed[start : start + PART] < 0)

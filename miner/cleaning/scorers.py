@@ -173,7 +173,6 @@ class Scorers:
 
 
 def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
-    """Return the sources and targets of a sample."""
     source: list[str] = []
     target: list[str] = []
     for one in samples:

@@ -59,7 +59,6 @@ def evaluated(
     evaluate: Callable[[Any, Progress], list[TaskResult]],
     units: str,
 ) -> list[list[TaskResult]]:
-    """Return the results of each model."""
     found = []
     for one in models:
         with Progress(units) as progress:

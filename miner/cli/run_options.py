@@ -78,7 +78,6 @@ def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[s
 
 
 def from_file() -> Collection[str]:
-    """Return the keys of options in the configuration of this run."""
     return click.get_current_context().meta.get(FROM_FILE, ())
 
 

@@ -79,7 +79,6 @@ class Architecture:
 
     @property
     def encoders(self) -> tuple[str, ...]:
-        """Names of the parts."""
         return tuple(self.encoder.split("+"))
 
     @property

@@ -37,7 +37,6 @@ class Normaliser:
         )
 
     def __call__(self, sentences: Sequence[str]) -> list[str]:
-        """Return the normalised sentences."""
         # One call for all: each call takes and releases the interpreter's lock, and several
         # threads would spend most of their time waiting for it.
         joined = _LONE_SURROGATE.sub("\ufffd", self.SEPARATOR.join(sentences))

@@ -66,7 +66,6 @@ def unpaired(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[str
 
 
 def difference_table(differences: Sequence[Difference]) -> str:
-    """Return a table with a line for each difference."""
     rows = [["evaluation", "set", "metric", "difference", "95% interval", "p"]]
     least = 2 / (RESAMPLES + 1)
     for one in differences:

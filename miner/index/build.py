@@ -61,7 +61,6 @@ class EncodedText:
 
     @property
     def rows(self) -> int:
-        """Number of sentences."""
         return sum(one.value["rows"] for one in self.reads)
 
 

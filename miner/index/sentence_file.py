@@ -37,7 +37,6 @@ class Texts:
         return self._map[self._offset[row] : self._offset[row + 1]]
 
     def __getitem__(self, row: int) -> str:
-        """Return the sentence of a row."""
         return self._decoded(self.raw(row))[:-1]
 
     def slice(self, start: int, end: int) -> list[str]:

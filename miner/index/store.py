@@ -89,7 +89,6 @@ class TextWriter:
         return own_ids
 
     def append_store(self, old: "Store") -> None:
-        """Append all rows of another store."""
         for start in range(0, len(old), BLOCK):
             rows = np.arange(start, min(start + BLOCK, len(old)))
             texts, ids = old.texts.slice(start, start + len(rows)), old.ids(rows)

@@ -83,7 +83,6 @@ def stamp(path: str | Path) -> Stamp:
 
 
 def _copy_stream(name: str, copy: Path) -> None:
-    """Copy a stream to a file."""
     if name == "-":
         _copy(_blocks(sys.stdin.buffer), copy)
         return

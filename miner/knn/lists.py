@@ -34,7 +34,6 @@ class Lists:
 
     @property
     def width(self) -> int:
-        """Places of each list."""
         return self.position.shape[1]
 
     @property

@@ -28,7 +28,6 @@ class Codes:
 
     @staticmethod
     def shape(side: VectorSet) -> tuple[int, int]:
-        """Return the shape of the codes of a side."""
         return len(side), 4 * max(1, -(-side.vectors.shape[1] // 4))
 
     @classmethod

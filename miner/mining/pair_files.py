@@ -49,7 +49,6 @@ def write_parts(
 def describe(
     mined: Mined, path: StrPath, files: Mapping[Path, Mapping[str, Any]], command: str | None
 ) -> None:
-    """Write a manifest of files with the pairs kept."""
     pairs, threshold = mined.pairs, mined.threshold
     sides = {"source": pairs.source, "target": pairs.target}
     facts = {

@@ -60,12 +60,10 @@ class Found:
 
     @property
     def draws(self) -> tuple[int, ...]:
-        """Number of decoys of each draw."""
         return () if self.decoys is None else self.decoys.decoys.sizes
 
     @property
     def rounds(self) -> range:
-        """Numbers of the rounds."""
         return range(1 + len(self.draws))
 
 
@@ -147,7 +145,6 @@ class Round:
 
     @cached_property
     def blocks(self) -> CandidateBlocks:
-        """The candidates of the part."""
         (task, name), span, places = self.backward, self.part.span, self.part.places
         if self.number:
             lists = neighbors(task, name)

@@ -78,7 +78,6 @@ class DrawnDecoys:
         return Decoys(sentences, load_text(self.task), draws, self.alike)
 
     def vectors(self, draw: int) -> VectorSet:
-        """Return the vectors of the decoys of one draw."""
         vectors = np.asarray(self.task.array(f"vectors-{draw}"))
         return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
 

@@ -93,7 +93,6 @@ class Side:
 
     @property
     def size(self) -> int:
-        """Number of sentences."""
         return self.parts[-1].span[1]
 
     @property
@@ -277,7 +276,6 @@ def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
 
 
 def save_text(job: Job, text: PreparedText) -> None:
-    """Write prepared text."""
     job.save(**{f"text-{name}": getattr(text, name) for name in TEXT})
 
 

@@ -41,7 +41,6 @@ Part = tuple[np.ndarray, Callable[[], Translator]]
 
 
 def whole(count: int, translator: Callable[[], Translator]) -> list[Part]:
-    """All rows of a bitext as one part."""
     return [(np.arange(count), translator)]
 
 

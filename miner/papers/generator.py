@@ -38,8 +38,6 @@ ROWS, LONGEST = 32, 200
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the network."""
-
     pieces: int
     dimension: int
     heads: int

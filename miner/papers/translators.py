@@ -18,8 +18,6 @@ class Translation:
 
 
 class Translator(Protocol):
-    """Protocol of the translators."""
-
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
         """Return up to ``k`` translations of each sentence, the best first."""
         ...

@@ -57,7 +57,6 @@ class Server(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address to open."""
         return f"http://{HOSTS[0]}:{self.server_port}/{self.token}/"
 
     def state(self) -> dict[str, Any]:
@@ -91,7 +90,6 @@ class Server(ThreadingHTTPServer):
         return {"judged": found.answered, "missing": found.missing, "lines": lines}
 
     def finish(self) -> dict[str, Any]:
-        """End the review."""
         Thread(target=self.shutdown).start()  # which waits for the loop that serves this request
         return {"name": self.name, "done": self.done, "goal": self.goal, "finished": True}
 

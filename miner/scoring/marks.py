@@ -17,7 +17,6 @@ def unmatched(verifier: Verifier, source: str, target: str) -> tuple[Spans, Span
 
 
 def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> str:
-    """Return the text with marks around the spans."""
     for start, end in reversed(spans):
         text = f"{text[:start]}{opening}{text[start:end]}{closing}{text[end:]}"
     return text

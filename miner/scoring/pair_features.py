@@ -58,7 +58,6 @@ class PreparedText:
 
     @property
     def tokens(self) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids and their offsets."""
         return self.ids, self.offsets
 
     def take(self, rows: np.ndarray) -> "PreparedText":

@@ -281,7 +281,6 @@ def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
 
 
 def _error(record: dict[str, Any]) -> MinerError:
-    """Return the error that a worker noted."""
     kind = getattr(errors, record["type"], MinerError)
     try:
         found: MinerError = kind(record["error"])

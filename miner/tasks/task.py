@@ -264,7 +264,6 @@ def _canonical(value: Any) -> Any:
 
 
 def _results(value: Any) -> Iterator[str]:
-    """Yield the names of the results in an argument."""
     if isinstance(value, Result):
         yield value.name
     elif is_dataclass(value) and not isinstance(value, type):

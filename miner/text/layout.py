@@ -65,7 +65,6 @@ class Layout:
     carry: tuple[str, ...] = ()
 
     def parsers(self) -> list[Parse]:
-        """Return the parser of each file."""
         parts = zip(self.names, self.formats, self.columns, strict=True)
         return [FORMATS[format].parser(name, some) for name, format, some in parts]
 

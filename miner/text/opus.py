@@ -72,7 +72,6 @@ def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[
 
 
 def _lines(name: str, file: IO[bytes]) -> Iterator[str]:
-    """Yield the lines of a member."""
     for number in count(1):
         line = file.readline(MOST + 2)
         if not line:

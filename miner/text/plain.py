@@ -8,8 +8,6 @@ from miner.text.text_format import Cells, Columns, Parse, TextFormat, is_blank
 
 
 class Plain(TextFormat):
-    """Lines that are sentences."""
-
     name = "plain"
     rewritable = True
 

@@ -20,8 +20,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, PairData, dropped, fingerprint, join, prepare, split, tokenize
-from miner_train.listing import listing
-from miner_train.recipes import FOR_ENCODER, RECIPES, recipe
+from miner_train.recipes import FOR_ENCODER, RECIPES, listing, recipe
 from miner_train.vocabulary import train_vocabulary
 
 

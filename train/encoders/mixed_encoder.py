@@ -87,7 +87,6 @@ class Encoders:
         }
 
     def arrays(self) -> Arrays:
-        """Arrays that a checkpoint needs."""
         return {
             f"{name}/{key}": array
             for name, part in self.parts.items()

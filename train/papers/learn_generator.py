@@ -204,7 +204,6 @@ class Trainer:
         return [found[row] for row in generator.permutation(len(found)).tolist()]
 
     def _take(self, rows: list[int]) -> None:
-        """Take one step."""
         config = self.config
         self.step += 1
         seed = np.random.SeedSequence([config.seed, 13, self.step]).generate_state(1)[0]
