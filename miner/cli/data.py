@@ -9,7 +9,7 @@ import click
 
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group, arg, opt
-from miner.text_table import count_of
+from miner.text_table import aligned, count_of
 
 if TYPE_CHECKING:
     from miner.datasets import Dataset, File, Got
@@ -91,8 +91,6 @@ def get(
 
 def table(datasets: Iterable[Dataset]) -> list[str]:
     """Lines of a table of all sets, and their notes."""
-    from miner.text_table import aligned
-
     heads = ("name", "content", "pairs", "size", "licence", "checksum")
     rows = [heads]
     notes = []

@@ -18,7 +18,7 @@ from miner.cli.options import say, write_json
 from miner.cli.settings_options import Group, arg, opt
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
-from miner.text_table import count_of
+from miner.text_table import aligned, count_of
 
 TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
 # Tasks with sentences of their own; speed encodes the sentences of the others.
@@ -78,7 +78,6 @@ def mined(
     """
     from miner.evaluation import metrics
     from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
-    from miner.text_table import aligned
 
     guard.check([pairs, gold], {"--json": json_file})
     scored, expected = read_pairs(pairs), read_gold(gold)

@@ -233,8 +233,6 @@ output = Settings(Output, "output")()
 
 def table(mined: Mined) -> str:
     """Lay out thresholds, the pairs that each keeps, and their estimated precision and recall."""
-    from miner.text_table import count_of
-
     estimate = mined.estimate
     if estimate is None:
         rows = ["threshold     kept"]

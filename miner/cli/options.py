@@ -23,7 +23,7 @@ from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.names import DEVICES, SIDES
 from miner.scoring.without import Without
-from miner.text.formats import BitextFormat
+from miner.text.formats import BitextFormat, file_format
 
 if TYPE_CHECKING:
     from miner.encoder.sentence_encoder import SentenceEncoder
@@ -235,7 +235,6 @@ def check_columns(paths: Iterable[str], format: str | None, column: str | None) 
     Raises UsageError for a TSV whose first column has ids, unless a ``column`` was asked for.
     """
     from miner.text.corpus import Reader
-    from miner.text.formats import file_format
 
     for path in paths:
         kind = file_format(path, format)

@@ -15,7 +15,7 @@ from miner.libraries import require
 from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
-from miner_train.recipes import RECIPES
+from miner_train.recipes import RECIPES, listing
 from miner_train.recipes import recipe as start_of
 
 # Settings of --from that are not the model's own: the text of one language is small.
@@ -25,8 +25,6 @@ ADDED: dict[str, Any] = {"pieces": 8000, "batch": 512, "epochs": 10}
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     """Explain encoders, objectives and recipes, and end."""
     if wanted and not context.resilient_parsing:
-        from miner_train.recipes import listing
-
         click.echo(listing())
         context.exit()
 

@@ -23,7 +23,7 @@ class SearchSettings:
       standard that matches by id expects.
     - ``memory``: bytes that the search may allocate. None: half of what is free.
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
-      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.clusters`).
+      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
       ``fused`` (:func:`miner.mining.search_stages.probe`). On a GPU ``fused`` and ``faiss`` are
       FAISS's search.

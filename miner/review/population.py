@@ -14,6 +14,7 @@ from miner.text.bitext import Bitext, parse_scores, stream_bitext
 from miner.text.formats import FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath
+from miner.text.refusals import is_number
 
 # Names of columns in JSONL, Parquet and a TSV with a header, the likeliest first.
 SCORES, SOURCES, TARGETS = ("score", "quality"), ("source", "src"), ("target", "tgt")
@@ -130,10 +131,10 @@ def origin_of(
         cells = _first_line(path).split("\t")
         if rejected:
             return Origin(path, None, layout, reason=max(len(cells) - 1, 1))
-        if not given and len(cells) > 2 and _is_number(cells[0]):
+        if not given and len(cells) > 2 and is_number(cells[0]):
             layout = replace(layout, source_column=2, target_column=3)
             return Origin(path, None, layout, score or 1)
-        last = len(cells) if len(cells) > 2 and _is_number(cells[-1]) else None
+        last = len(cells) if len(cells) > 2 and is_number(cells[-1]) else None
         return Origin(path, None, layout, score or last)
     names = _names(path, kind)
     if not given:
@@ -164,11 +165,3 @@ def _names(path: str, kind: str) -> Sequence[str]:
 
 def _one_of(wanted: Sequence[str], names: Sequence[str]) -> str | None:
     return next((name for name in wanted if name in names), None)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True

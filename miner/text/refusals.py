@@ -55,14 +55,14 @@ def refuse_scores(name: str, number: int, line: bytes) -> None:
             f"{name}, line {number}: columns 1 and 2 are addresses; give --format paracrawl, or "
             "--scol 3 --tcol 4"
         )
-    if len(cells) > 2 and _is_number(cells[0]) and not any(map(_is_number, cells[1:3])):
+    if len(cells) > 2 and is_number(cells[0]) and not any(map(is_number, cells[1:3])):
         raise CorpusError(
             f"{name}, line {number}: begins with a number, as a score before both texts; give "
             "--scol 2 --tcol 3, or --scol 1 --tcol 2 if it is text"
         )
 
 
-def _is_number(cell: bytes) -> bool:
+def is_number(cell: str | bytes) -> bool:
     try:
         float(cell)
     except ValueError:
