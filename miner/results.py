@@ -1,7 +1,5 @@
 """`Results`: rows that a call returns: to iterate, index, slice, show, and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape

@@ -3,8 +3,6 @@
 Each pair of documents is aligned by a task of its own, small ones by the same task.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Collections of documents: folders of text files, and files with a document a row."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

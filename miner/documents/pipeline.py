@@ -1,7 +1,5 @@
 """Pairing of documents as a pipeline of stages: documents → near ones → votes of lines → pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ their margins. Neighbourhoods are counted among the documents that are near, so 
 all of them have, such as a menu, has a margin of one and no vote.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

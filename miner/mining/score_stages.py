@@ -3,8 +3,6 @@
 They go through the rounds of :mod:`miner.mining.rounds`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any

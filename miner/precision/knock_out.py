@@ -6,8 +6,6 @@ relatives that the others lack. So the more sources have a partner, the more kno
 beside decoys (benchmarks/LOG.md).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from miner.precision.decoys import DecoyPairs

@@ -25,8 +25,8 @@ def is_probability(score: np.ndarray) -> bool:
     return bool(len(score) and score.min() >= 0 and score.max() <= 1 and np.ptp(score) > 0)
 
 
-def strata(score: np.ndarray, count: int = STRATA) -> np.ndarray:
-    """Return the stratum of each pair ``(n,) int64``, at most ``count``, best scores last.
+def strata(score: np.ndarray) -> np.ndarray:
+    """Return the stratum of each pair ``(n,) int64``, at most `STRATA`, best scores last.
 
     Pairs of equal score share a stratum.
     """
@@ -42,7 +42,7 @@ def strata(score: np.ndarray, count: int = STRATA) -> np.ndarray:
     else:
         return np.zeros(len(score), dtype=np.int64)
     middle = np.cumsum(weight) - weight / 2
-    number = np.minimum(middle / weight.sum() * count, count - 1).astype(np.int64)
+    number = np.minimum(middle / weight.sum() * STRATA, STRATA - 1).astype(np.int64)
     # All pairs of a score get the stratum of the first.
     number = number[np.searchsorted(ascending, ascending, side="left")]
     out = np.empty(len(score), dtype=np.int64)
