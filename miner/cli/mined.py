@@ -152,6 +152,7 @@ class Output:
         from miner.errors import resource_error
         from miner.libraries import require
         from miner.reports import search_report
+        from miner.text.artifacts import MANIFEST, replaceable
         from miner.text.remote import is_remote
 
         if self.rejected is not None and not without.files:
@@ -165,9 +166,7 @@ class Output:
         files += [] if self.is_directory else [self.output]
         guard.check_writable([path for path in files if path is not None])
         if self.is_directory:
-            from miner.mining.pair_files import check_place
-
-            check_place(self.output)
+            replaceable(self.output, MANIFEST)
         if self.page is not None:
             search_report.check(self.page)
         if self.output.endswith(".parquet"):

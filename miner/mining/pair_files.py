@@ -6,17 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from miner.mining.mined import Mined
-from miner.text.artifacts import MANIFEST, atomic_directory, replaceable, write_manifest
+from miner.text.artifacts import MANIFEST, atomic_directory, write_manifest
 from miner.text.output import StrPath
 
 FORMAT = "bitext-miner pairs"
 # Pairs of a part.
 PART = 1_000_000
-
-
-def check_place(path: StrPath) -> None:
-    """Raise ArtifactError for a directory that is not for this program to replace."""
-    replaceable(path, MANIFEST)
 
 
 def write_parts(
