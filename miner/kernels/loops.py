@@ -142,15 +142,11 @@ class Loop:
 
     def compile(self, arguments: tuple[Any, ...]) -> bytes:
         """Return a line with the names of the function and of its result's type, and its code."""
-        from numba.core.types import unliteral
+        dispatcher = self.dispatcher
+        from miner.kernels.machine_code import machine_code
 
         self.compiled += 1
-        types = tuple(map(_type, arguments))
-        self.dispatcher.compile(types)
-        made = self.dispatcher.overloads[types]
-        library = made.library
-        about = f"{made.fndesc.llvm_func_name} {unliteral(made.signature.return_type)}\n"
-        return about.encode() + library._get_compiled_object()
+        return machine_code(dispatcher, tuple(map(_type, arguments)))
 
     @cached_property
     def dispatcher(self) -> Any:

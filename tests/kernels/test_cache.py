@@ -43,7 +43,7 @@ def clone(place: Path, body: str = "a * b") -> Path:
     kernels = place / "miner" / "kernels"
     kernels.mkdir(parents=True)
     (place / "miner" / "__init__.py").touch()
-    for name in ("__init__.py", "cache.py", "loops.py"):
+    for name in ("__init__.py", "cache.py", "loops.py", "machine_code.py"):
         shutil.copy(KERNELS / name, kernels / name)
     for name in ("errors.py", "machine.py", "parallel.py"):
         shutil.copy(KERNELS.parent / name, place / "miner" / name)
@@ -160,6 +160,21 @@ def test_numba_runs_what_cannot_be_linked() -> None:
     with pytest.warns(RuntimeWarning, match="not linked"):
         assert loop(np.array([3, 1, 3])) == 2
     assert loop(np.array([1, 1])) == 1
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_loop_and_its_helper_are_compiled_in_any_order(order: int) -> None:
+    import numba
+
+    helper = loops.njit()(lambda values: values[0] + values[-1])
+    outer = loops.njit()(lambda values: 2 * helper(values))
+    values, found = np.arange(5.0), {}
+    for loop in (helper, outer)[::order]:
+        found[loop] = loop(values)
+    assert found == {helper: 4.0, outer: 8.0} and helper.compiled == outer.compiled == 1
+    # numba itself still makes whole functions, of the helper too.
+    inner = helper.dispatcher
+    assert numba.njit(lambda values: inner(values) + 1)(values) == 5.0
 
 
 def test_a_loop_that_fails() -> None:
