@@ -232,6 +232,12 @@ class TrainConfig:
         "pairs, and as many steps.",
         within="[1, inf)",
     )
+    apart: int = _steps(
+        0,
+        "Last epochs in which a batch holds pairs of one language pair, so that negatives are in "
+        "its languages.",
+        within="[0, inf)",
+    )
     epochs: int = _steps(
         8, "Passes over all pairs; 0 leaves the embeddings random (P19).", within="[0, inf)"
     )

@@ -1,8 +1,8 @@
-"""Extension of a model by languages: new pieces and their vectors, beside the old ones, unchanged.
+"""Further training of a model: by languages that it lacks, or on more text of its own.
 
-Pieces of the new text join the vocabulary, but none that sentences of the old languages would be
+Pieces of new languages join the vocabulary, but none that sentences of the old languages would be
 cut into; the model's decoys are such sentences. Training then moves the vectors of the new pieces
-alone, so what the model knew, it still knows.
+alone, so what the model knew, it still knows. Text of the model's own languages moves all vectors.
 """
 
 import struct
@@ -22,7 +22,7 @@ from miner.scoring.comparer import SURPRISE, aligner_of
 from miner.text.language_codes import primary
 from miner_train.choose_decoys import choose_decoys
 from miner_train.config import TrainConfig
-from miner_train.data import SplitPairs
+from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_surprise import learn_surprise
@@ -43,22 +43,20 @@ def check_extensible(base: Model, config: TrainConfig) -> None:
         if getattr(own, name) != getattr(config, name):
             raise ArtifactError(
                 f"{base.path}: was trained with {name.replace('_', ' ')} {getattr(own, name)}, "
-                "which an extension cannot change"
+                "which further training cannot change"
             )
 
 
-def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
-    """Add up to ``config.pieces`` pieces to the model's, learned from the languages that it lacks.
+def adds_languages(base: Model, text: Text) -> bool:
+    """Tell if some text is in a language that the model does not know, or in an unnamed one."""
+    codes = {primary(code) for name in text.languages for code in name.split("-")}
+    return not codes <= base.languages.keys() or bool((text.language == UNKNOWN).any())
 
-    Raises CorpusError for text that has none.
-    """
+
+def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
+    """Add up to ``config.pieces`` pieces to the model's, learned from the languages it lacks."""
     known = PieceTokenizer(base.vocabularies[VOCABULARIES["piece"]])
     sentences, language = _new_text(base, text)
-    if not sentences:
-        raise CorpusError(
-            f"the model knows the languages of {', '.join(text.languages)}: an extension adds "
-            "others"
-        )
     with stage(f"learning {config.pieces} further pieces", report):
         learned = PieceTokenizer(train_vocabulary([sentences], config, language))
     spelt = set(known.spellings())
@@ -130,14 +128,6 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     scales = None
     if own.scales is not None and part.scales is not None:
         scales = np.concatenate([own.scales, part.scales[count:]])
-    languages = {**learned.languages}
-    for code, one in base.languages.items():
-        more = learned.languages.get(code, KnownLanguage(0))
-        text = {
-            name: one.text.get(name, 0) + more.text.get(name, 0)
-            for name in {**one.text, **more.text}
-        }
-        languages[code] = KnownLanguage(one.pairs + more.pairs, text, one.accuracy)
     training = {
         **learned.training,
         "extends": base.fingerprint,
@@ -147,7 +137,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     model = replace(
         learned,
         parts=(Part(weights, scales),),
-        languages=languages,
+        languages=_both(base, learned),
         training=training,
     )
     if base.lexicons is None:
@@ -175,6 +165,30 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         comparer=comparer,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
     )
+
+
+def continued(base: Model, learned: Model) -> Model:
+    """Return the model with the vectors of ``learned``; it verifies as before."""
+    text, pairs = base.training.get("text", []), base.training.get("pairs", 0)
+    languages = dict(base.languages)
+    if learned.training["text fingerprint"] != base.training.get("text fingerprint"):
+        text, pairs = [*text, *learned.training["text"]], pairs + learned.training["pairs"]
+        languages = _both(base, learned)
+    training = {**learned.training, "continues": base.fingerprint, "text": text, "pairs": pairs}
+    return replace(base, parts=learned.parts, languages=languages, training=training)
+
+
+def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
+    """Add what both models know of each language."""
+    languages = {**learned.languages}
+    for code, one in base.languages.items():
+        more = learned.languages.get(code, KnownLanguage(0))
+        text = {
+            name: one.text.get(name, 0) + more.text.get(name, 0)
+            for name in {**one.text, **more.text}
+        }
+        languages[code] = KnownLanguage(one.pairs + more.pairs, text, one.accuracy)
+    return languages
 
 
 def _padded(table: Table, size: int) -> Table:

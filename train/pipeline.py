@@ -63,8 +63,8 @@ def train_model(
     select: files of graded sentence pairs in the language of the target column, by whose mean
         correlation the best epoch is chosen [by mining the held-out pairs].
     verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
-    base: model to extend by ``config.pieces`` further pieces; its own vectors and verification
-        stay (:mod:`miner_train.extend`).
+    base: model to train further (:mod:`miner_train.extend`). For languages that it lacks it gets
+        ``config.pieces`` more pieces, and its own vectors stay; else all vectors move.
     device: auto, cpu or cuda, for recurrent encoders.
 
     Raises CorpusError, ArtifactError and ResourceError.
@@ -100,7 +100,7 @@ def train_model(
         if base is not None:
             start = {"piece": extend.start(base, tokenizers[0]["piece"].size)}
         trainer = make_trainer(pairs, config, tokenizers, device, start)
-        if base is not None:
+        if base is not None and extend.adds_languages(base, text):
             trainer.encoders.hold(len(base.parts[0].weights))
         if graded:
             trainer.development = by_grades(graded, list(tokenizers[1].values()))
@@ -121,8 +121,10 @@ def train_model(
             threshold = state.threshold if base is None else base.threshold
         model = assemble(state.best, config, files, trainer.data, threshold, record)
         model = replace(model, languages=recorded_languages(pairs, text.counts))
-        if base is not None:
+        if base is not None and extend.adds_languages(base, text):
             model = extend.extended(base, model, pairs, config.seed, report)
+        elif base is not None:
+            model = extend.continued(base, model)
         elif verifier and config.epochs:  # an untrained baseline must not know translations
             model = add_verification(model, pairs, config.seed, report, comparer=comparer)
         model = model.save(output)
@@ -139,7 +141,7 @@ def tokenise_once(
 ) -> tuple[dict[str, bytes], Tokenizers, PairData]:
     """Learn the vocabularies of a text and tokenise it, or load both from the checkpoint.
 
-    With ``base``, its vocabulary is extended.
+    With ``base``, its vocabulary is taken, extended by pieces of languages that it lacks.
 
     Returns the files of the vocabularies by name, the tokenizers, and the tokenised pairs.
     """
@@ -147,6 +149,9 @@ def tokenise_once(
     if files is None:
         if base is None:
             files = learn_vocabularies((text.source, text.target), config, report, text.language)
+        elif not extend.adds_languages(base, text):
+            report("the model knows the languages of the text: all its vectors are trained further")
+            files = dict(base.vocabularies)
         else:
             pieces = extend.extended_vocabulary(base, text, config, report)
             files = {VOCABULARIES["piece"]: pieces}

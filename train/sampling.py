@@ -15,14 +15,20 @@ def epoch_order(language: np.ndarray, config: TrainConfig, epoch: int) -> np.nda
     """Return rows in the order of an epoch, ``(n,) int64``.
 
     ``language (n,) int16`` are the numbers of the language pairs. The order holds each row once, or
-    as often as the temperature asks. A single language pair has no repeats.
+    as often as the temperature asks. In the last ``config.apart`` epochs each batch is of one
+    language pair; what does not fill a batch comes last, mixed. A single language pair has no
+    repeats.
     """
     n = len(language)
     generator = np.random.default_rng([config.seed, 3, epoch])
     order = generator.permutation(n)
-    if config.temperature == 1 or not n or (language == language[0]).all():
+    if not n or (language == language[0]).all():
         return order
-    return generator.permutation(_resampled(order, language, config.temperature, generator))
+    if config.temperature != 1:
+        order = generator.permutation(_resampled(order, language, config.temperature, generator))
+    if epoch < config.epochs - config.apart:
+        return order
+    return _by_batches(order, language, config.batch * config.megabatch, generator)
 
 
 def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
@@ -47,6 +53,21 @@ def drawn_by_length(
     # The largest u^(1/w) are a sample without replacement with weights w.
     keys = generator.random(len(lengths)) ** (1 / np.maximum(lengths, 1))
     return np.argsort(-keys, kind="stable")[:most]
+
+
+def _by_batches(
+    order: np.ndarray, language: np.ndarray, size: int, generator: np.random.Generator
+) -> np.ndarray:
+    """Sort ``order`` into batches of one language pair each, in random order, then the rest."""
+    groups = [order[language[order] == number] for number in np.unique(language[order])]
+    batches = [
+        rows[start : start + size]
+        for rows in groups
+        for start in range(0, len(rows) - size + 1, size)
+    ]
+    rest = np.concatenate([rows[len(rows) - len(rows) % size :] for rows in groups])
+    chosen = [batches[i] for i in generator.permutation(len(batches))]
+    return np.concatenate([*chosen, generator.permutation(rest)])
 
 
 def _resampled(

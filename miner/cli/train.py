@@ -63,8 +63,9 @@ def train(
         metavar="DIR",
     ),
     base: str | None = opt(
-        "Extend this model, with its settings, by the languages of the text: --pieces counts the "
-        "further ones [8000; --batch 512, --epochs 10], and all that the model knows stays.",
+        "Train this model further, with its settings [--batch 512, --epochs 10]. Languages that it "
+        "lacks get --pieces more [8000], and all that the model knows stays; without such "
+        "languages all its vectors move.",
         "--from",
         metavar="DIR|default",
     ),
@@ -114,6 +115,7 @@ def train(
       miner train --bitext de-en.tsv.xz --without tests/sentences.txt -o models/unseen
       miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
       miner train --from default --bitext gl-en.tsv -o models/with-galician
+      miner train --from default --bitext own/de-en.tsv --rate 0.001 --epochs 2 -o models/own
       miner train --list
     """
     if (label_col or score_col) and not text.bitexts:

@@ -1,5 +1,6 @@
 """miner.train --from: a language is added, and what the model knew stays."""
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,11 +85,30 @@ def test_the_new_language_is_known(place: Path, extended: Path) -> None:
     assert known["en"].pairs == known["fr"].pairs + known["de"].pairs
 
 
+def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
+    config = dataclasses.replace(CONFIG, epochs=3, rate=0.01)
+    base, old = load(place / "base"), place / "de-en" / "text.tsv"
+    new = write(place / "de-en" / "more.tsv", *synthetic(400, seed=5))
+    more, again = (
+        train_model([TextPair(str(text))], config, place / f"on-{text.stem}", base=base)
+        for text in (new, old)
+    )
+    source, target = synthetic(50, seed=9)
+    for model in (more, again):
+        assert model.vocabularies == base.vocabularies and model.verifier == base.verifier
+        assert (model.parts[0].weights != base.parts[0].weights).mean() > 0.5
+        quality = Quality(Verifier(Encoder(model), ("de", "en")))
+        right, wrong = quality.score(source, target), quality.score(source, target[::-1])
+        assert right.mean() > wrong.mean() + 0.3
+    # Text that the model has seen is recorded once.
+    assert again.languages == base.languages and more.training["continues"] == base.fingerprint
+    assert more.languages["de"].pairs > base.languages["de"].pairs
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--bitext", "de-en/text.tsv"], 1, "knows the languages of de-en: an extension adds"),
-        (["--bitext", "fr-en/text.tsv", "--dimension", "8"], 1, "dimension 16, which an extension"),
+        (["--bitext", "fr-en/text.tsv", "--dimension", "8"], 1, "dimension 16, which further"),
         (["--bitext", "fr-en/text.tsv", "--recipe", "p19"], 2, "are starting points; give one"),
     ],
 )

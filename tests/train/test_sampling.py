@@ -31,9 +31,9 @@ def test_temperature_one_changes_nothing_and_a_high_one_makes_equal():
     assert shares(np.array([1, 1000, 199]), 1e9).tolist() == [400, 400, 400]
 
 
-@given(numbers, temperatures, st.integers(0, 3))
-def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, epoch):
-    config = dataclasses.replace(CONFIG, temperature=temperature)
+@given(numbers, temperatures, st.integers(0, 3), st.integers(0, 8))
+def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, epoch, apart):
+    config = dataclasses.replace(CONFIG, temperature=temperature, apart=apart)
     order = epoch_order(language, config, epoch)
     assert len(order) == len(language)
     assert order.tolist() == epoch_order(language, config, epoch).tolist()
@@ -65,3 +65,19 @@ def test_epochs_and_seeds_differ(temperature):
     first = epoch_order(language, config, 0).tolist()
     assert first != epoch_order(language, config, 1).tolist()
     assert first != epoch_order(language, dataclasses.replace(config, seed=2), 0).tolist()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+def test_batches_of_the_last_epochs_are_of_one_language_pair(temperature):
+    language = np.repeat(np.array([0, 1, 2], np.int16), [53, 30, 5])
+    config = dataclasses.replace(CONFIG, temperature=temperature, epochs=3, apart=1)
+
+    def languages(epoch):
+        kinds = language[epoch_order(language, config, epoch)]
+        return [set(kinds[start : start + 8].tolist()) for start in range(0, len(kinds), 8)]
+
+    whole = np.bincount(language[epoch_order(language, config, 2)]) // 8
+    batches = languages(2)[: whole.sum()]
+    assert all(len(batch) == 1 for batch in batches)
+    assert np.array_equal(np.bincount([*map(min, batches)], minlength=3), whole)
+    assert not all(len(batch) == 1 for batch in languages(1)[: whole.sum()])
