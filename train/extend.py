@@ -54,7 +54,10 @@ def adds_languages(base: Model, text: Text) -> bool:
 
 
 def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
-    """Add up to ``config.pieces`` pieces to the model's, learned from the languages it lacks."""
+    """Add up to ``config.pieces`` pieces to the model's, learned from the languages it lacks.
+
+    Raises CorpusError if the model has all pieces of the text.
+    """
     known = PieceTokenizer(base.vocabularies[VOCABULARIES["piece"]])
     sentences, language = _new_text(base, text)
     with stage(f"learning {config.pieces} further pieces", report):
@@ -168,7 +171,10 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
 
 
 def continued(base: Model, learned: Model) -> Model:
-    """Return the model with the vectors of ``learned``; it verifies as before."""
+    """Return the model with the vectors of ``learned``; it verifies as before.
+
+    Accuracies by language stay those measured of the base.
+    """
     text, pairs = base.training.get("text", []), base.training.get("pairs", 0)
     languages = dict(base.languages)
     if learned.training["text fingerprint"] != base.training.get("text fingerprint"):

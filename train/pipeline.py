@@ -74,9 +74,11 @@ def train_model(
         extend.check_extensible(base, config)
     device = resolve_device(device)
     text = read_texts(texts, config, without, report)
-    if len(text.languages) < 2 and config.temperature != 1:
+    adding = base is not None and extend.adds_languages(base, text)
+    idle = {"--temperature": config.temperature != 1, "--apart": config.apart}
+    for option in (name for name, given in idle.items() if given and len(text.languages) < 2):
         report(
-            "warning: --temperature has no effect: the names of the files tell fewer than two "
+            f"warning: {option} has no effect: the names of the files tell fewer than two "
             "language pairs (de-en)"
         )
     graded = [read_graded(path) for path in select]
@@ -100,7 +102,7 @@ def train_model(
         if base is not None:
             start = {"piece": extend.start(base, tokenizers[0]["piece"].size)}
         trainer = make_trainer(pairs, config, tokenizers, device, start)
-        if base is not None and extend.adds_languages(base, text):
+        if base is not None and adding:
             trainer.encoders.hold(len(base.parts[0].weights))
         if graded:
             trainer.development = by_grades(graded, list(tokenizers[1].values()))
@@ -121,7 +123,7 @@ def train_model(
             threshold = state.threshold if base is None else base.threshold
         model = assemble(state.best, config, files, trainer.data, threshold, record)
         model = replace(model, languages=recorded_languages(pairs, text.counts))
-        if base is not None and extend.adds_languages(base, text):
+        if base is not None and adding:
             model = extend.extended(base, model, pairs, config.seed, report)
         elif base is not None:
             model = extend.continued(base, model)
