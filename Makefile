@@ -77,11 +77,13 @@ clean:
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
 # and name below $(DATA)/train. Its card is train/shipped.md with the table of languages.
-SHIPPED := $(shell cat train/shipped.txt)
+TEXT = $(patsubst %,--bitext $(DATA)/train/%.tsv.xz,$(shell cat train/shipped.txt))
 model: $(VENV)/developing
-	$(BIN)/miner train $(SHIPPED:%=--bitext $(DATA)/train/%.tsv.xz) \
-	  --pieces 120000 --coverage 0.99995 --temperature 1.3 --one-script --epochs 6 --dtype int8 \
-	  --threshold 1.24 --overwrite -o models/default
+	$(BIN)/miner train $(TEXT) --pieces 120000 --coverage 0.99995 --temperature 1.3 --one-script \
+	  --epochs 6 --dtype int8 --threshold 1.24 --no-verifier --overwrite -o models/together
+	$(BIN)/miner train --from models/together $(TEXT) --temperature 1.6 --epochs 2 --apart 2 \
+	  --rate 0.0015 --batch 2048 --overwrite -o models/further
+	$(BIN)/miner train-verifier models/further $(TEXT) --overwrite -o models/default
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md
 	$(BIN)/python -m benchmarks languages --data $(DATA) --record

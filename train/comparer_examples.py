@@ -7,15 +7,16 @@ English changed, or a corruption of the token ids of either side, which needs no
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.lexicon import Lexicon
 from miner.encoder.pieces import PieceTokenizer
 from miner.kernels.aligned import COLUMNS
 from miner.ragged import offsets_of
-from miner.scoring.comparer import describe_pairs
+from miner.scoring.comparer import Matching, describe_pairs
 from miner.scoring.pair_features import TokenTable
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner_train.corrupt_pieces import Ids, Pieces, corrupt_pieces
@@ -30,6 +31,8 @@ JOINED = 0.25
 POOL, NEAREST = 2000, 3
 # Pairs of a text that tell its names, its clauses and the frequency of its tokens.
 SAMPLE = 20_000
+# Share of the token ids that are unknown at a time: new text has words that no training saw.
+UNKNOWN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,8 @@ class Examples:
 
     ``starts (p + 1,) int64`` are offsets of the pairs, ``sizes (p,) int64`` the tokens of their
     first sides; ``ids (t, 4) int32`` and ``numbers (t, COLUMNS) float32`` describe the tokens as
-    :func:`miner.scoring.comparer.describe_pairs` does, but the vocabulary's size stands for none.
+    :func:`miner.scoring.comparer.describe_pairs` does, but the vocabulary's size stands for none,
+    and for an unknown one.
     """
 
     starts: np.ndarray
@@ -56,19 +60,21 @@ class ExampleMaker:
     """Maker of examples from the text of one pair of languages.
 
     ``text`` are source and target sentences, translations by position; ``tokens`` have the lexicon
-    of their languages. The encoder reads pieces.
+    of their languages, and ``matching`` tells how well they are matched. The encoder reads pieces.
     """
 
     def __init__(
         self,
         encoder: Encoder,
         tokens: TokenTable,
-        table: np.ndarray,
+        matching: Matching,
         text: tuple[Sequence[str], Sequence[str]],
         seed: int,
     ):
         assert isinstance(encoder.tokenizer, PieceTokenizer)
+        assert encoder.model.verifying is not None
         self.encoder, self.tokens, self.text = encoder, tokens, text
+        self.matching = matching
         self.tokenizer = encoder.tokenizer
         count = len(text[0])
         rows = random.Random(seed).sample(range(count), min(count, SAMPLE))
@@ -76,6 +82,7 @@ class ExampleMaker:
         counts = [
             np.bincount(self.tokenizer(side)[0], minlength=self.tokenizer.size) for side in sample
         ]
+        table = encoder.model.verifying.table()
         self.pieces = Pieces(self.tokenizer, table, np.stack(counts))
         self.material = Material.of(sample[1])
 
@@ -102,10 +109,16 @@ class ExampleMaker:
             for row in near
             for pair in self._group(row, near[row], ruled[row], lists, generator)
         ]
-        texts = [_ragged([pair[side] for pair in pairs]) for side in range(2)]
-        starts, ids, numbers = describe_pairs(self.tokens, *texts)
-        ids[ids < 0] = self.tokenizer.size
-        return Examples(starts, np.diff(texts[0][1]), ids, numbers)
+        source, target = (_ragged([pair[side] for pair in pairs]) for side in range(2))
+        random_bits = np.random.default_rng(generator.getrandbits(64))
+        unknown = random_bits.random(self.tokenizer.size) < UNKNOWN
+        aligner, surprise = self.matching
+        # The first id stands for characters without a piece, which never occur.
+        surprise = np.where(unknown[:, None], surprise[:1], surprise)
+        tokens = self.tokens.with_lexicon(forgetting(self.tokens.lexicon, unknown))
+        starts, ids, numbers = describe_pairs(tokens, (aligner, surprise), source, target)
+        ids[(ids < 0) | unknown[ids]] = self.tokenizer.size
+        return Examples(starts, np.diff(source[1]), ids, numbers)
 
     def _group(
         self,
@@ -153,6 +166,15 @@ class ExampleMaker:
             if ids and ids != own[row]:
                 out[row].append(ids)
         return out
+
+
+def forgetting(lexicon: Lexicon, unknown: np.ndarray) -> Lexicon:
+    """Return a lexicon without translations of and by the ``unknown (V,) bool`` token ids."""
+    own = np.repeat(np.arange(lexicon.size), np.diff(lexicon.offsets))
+    kept = ~(unknown[own] | unknown[lexicon.pieces])
+    offsets = offsets_of(np.bincount(own[kept], minlength=lexicon.size))
+    pieces, probability = lexicon.pieces[kept], lexicon.probability[kept]
+    return replace(lexicon, offsets=offsets, pieces=pieces, probability=probability)
 
 
 def joined(parts: Sequence[Examples]) -> Examples:

@@ -235,7 +235,7 @@ class TrainConfig:
     apart: int = _steps(
         0,
         "Last epochs in which a batch holds pairs of one language pair, so that negatives are in "
-        "its languages.",
+        "its languages. The best epoch is then the best one by the mean over language pairs.",
         within="[0, inf)",
     )
     epochs: int = _steps(

@@ -18,7 +18,7 @@ from miner.encoder.lexicons import Lexicons, Table
 from miner.encoder.model import Model, Part
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
-from miner.scoring.comparer import SURPRISE, aligner_of
+from miner.scoring.comparer import SURPRISE, matching_of
 from miner.text.language_codes import primary
 from miner_train.choose_decoys import choose_decoys
 from miner_train.config import TrainConfig
@@ -158,8 +158,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     comparer = dict(base.comparer)
     if comparer:
         comparer["units"] = _units(comparer["units"], own.table(), Part(weights, scales).table())
-    if SURPRISE in comparer:
-        texts, aligner = texts_by_languages(split), aligner_of(comparer)
+        texts, (aligner, _) = texts_by_languages(split), matching_of(comparer)
         learnt = learn_surprise(Encoder(model), aligner, texts, seed)
         comparer[SURPRISE] = np.concatenate([comparer[SURPRISE], learnt[count:]])
     return replace(

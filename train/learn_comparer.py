@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from miner.encoder.encoder import Encoder
-from miner.kernels.aligned import COLUMNS, LEXICAL
+from miner.kernels.aligned import COLUMNS
 from miner.ragged import take_lists
+from miner.scoring.comparer import matching_of
 from miner_train.comparer_examples import WRONG, ExampleMaker, Examples, joined
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.sampling import drawn_by_length
@@ -29,8 +30,6 @@ ROUND = 16_000
 BATCH = 160
 # Highest learning rate, and the share of all steps in which it rises to that.
 RATE, RISE = 4e-3, 0.2
-# Share of the token ids that a step does not know: new text has words that no training saw.
-UNKNOWN = 0.1
 # Columns of a token's vector that start as principal components of the embedding.
 COMPONENTS = 16
 
@@ -102,18 +101,24 @@ class Network(nn.Module):
 
 
 def learn_comparer(
-    encoder: Encoder, texts: Sequence[LanguageText], seed: int, report: Report
+    encoder: Encoder,
+    texts: Sequence[LanguageText],
+    matches: Mapping[str, np.ndarray],
+    seed: int,
+    report: Report,
 ) -> dict[str, np.ndarray]:
     """Learn the arrays of :class:`miner.scoring.comparer.Comparer`; none where no pair is of use.
 
-    The encoder's model has its lexicons, and reads pieces. A text with n training pairs gives a
-    share in proportion to the root of n, so that languages with little text count.
+    The encoder's model has its lexicons, and reads pieces; ``matches`` are from
+    :func:`miner_train.learn_surprise.learn_matches`, and are among the arrays. A text with n
+    training pairs gives a share in proportion to the root of n, so that languages with little text
+    count.
     """
     assert encoder.model.verifying is not None
     table = encoder.model.verifying.table()
     texts = [text for text in texts if len(text.training[0])]
     makers = [
-        ExampleMaker(encoder, tokens, table, text.training, seed)
+        ExampleMaker(encoder, tokens, matching_of(matches), text.training, seed)
         for tokens, text in zip(token_tables(encoder.model, texts), texts, strict=True)
     ]
     counts = shares([len(text.training[0]) for text in texts])
@@ -134,7 +139,7 @@ def learn_comparer(
         loss = trainer.run(examples, number)
         done += examples.groups
         report(f"learning to compare tokens: {done} translations, loss {loss:.4f}")
-    return trainer.network.arrays() if trainer is not None else {}
+    return {**trainer.network.arrays(), **matches} if trainer is not None else {}
 
 
 def shares(counts: Sequence[int]) -> list[int]:
@@ -225,13 +230,7 @@ class Trainer:
     def _step(self, examples: Examples, groups: np.ndarray, rate: float) -> float:
         size = WRONG + 1
         pairs = (groups[:, None] * size + np.arange(size)).ravel()
-        ids, numbers, lengths = gathered(examples, pairs)
-        vocabulary = len(self.network.units.weight) - 1
-        unknown = self.generator.random(vocabulary + 1, dtype=np.float32) < UNKNOWN
-        hidden = unknown[ids]  # (t, 4)
-        numbers[np.ix_(hidden[:, :2].any(axis=1), LEXICAL)] = 0
-        ids[hidden] = vocabulary
-        given = [torch.from_numpy(array) for array in (ids, numbers, lengths)]
+        given = map(torch.from_numpy, gathered(examples, pairs))
         logit = self.network(*given).view(-1, size)
         right, wrong = logit[:, :1], logit[:, 1:]
         # Right pairs count as much as all wrong ones together.

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.kernels.aligned import BINS, PER_NAT
-from miner.scoring.comparer import SURPRISE, aligner_of, match_pairs
+from miner.kernels.aligned import BINS, LOWEST, MATCH, PER_MATCH, PER_NAT
+from miner.scoring.comparer import ALIGNER, SURPRISE, describe_pairs
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.learn_alignment import learn_alignment
 from miner_train.learn_comparer import drawn, shares
@@ -22,7 +22,8 @@ def learn_matches(
 ) -> dict[str, np.ndarray]:
     """Learn aligner and surprise, arrays of :class:`miner.scoring.comparer.Comparer`."""
     arrays = learn_alignment(encoder, texts, seed)
-    return {**arrays, SURPRISE: learn_surprise(encoder, aligner_of(arrays), texts, seed)}
+    aligner = tuple(arrays[name] for name in ALIGNER)
+    return {**arrays, SURPRISE: learn_surprise(encoder, aligner, texts, seed)}
 
 
 def learn_surprise(
@@ -35,11 +36,11 @@ def learn_surprise(
 
     Column ``b`` of a token id is -log P(it is matched as poorly as ``b``, or worse), times
     ``PER_NAT``. Texts are drawn from as the comparer's examples are. ``aligner`` is as in
-    :mod:`miner.kernels.hidden_markov`.
+    :mod:`miner.kernels.hidden_markov`. A token id that never occurs has the common distribution.
     """
     texts = [text for text in texts if len(text.training[0])]
     size = encoder.tokenizer.size
-    counts = np.zeros(size * BINS)
+    counts, nothing = np.zeros(size * BINS), np.zeros((size, BINS), np.uint8)
     most = shares([len(text.training[0]) for text in texts])
     for number, (tokens, text) in enumerate(
         zip(token_tables(encoder.model, texts), texts, strict=True)
@@ -47,8 +48,10 @@ def learn_surprise(
         rows = drawn(text.training, most[number], [seed, 13, number])
         for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
             sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
-            _, ids, columns = match_pairs(tokens, aligner, *sides)
-            places = ids * np.int64(BINS) + columns
+            _, ids, numbers = describe_pairs(tokens, (aligner, nothing), *sides)
+            own, match = ids[:, 0].astype(np.int64), numbers[:, MATCH[0]] + numbers[:, MATCH[1]]
+            columns = ((match - LOWEST) * PER_MATCH).astype(np.int64).clip(0, BINS - 1)
+            places = own * BINS + columns
             counts += np.bincount(places, minlength=len(counts))
     found = counts.reshape(size, BINS)
     common = found.sum(axis=0, keepdims=True) / max(found.sum(), 1.0)

@@ -60,9 +60,8 @@ def add_verification(
         return model
     if comparer and model.architecture.plain and len(translations) >= FEWEST:
         with stage("learning to compare tokens", report, silent=True):
-            arrays = learn_comparer(encoder_of(with_lexicons), texts, seed, report)
-        if arrays:
-            arrays |= learn_matches(encoder_of(with_lexicons), texts, seed)
+            matches = learn_matches(encoder_of(with_lexicons), texts, seed)
+            arrays = learn_comparer(encoder_of(with_lexicons), texts, matches, seed, report)
         with_lexicons = replace(with_lexicons, comparer=arrays)
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = encoder_of(replace(with_lexicons, verifier=verifier))

@@ -96,9 +96,10 @@ class Trainer:
     """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
     ``sizes`` and ``start`` go to :class:`~miner_train.encoders.mixed_encoder.Encoders`. ``groups``
-    are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, or the highest
-    score by ``development`` if it is set. With ``teacher``, vectors ``(s, d)`` by text id, the
-    objective is to have these (:func:`~miner_train.objectives.taught_batch`).
+    are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, its mean over
+    the groups if ``config.apart`` is set, or the highest score by ``development`` if that is set.
+    With ``teacher``, vectors ``(s, d)`` by text id, the objective is to have these
+    (:func:`~miner_train.objectives.taught_batch`).
 
     Everything random follows from the seed, the epoch and the position in it, so that a continued
     training takes the same steps.
@@ -216,6 +217,8 @@ class Trainer:
             for name, rows in self.groups.items():
                 f1_of[name] = mining_f1(source[rows], target[rows]).f1
             f1, threshold, score = mined.f1, mined.threshold, mined.f1
+            if self.config.apart and f1_of:  # each language pair is searched by itself
+                score = float(np.mean(list(f1_of.values())))
         development = None
         if self.development is not None:
             score = self.development.score(self.encoders.encode)

@@ -5,14 +5,22 @@ evidence, less a little for its distance. The comparer is a small network over t
 counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 2016, with a hard
 alignment).
 
-A token that matches nothing is no news if it never does, as many function words. How surprising it
-is tells a table of its usual matches (:mod:`miner.kernels.hidden_markov`).
+A hidden Markov model aligns the tokens as well (:mod:`miner.kernels.hidden_markov`), by their order
+among other things. A token that matches nothing is no news if it never does, as many function
+words. How surprising it is tells a table of its usual matches.
 """
 
 import numpy as np
 
 from miner.kernels.dots import dots
-from miner.kernels.hidden_markov import COSINES, EVIDENCES, count_pair, match_tokens, workspace
+from miner.kernels.hidden_markov import (
+    COSINES,
+    EVIDENCES,
+    FLOOR,
+    count_pair,
+    match_tokens,
+    workspace,
+)
 from miner.kernels.loops import njit
 from miner.parallel import in_ranges
 
@@ -22,10 +30,10 @@ MOST = 384
 EVIDENCE = 10.0
 # What a distance as long as the sentence costs a counterpart.
 DISTANCE = 0.15
-# Numbers that describe a token and its counterpart, in the order of `_describe`.
-COLUMNS = 18
-# Columns that only the lexicon tells.
-LEXICAL = (1, 2, 3, 12, 15)
+# Numbers that describe a token and its counterpart: of `_describe`, then of `_describe_match`.
+COLUMNS = 22
+# Columns of the two parts of a token's match, and of its surprise in nats.
+MATCH, SURPRISE = (18, 19), 21
 # Surprise of a token id by its match: columns of the table, the match at which they begin, columns
 # that a nat of the match spans, and codes that a nat of surprise has.
 BINS, LOWEST, PER_MATCH, PER_NAT = 24, -9.0, 2.0, 16
@@ -51,6 +59,7 @@ def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         np.empty(MOST, dtype=np.int32),
         np.empty(MOST, dtype=np.float64),
         np.zeros((2, MOST), dtype=np.int64),
+        np.empty((2 * MOST, 2), dtype=np.float32),
     )
 
 
@@ -85,7 +94,7 @@ def _relate(a, b, table, lexicon, scratch):
     of the likelier of both, and scores.
     """
     codes, scale, _, frequency = table
-    tables, flat, rows, eight, position, following, along, _ = scratch
+    tables, flat, rows, eight, position, following, along = scratch[:7]
     n, m = len(a), len(b)
     for i in range(n):
         code, row = codes[a[i]], rows[i]
@@ -113,7 +122,7 @@ def _relate(a, b, table, lexicon, scratch):
 def _describe(
     own, others, tables, side, step, other_step, weight, frequency, partner, mutual, out
 ):  # fmt: skip
-    """Write `COLUMNS` numbers of each token of ``own (n,)`` to ``out (n, COLUMNS) float32``.
+    """Write the first 18 numbers of each token of ``own (n,)`` to ``out (n, COLUMNS) float32``.
 
     ``tables (5, MOST * MOST)`` are from `_relate`; token ``i`` of ``own`` and ``j`` of ``others
     (m,)`` are at ``i * step + j * other_step``. ``side`` of ``own`` is 0 or 1. ``partner (n,)
@@ -169,12 +178,33 @@ def _describe(
         out[i, 17] = max(out[i + 1, 0], out[i + 1, 1]) if i + 1 < n else 1.0
 
 
+@njit(error_model="numpy")
+def _describe_match(a, b, aligner, surprise, scratch, work, out):
+    """Write the last numbers of the tokens of both sides, whose counterparts are known.
+
+    They are the two parts of the match, the logarithm of the posterior of the counterpart, and the
+    surprise.
+    """
+    tables, places, matches = scratch[0], scratch[7], scratch[8]
+    match_tokens(a, b, tables, aligner, work, matches)
+    n = len(a)
+    for i in range(n + len(b)):
+        row, match = out[i], matches[i]
+        token = a[i] if i < n else b[i - n]
+        left = i if i < n else places[1, i - n]
+        right = places[0, i] if i < n else i - n
+        row[18], row[19] = match[0], match[1]
+        row[20] = np.log(tables[1, right, left] * tables[2, left, right] + FLOOR)
+        row[21] = np.float32(surprise[token, match_bin(match[0] + match[1])]) / PER_NAT
+
+
 @njit(nogil=True, error_model="numpy")
-def _align(a, b, table, lexicon, scratch, out):
+def _align(a, b, knowledge, scratch, work, out):
     """Describe the tokens of both sides of one pair: ``out (n + m, COLUMNS)``, the source's first.
 
-    The last array of ``scratch`` (`_scratch`) gets the positions of the counterparts of both sides.
+    ``scratch[7]`` (`_scratch`) gets the positions of the counterparts of both sides.
     """
+    table, lexicon, aligner, surprise = knowledge
     weight, frequency = table[2:]
     flat, places = scratch[1], scratch[7]
     n, m = len(a), len(b)
@@ -193,19 +223,24 @@ def _align(a, b, table, lexicon, scratch, out):
         _describe(
             own, others, flat, side, step, other_step, weight, frequency, partner, mutual, rows
         )
+    _describe_match(a, b, aligner, surprise, scratch, work, out)
 
 
-def describe(source, target, source_row, target_row, table, lexicon, starts, ids, numbers):
-    """Describe the tokens of pairs, for training.
+def describe(
+    source, target, source_row, target_row, table, lexicon, aligner, surprise, starts, ids, numbers
+):
+    """Describe the tokens of pairs.
 
-    Arguments as in :func:`miner.kernels.tokens.compare`. Pair ``c`` has the rows ``starts[c]`` to
-    ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32`` and of ``ids (r, 4) int32``: the token,
-    its counterpart, and the tokens before and after it, -1 for none.
+    Texts, rows, table and lexicon as in :func:`miner.kernels.tokens.compare`; ``aligner`` is that
+    of :mod:`miner.kernels.hidden_markov`, and ``surprise (V, BINS) uint8`` in ``PER_NAT`` of a nat.
+    Pair ``c`` has the rows ``starts[c]`` to ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32``
+    and of ``ids (r, 4) int32``: the token, its counterpart, and the tokens before and after it, -1
+    for none.
     """
-    texts, known = (source, target, source_row, target_row), (table, lexicon)
+    texts, known = (source, target, source_row, target_row), (table, lexicon, aligner, surprise)
     in_ranges(
         lambda first, last: _describe_pairs(
-            first, last, texts, *known, _scratch(table), starts, ids, numbers
+            first, last, texts, known, _scratch(table), workspace(MOST), starts, ids, numbers
         ),
         len(source_row),
         CHUNK,
@@ -213,14 +248,14 @@ def describe(source, target, source_row, target_row, table, lexicon, starts, ids
 
 
 @njit(nogil=True, error_model="numpy")
-def _describe_pairs(start, end, texts, table, lexicon, scratch, starts, ids, numbers):
+def _describe_pairs(start, end, texts, knowledge, scratch, work, starts, ids, numbers):
     source, target, source_row, target_row = texts
     places = scratch[7]
     for c in range(start, end):
         a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
         if len(a) == 0 or len(b) == 0:
             continue
-        _align(a, b, table, lexicon, scratch, numbers[starts[c] :])
+        _align(a, b, knowledge, scratch, work, numbers[starts[c] :])
         _neighbours(a, b, places[0], ids[starts[c] :])
         _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
 
@@ -239,38 +274,6 @@ def _neighbours(own, others, places, ids):
         ids[i, 0], ids[i, 1] = own[i], others[places[i]]
         ids[i, 2] = own[i - 1] if i > 0 else -1
         ids[i, 3] = own[i + 1] if i + 1 < n else -1
-
-
-def match(source, target, source_row, target_row, table, lexicon, aligner, starts, ids, out):
-    """Write the match of the tokens of pairs by :func:`miner.kernels.hidden_markov.match_tokens`.
-
-    ``aligner`` is described there; the other arguments are as in :func:`describe`. ``ids (r,)
-    int32`` gets the tokens, and ``out (r,) float32`` their matches.
-    """
-    texts, known = (source, target, source_row, target_row), (table, lexicon, aligner)
-    in_ranges(
-        lambda first, last: _match_pairs(
-            first, last, texts, known, _scratch(table), workspace(MOST), starts, ids, out
-        ),
-        len(source_row),
-        CHUNK,
-    )
-
-
-@njit(nogil=True, error_model="numpy")
-def _match_pairs(start, end, texts, knowledge, scratch, work, starts, ids, out):
-    source, target, source_row, target_row = texts
-    table, lexicon, aligner = knowledge
-    for c in range(start, end):
-        a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-        if len(a) == 0 or len(b) == 0:
-            continue
-        _relate(a, b, table, lexicon, scratch)
-        match_tokens(a, b, scratch[0], aligner, work, out[starts[c] :])
-        for i in range(len(a)):
-            ids[starts[c] + i] = a[i]
-        for j in range(len(b)):
-            ids[starts[c] + len(a) + j] = b[j]
 
 
 def count(source, target, table, lexicon, aligner):
@@ -308,14 +311,13 @@ def _count_pairs(start, end, source, target, knowledge, scratch, work, counts):
 
 
 def compare_pairs(
-    source, target, source_row, target_row, table, lexicon, network, aligner, surprise, out
+    source, target, source_row, target_row, table, lexicon, aligner, surprise, network, out
 ):
     """Write mean surprise and the comparer's logit of pairs to ``out (m, 2) float32``.
 
     Both are 0 without tokens. ``network`` is ``(units, token, token_bias, pair, pair_bias, logit,
-    logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`, and ``surprise (V,
-    BINS) uint8`` its table; with no rows, surprise is 0. The others are as in :func:`match`. The
-    mean is over the tokens of a side, then over both sides, in nats.
+    logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`. The others are as in
+    :func:`describe`. The mean is over the tokens of a side, then over both sides, in nats.
     """
     texts = source, target, source_row, target_row
     in_ranges(
@@ -323,7 +325,8 @@ def compare_pairs(
             first,
             last,
             texts,
-            (table, lexicon, network, aligner, surprise),
+            (table, lexicon, aligner, surprise),
+            network,
             _scratch(table),
             _layers(network),
             workspace(MOST),
@@ -338,7 +341,7 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     """Allocate inputs and outputs of the layers of the network.
 
     They are the description of tokens; the input and output of the first layer; mean and maximum
-    over the tokens of each side; the input of the second layer; and the match of tokens.
+    over the tokens of each side; and the input of the second layer.
     """
     size, hidden = network[0].shape[1], len(network[2])
     return (
@@ -347,16 +350,14 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         np.empty(hidden, dtype=np.float32),
         np.empty((2, 2 * hidden), dtype=np.float32),
         np.empty(4 * hidden + 2, dtype=np.float32),
-        np.empty(2 * MOST, dtype=np.float32),
     )
 
 
 @njit(nogil=True, error_model="numpy")
-def _compare_pairs(start, end, texts, knowledge, scratch, layers, work, out):
+def _compare_pairs(start, end, texts, knowledge, network, scratch, layers, work, out):
     source, target, source_row, target_row = texts
-    table, lexicon, network, aligner, surprise = knowledge
     _, token, token_bias, pair, pair_bias, last, last_bias = network
-    numbers, given, value, pooled, both, matches = layers
+    numbers, given, value, pooled, both = layers
     places = scratch[7]
     hidden = len(token_bias)
     for c in range(start, end):
@@ -364,19 +365,16 @@ def _compare_pairs(start, end, texts, knowledge, scratch, layers, work, out):
         out[c, 0], out[c, 1] = 0.0, 0.0
         if len(a) == 0 or len(b) == 0:
             continue
-        _align(a, b, table, lexicon, scratch, numbers)
-        if len(surprise):
-            match_tokens(a, b, scratch[0], aligner, work, matches)
+        _align(a, b, knowledge, scratch, work, numbers)
         for side in range(2):
             own, others, first = (a, b, 0) if side == 0 else (b, a, len(a))
             pool = pooled[side]
             for k in range(2 * hidden):
                 pool[k] = 0.0  # outputs of the first layer are never negative
-            if len(surprise):
-                code = 0
-                for i in range(len(own)):
-                    code += surprise[own[i], match_bin(matches[first + i])]
-                out[c, 0] += np.float32(code / (2 * PER_NAT * len(own)))
+            total = 0.0
+            for i in range(len(own)):
+                total += numbers[first + i, SURPRISE]
+            out[c, 0] += np.float32(total / (2 * len(own)))
             for i in range(len(own)):
                 _give(own, others, i, places[side, i], network[0], numbers[first + i], given)
                 _layer(given, token, token_bias, value)
@@ -389,10 +387,10 @@ def _compare_pairs(start, end, texts, knowledge, scratch, layers, work, out):
         n, o = np.log(np.float32(len(a))), np.log(np.float32(len(b)))
         both[4 * hidden], both[4 * hidden + 1] = (n + o) / 2, abs(n - o)
         _layer(both, pair, pair_bias, value)
-        total = last_bias[0]
+        logit = last_bias[0]
         for k in range(hidden):
-            total += value[k] * last[k]
-        out[c, 1] = total
+            logit += value[k] * last[k]
+        out[c, 1] = logit
 
 
 @njit(error_model="numpy")

@@ -150,24 +150,23 @@ def align_both(a, b, tables, aligner, work):
 
 @njit(error_model="numpy")
 def match_tokens(a, b, tables, aligner, work, out):
-    """Write how well each token of ``a (n,)`` and then of ``b (m,)`` is matched: ``out (n + m,)``.
+    """Write how well each token of ``a (n,)``, then of ``b (m,)``, is matched: ``out (n + m, 2)``.
 
-    A match is the logarithm of how much likelier than chance the token is, plus the logarithm of
-    the posterior of its best counterpart, a product of both directions. Arguments as in
-    :func:`align_both`.
+    The first number is the logarithm of how much likelier than chance the token is, the second the
+    logarithm of the posterior of its best counterpart, a product of both directions. Their sum is
+    the match. Arguments as in :func:`align_both`.
     """
     align_both(a, b, tables, aligner, work)
     likelihood, n = work[1], len(a)
     for i in range(n + len(b)):
-        out[i] = 0.0
+        out[i, 0] = np.log(likelihood[0, i] if i < n else likelihood[1, i - n])
+        out[i, 1] = 0.0
     for j in range(len(b)):
         for i in range(n):
             both = tables[1, j, i] * tables[2, i, j]
-            out[i], out[n + j] = max(out[i], both), max(out[n + j], both)
-    for i in range(n):
-        out[i] = np.log(likelihood[0, i]) + np.log(out[i] + FLOOR)
-    for j in range(len(b)):
-        out[n + j] = np.log(likelihood[1, j]) + np.log(out[n + j] + FLOOR)
+            out[i, 1], out[n + j, 1] = max(out[i, 1], both), max(out[n + j, 1], both)
+    for i in range(n + len(b)):
+        out[i, 1] = np.log(out[i, 1] + FLOOR)
 
 
 @njit(error_model="numpy")

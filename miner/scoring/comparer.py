@@ -17,16 +17,19 @@ from miner.scoring.pair_features import TokenTable
 ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
 
 # Arrays of the aligner, in the order in which the kernel takes them, and the table of the surprise
-# of token ids. Models have all of them or none.
+# of token ids.
 ALIGNER, SURPRISE = ("emission", "jump", "unaligned"), "surprise"
 # Features of a pair: mean surprise of its tokens, in nats, and the network's logit.
 COMPARED = "compared"
+FEATURES = (SURPRISE, COMPARED)
 
 # Arrays whose last axis is the length of a token's vector, and of a hidden layer.
 _WIDTHS = ("units", "logit")
 
 # Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
 Text = tuple[np.ndarray, np.ndarray]
+# Arrays of an aligner, as :mod:`miner.kernels.hidden_markov` has them, and table of surprise.
+Matching = tuple[tuple[np.ndarray, ...], np.ndarray]
 
 
 class Comparer:
@@ -34,34 +37,29 @@ class Comparer:
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
-    ``surprise (V, BINS) uint8``, if there is one, tells how rarely a token id is matched as poorly
+    ``surprise (V, BINS) uint8`` tells how rarely a token id is matched as poorly
     (:mod:`miner_train.learn_surprise`) by the aligner of :mod:`miner.kernels.hidden_markov`. They
     passed :func:`check_arrays`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
-        from miner.kernels.aligned import BINS
-
         self.table = table
         self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
-        self.features = (SURPRISE, COMPARED) if SURPRISE in arrays else (COMPARED,)
-        self.aligner = aligner_of(arrays)
-        self.surprise = np.ascontiguousarray(arrays.get(SURPRISE, np.zeros((0, BINS))), np.uint8)
+        self.matching = matching_of(arrays)
 
     def compare(
         self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
     ) -> np.ndarray:
-        """Return ``features`` of each pair of rows, ``(m, f) float32``; 0 without tokens on a side.
+        """Return ``FEATURES`` of each pair of rows, ``(m, 2) float32``; 0 without tokens on a side.
 
         They depend on the pair alone.
         """
         from miner.kernels.aligned import compare_pairs
 
-        out = np.empty((len(source_row), 2), dtype=np.float32)
+        out = np.empty((len(source_row), len(FEATURES)), dtype=np.float32)
         rows = source_row.astype(np.int64), target_row.astype(np.int64)
-        known = *self.table.known, self.network, self.aligner, self.surprise
-        compare_pairs(source, target, *rows, *known, out)
-        return out[:, -len(self.features) :]
+        compare_pairs(source, target, *rows, *self.table.known, *self.matching, self.network, out)
+        return out
 
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return how much each token of a pair speaks against it, in log-odds, for both sides.
@@ -77,7 +75,7 @@ class Comparer:
         texts = [
             (side.astype(np.int32), offsets_of(np.array([len(side)]))) for side in (source, target)
         ]
-        _, ids, numbers = describe_pairs(self.table, texts[0], texts[1])
+        _, ids, numbers = describe_pairs(self.table, self.matching, texts[0], texts[1])
         compared = self.compared(ids, numbers)
         first = min(len(source), MOST)
         sides = compared[:first], compared[first:]
@@ -96,10 +94,11 @@ class Comparer:
         It is in nats, and 0 where the other side has no token; tokens that are not compared are
         left out.
         """
-        from miner.kernels.aligned import MOST, PER_NAT
+        from miner.kernels.aligned import MOST
+        from miner.kernels.aligned import SURPRISE as COLUMN
 
-        starts, ids, columns = match_pairs(self.table, self.aligner, source, target)
-        surprise = np.where(ids < 0, 0, self.surprise[ids, columns] / PER_NAT)
+        starts, _, numbers = describe_pairs(self.table, self.matching, source, target)
+        surprise = numbers[:, COLUMN]
         middle = starts[:-1] + np.minimum(np.diff(source[1]), MOST)
         ends = zip(starts.tolist(), middle.tolist(), starts[1:].tolist(), strict=False)
         return [(surprise[first:half], surprise[half:last]) for first, half, last in ends]
@@ -132,9 +131,8 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
 
     found = {key: array.shape for key, array in arrays.items()}
     expected = _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
-    if SURPRISE in arrays:
-        shapes = (COSINES, EVIDENCES), (JUMPS,), (1,)
-        expected |= {**dict(zip(ALIGNER, shapes, strict=True)), SURPRISE: (vocabulary, BINS)}
+    shapes = (COSINES, EVIDENCES), (JUMPS,), (1,)
+    expected |= {**dict(zip(ALIGNER, shapes, strict=True)), SURPRISE: (vocabulary, BINS)}
     if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
         raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 
@@ -161,14 +159,14 @@ def _width(arrays: Mapping[str, np.ndarray], name: str) -> int:
     return arrays[name].shape[-1] if name in arrays and arrays[name].ndim else 0
 
 
-def aligner_of(arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Return the arrays of a model's aligner, ``ALIGNER``; ones that serve nothing without it."""
-    empty = {"emission": np.zeros((1, 1)), "jump": np.zeros(1), "unaligned": np.zeros(1)}
-    return tuple(np.ascontiguousarray(arrays.get(key, empty[key]), np.float32) for key in ALIGNER)
+def matching_of(arrays: Mapping[str, np.ndarray]) -> Matching:
+    """Return the arrays of a model that tell how well tokens are matched."""
+    aligner = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ALIGNER)
+    return aligner, np.ascontiguousarray(arrays[SURPRISE], np.uint8)
 
 
 def describe_pairs(
-    table: TokenTable, source: Text, target: Text
+    table: TokenTable, matching: Matching, source: Text, target: Text
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Describe the tokens of pairs, row by row of two texts.
 
@@ -182,25 +180,5 @@ def describe_pairs(
     ids = np.full((starts[-1], 4), -1, dtype=np.int32)
     numbers = np.zeros((starts[-1], COLUMNS), dtype=np.float32)
     rows = np.arange(len(sizes[0]), dtype=np.int64)
-    describe(source, target, rows, rows, *table.known, starts, ids, numbers)
+    describe(source, target, rows, rows, *table.known, *matching, starts, ids, numbers)
     return starts, ids, numbers
-
-
-def match_pairs(
-    table: TokenTable, aligner: tuple[np.ndarray, ...], source: Text, target: Text
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Match the tokens of pairs, row by row of two texts.
-
-    Returns offsets ``(n + 1,) int64`` of the pairs and, of all tokens, the source's first, the ids
-    ``(t,) int32``, -1 where the other side has no token, and the columns ``(t,) int64`` in the
-    table of surprise.
-    """
-    from miner.kernels.aligned import BINS, LOWEST, MOST, PER_MATCH, match
-
-    sizes = [np.minimum(np.diff(offsets), MOST) for _, offsets in (source, target)]
-    starts = offsets_of(sizes[0] + sizes[1])
-    ids = np.full(starts[-1], -1, dtype=np.int32)
-    matches = np.zeros(starts[-1], dtype=np.float32)
-    rows = np.arange(len(sizes[0]), dtype=np.int64)
-    match(source, target, rows, rows, *table.known, aligner, starts, ids, matches)
-    return starts, ids, ((matches - LOWEST) * PER_MATCH).astype(np.int64).clip(0, BINS - 1)

@@ -13,6 +13,7 @@ import numpy as np
 from miner.errors import ArtifactError
 from miner.names import SIDES
 from miner.scoring.answered import fit_again
+from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.verifier import Verifier
@@ -61,7 +62,7 @@ class Quality:
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:
     """Return the names of the features of one model: ``FEATURES``, then its comparer's."""
-    return FEATURES if verifier.comparer is None else (*FEATURES, *verifier.comparer.features)
+    return FEATURES if verifier.comparer is None else (*FEATURES, *COMPARER_FEATURES)
 
 
 def features(

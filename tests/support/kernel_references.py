@@ -5,14 +5,23 @@ Each takes the arguments of its kernel, with lists in place of flat arrays where
 
 import itertools
 import re
+from collections.abc import Sequence
 
 import numpy as np
 
 from miner.encoder.lexicon import Lexicon
-from miner.kernels.aligned import DISTANCE, EVIDENCE
+from miner.kernels.aligned import BINS, DISTANCE, EVIDENCE, LOWEST, PER_MATCH, PER_NAT
 from miner.kernels.dots import cosines
 from miner.kernels.fused import UP, Pack
-from miner.kernels.hidden_markov import REACH
+from miner.kernels.hidden_markov import (
+    COSINES,
+    EVIDENCES,
+    FLOOR,
+    LEAST,
+    PER_COSINE,
+    PER_EVIDENCE,
+    REACH,
+)
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, windows
 from miner.kernels.ngrams import END, START
 from miner.kernels.order import COLUMNS as ORDER_COLUMNS
@@ -298,14 +307,14 @@ def _order_of_part(a, b, codes, scale, weight):
     return row
 
 
-def aligned_reference(
+def related_reference(
     source: list[int],
     target: list[int],
     table: tuple[np.ndarray, ...],
     lexicon: Lexicon,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Ids and numbers of one pair by :func:`miner.kernels.aligned.describe`."""
-    codes, scale, weight, frequency = table
+) -> tuple[np.ndarray, ...]:
+    """Cosines, evidence and translation probabilities of all pairs of tokens, ``(n, m)`` each."""
+    codes, scale, _, frequency = table
     n, m = len(source), len(target)
     similar = cosines(codes, scale, np.array(source), np.array(target)).astype(np.float64)
     forward, backward = np.zeros((n, m)), np.zeros((n, m))
@@ -317,15 +326,71 @@ def aligned_reference(
             found = dict(zip(*(part.tolist() for part in lexicon.translations(one)), strict=True))
             matrix[i, j] = found.get(other, 0.0)
     chance = np.maximum(forward / frequency[target], backward / frequency[source][:, None])
-    evidence = np.log1p(chance) / EVIDENCE
+    return similar, np.log1p(chance) / EVIDENCE, forward, backward
+
+
+def matches_reference(
+    source: list[int],
+    target: list[int],
+    partners: np.ndarray,
+    related: tuple[np.ndarray, ...],
+    matching: tuple[tuple[np.ndarray, ...], np.ndarray],
+) -> np.ndarray:
+    """Last numbers of the tokens of one pair by :func:`miner.kernels.aligned.describe`.
+
+    ``partners (n + m,)`` are positions of the counterparts, ``related`` is from
+    :func:`related_reference`.
+    """
+    (emission, jump, unaligned), surprise = matching
+    own = emissions_reference(source, target, related[0].T, related[1].T, emission)  # (m, n)
+    forward, backward = (
+        alignments_reference(given, jump.astype(np.float64), float(unaligned[0]))
+        for given in (own, own.T)
+    )
+    both, n = forward[1] * backward[1].T, len(source)
+    likelihood = np.concatenate([backward[0], forward[0]])
+    best = np.concatenate([both.max(axis=0), both.max(axis=1)])
+    chosen = [both[j, i] for i, j in enumerate(partners[:n])]
+    chosen += [both[j, i] for j, i in enumerate(partners[n:])]
+    columns = np.log(np.stack([likelihood, best + FLOOR, np.array(chosen) + FLOOR], axis=1))
+    bins = ((columns[:, 0] + columns[:, 1] - LOWEST) * PER_MATCH).clip(0, BINS - 1).astype(int)
+    nats = surprise[[*source, *target], bins] / PER_NAT
+    return np.column_stack([columns, nats])
+
+
+def emissions_reference(
+    a: Sequence[int],
+    b: Sequence[int],
+    cosine: np.ndarray,
+    evidence: np.ndarray,
+    emission: np.ndarray,
+) -> np.ndarray:
+    """Emissions of the tokens of ``b (m,)`` at those of ``a (n,)``, whose tables are ``(m, n)``."""
+    row = np.trunc((cosine - LEAST) * PER_COSINE).clip(0, COSINES - 2).astype(int)
+    row[np.asarray(b)[:, None] == np.asarray(a)] = COSINES - 1
+    column = np.trunc(1 + evidence * PER_EVIDENCE).clip(1, EVIDENCES - 1).astype(int)
+    return emission[row, np.where(evidence > 0, column, 0)].astype(np.float64)
+
+
+def aligned_reference(
+    source: list[int],
+    target: list[int],
+    table: tuple[np.ndarray, ...],
+    related: tuple[np.ndarray, ...],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Ids, counterparts and first numbers of one pair by :func:`miner.kernels.aligned.describe`."""
+    _, _, weight, frequency = table
+    similar, evidence, forward, backward = related
+    n, m = len(source), len(target)
     left, right = (np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / m
     score = similar + evidence - DISTANCE * np.abs(left[:, None] - right)
-    ids, numbers = [], []
+    ids, numbers, partners = [], [], []
     for own, others, place, there, value, cosine, known, given in (
         (source, target, left, right, score, similar, evidence, (forward, backward)),
         (target, source, right, left, score.T, similar.T, evidence.T, (backward.T, forward.T)),
     ):
         partner, back = value.argmax(axis=1), value.argmax(axis=0)
+        partners += partner.tolist()
         match = [max(cosine[i, partner[i]], known[i, partner[i]]) for i in range(len(own))]
         for i, token in enumerate(own):
             j = partner[i]
@@ -355,7 +420,7 @@ def aligned_reference(
                     1.0 if last else match[i + 1],
                 ]
             )
-    return np.array(ids), np.array(numbers)
+    return np.array(ids), np.array(partners), np.array(numbers)
 
 
 def alignments_reference(

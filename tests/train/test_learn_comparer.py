@@ -9,11 +9,12 @@ import torch
 from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
-from miner.scoring.comparer import Comparer, Text
+from miner.scoring.comparer import Comparer, Text, matching_of
 from miner.scoring.verifier import Verifier
 from miner_train import comparer_examples, learn_comparer
 from miner_train.comparer_examples import WRONG, ExampleMaker, Examples
 from miner_train.language_texts import LanguageText
+from miner_train.learn_surprise import learn_matches
 
 TEXT = sentences("de"), sentences("en")
 
@@ -23,15 +24,27 @@ def knowing(verifying_model) -> Encoder:
     return Encoder.load(verifying_model, 1)
 
 
+@pytest.fixture(scope="module")
+def matches(knowing: Encoder) -> dict[str, np.ndarray]:
+    return learn_matches(knowing, [LanguageText(("de", "en"), TEXT, TEXT)], 1)
+
+
 def embedding(encoder: Encoder) -> np.ndarray:
     assert encoder.model.verifying is not None
     return encoder.model.verifying.table()
 
 
 @pytest.fixture(scope="module")
-def examples(knowing: Encoder) -> Examples:
-    maker = ExampleMaker(knowing, Verifier(knowing).tokens, embedding(knowing), TEXT, 1)
-    return maker(range(60), random.Random(1))
+def examples(knowing: Encoder, matches: dict[str, np.ndarray]) -> Examples:
+    return make(knowing, matches, 0.0)
+
+
+def make(encoder: Encoder, matches: dict[str, np.ndarray], unknown: float) -> Examples:
+    """Examples of all of the text, with a share of unknown tokens."""
+    maker = ExampleMaker(encoder, Verifier(encoder).tokens, matching_of(matches), TEXT, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparer_examples, "UNKNOWN", unknown)
+        return maker(range(60), random.Random(1))
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +55,15 @@ def network(knowing: Encoder, examples: Examples) -> learn_comparer.Network:
 
 
 @pytest.mark.slow
-def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_prefers_translations(
+    knowing: Encoder, matches: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(learn_comparer, "LEAST", 30 * 60)
     monkeypatch.setattr(learn_comparer, "BATCH", 16)
-    monkeypatch.setattr(learn_comparer, "UNKNOWN", 0.02)
+    monkeypatch.setattr(comparer_examples, "UNKNOWN", 0.02)
     texts = [LanguageText(("de", "en"), TEXT, TEXT), LanguageText(("fr", "en"), TEXT, ([], []))]
     lines: list[str] = []
-    arrays = learn_comparer.learn_comparer(knowing, texts, 1, lines.append)
+    arrays = learn_comparer.learn_comparer(knowing, texts, matches, 1, lines.append)
     assert len(lines) == 30 and "loss" in lines[0]
     comparer = Comparer(arrays, Verifier(knowing).tokens)
     source, target = (knowing.tokenizer(side) for side in TEXT)
@@ -59,18 +74,31 @@ def test_it_prefers_translations(knowing: Encoder, monkeypatch: pytest.MonkeyPat
     assert (right > wrong).mean() > 0.9
 
 
-def test_it_learns_the_same_every_time(knowing: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_learns_the_same_every_time(
+    knowing: Encoder, matches: dict[str, np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(learn_comparer, "LEAST", 2 * 60)
     text = LanguageText(("de", "en"), TEXT, TEXT)
     one, other = (
-        learn_comparer.learn_comparer(knowing, [text], 1, lambda line: None) for _ in range(2)
+        learn_comparer.learn_comparer(knowing, [text], matches, 1, lambda line: None)
+        for _ in range(2)
     )
     assert all((other[name] == array).all() for name, array in one.items())
     short = LanguageText(("de", "en"), (["a"] * 60, ["b"] * 60), (["a"] * 60, ["b"] * 60))
-    assert learn_comparer.learn_comparer(knowing, [short], 1, lambda line: None) == {}
+    assert learn_comparer.learn_comparer(knowing, [short], matches, 1, lambda line: None) == {}
 
 
-def test_torch_and_the_kernel_agree(knowing, examples, network):
+def test_unknown_tokens_have_no_translations(knowing, matches, examples) -> None:
+    every = make(knowing, matches, 1.0)
+    np.testing.assert_array_equal(every.starts, examples.starts)
+    assert (every.ids == knowing.tokenizer.size).all() and not every.numbers[:, [1, 2, 3]].any()
+    some = make(knowing, matches, 0.3)
+    lost = some.ids[:, 0] == knowing.tokenizer.size
+    assert 0.1 < lost.mean() < 0.5 and not some.numbers[lost][:, [1, 2, 3]].any()
+    assert some.numbers[~lost, 1].any()
+
+
+def test_torch_and_the_kernel_agree(knowing, matches, examples, network):
     pairs = np.arange(len(examples.sizes))
     with torch.no_grad():
         network.units.weight.copy_(network.units.weight.half())
@@ -84,7 +112,7 @@ def test_torch_and_the_kernel_agree(knowing, examples, network):
             span = slice(start, start + own) if side == 0 else slice(start + own, end)
             lists.append(examples.ids[span, 0].tolist())
         sides.append(comparer_examples._ragged(lists))
-    comparer = Comparer(network.arrays(), Verifier(knowing).tokens)
+    comparer = Comparer({**network.arrays(), **matches}, Verifier(knowing).tokens)
     found = comparer.compare(*sides, pairs, pairs)[:, -1]
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
@@ -119,9 +147,10 @@ def test_long_sentences_are_drawn_more_often() -> None:
     assert len(learn_comparer.drawn(text, 2000, [1])) == 1000
 
 
-def test_a_comparer_is_stored_with_its_model(knowing, network, tmp_path):
-    model = dataclasses.replace(knowing.model, comparer=network.arrays()).save(tmp_path / "model")
+def test_a_comparer_is_stored_with_its_model(knowing, matches, network, tmp_path):
+    arrays = {**network.arrays(), **matches}
+    model = dataclasses.replace(knowing.model, comparer=arrays).save(tmp_path / "model")
     assert (tmp_path / "model" / "comparer.npz").exists()
-    assert all((model.comparer[name] == array).all() for name, array in network.arrays().items())
+    assert all((model.comparer[name] == array).all() for name, array in arrays.items())
     # The decoys of a loaded model are saved with it.
     assert model.decoys_by_language() == knowing.model.decoys_by_language()

@@ -4,7 +4,7 @@ import numpy as np
 
 from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import BINS, PER_NAT
-from miner.scoring.comparer import aligner_of
+from miner.scoring.comparer import ALIGNER
 from miner_train.language_texts import LanguageText
 from miner_train.learn_alignment import learn_alignment
 from miner_train.learn_surprise import learn_surprise
@@ -15,7 +15,8 @@ def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
     # "Hund" always has its translation; "Guten" stands where nothing is translated.
     texts = [["Der Hund schläft."] * 60 + ["Guten Tag"] * 60, ["The dog sleeps."] * 60 + ["a"] * 60]
     text = LanguageText(("de", "en"), (texts[0][:60], texts[1][:60]), (texts[0], texts[1]))
-    aligner = aligner_of(learn_alignment(encoder, [text], 1))
+    arrays = learn_alignment(encoder, [text], 1)
+    aligner = tuple(arrays[name] for name in ALIGNER)
     table = learn_surprise(encoder, aligner, [text], 1)
     assert table.shape == (encoder.tokenizer.size, BINS) and table.dtype == np.uint8
     nats = table / PER_NAT

@@ -171,11 +171,19 @@ def test_the_seed_decides_everything(config, monkeypatch):
     )
 
 
+# Of all pairs together in each epoch, then with their groups: all, one group, the other.
 @pytest.mark.parametrize(
-    "scores, kept", [([0.2, 0.9, 0.5], 2), ([0.7, 0.6, 0.7], 3), ([0.1, 0.2, 0.3], 3)]
+    "scores, kept, groups",
+    [
+        ([0.2, 0.9, 0.5], 2, 0),
+        ([0.7, 0.6, 0.7], 3, 0),
+        ([0.1, 0.2, 0.3], 3, 0),
+        ([0.9, 0.1, 0.2, 0.5, 0.4, 0.4, 0.7, 0.3, 0.4], 2, 1),
+    ],
 )
-def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
+def test_the_best_epoch_is_kept(monkeypatch, scores, kept, groups):
     marks = iter(scores)
+    scores = scores[:: 3 if groups else 1]
 
     def scripted(source, target):
         f1 = next(marks)
@@ -186,7 +194,9 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
         )
 
     monkeypatch.setattr(miner_train.loop, "mining_f1", scripted)
-    it = trainer(dataclasses.replace(SOFTMAX, epochs=3))
+    it = trainer(dataclasses.replace(SOFTMAX, epochs=3, apart=groups))
+    if groups:
+        it.groups = {"de-en": np.arange(9), "fr-en": np.arange(9)}
     tables, best = [], []
 
     def remember(event):
@@ -197,7 +207,8 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept):
     it.run(None, remember)
     assert len(set(tables)) == 3
     assert kept_table(it).tobytes() == tables[kept - 1]
-    assert it.state.best_f1 == it.state.best_score == scores[kept - 1]
+    assert it.state.best_f1 == scores[kept - 1]
+    assert it.state.best_score == (scores[kept - 1] if not groups else 0.4)
     assert it.state.threshold == 10 * scores[kept - 1]
     assert best[kept - 1] and not any(best[kept:])
 
