@@ -231,8 +231,8 @@ def describe(
 ):
     """Describe the tokens of pairs.
 
-    Texts, rows, table and lexicon as in :func:`miner.kernels.tokens.compare`; ``aligner`` is that
-    of :mod:`miner.kernels.hidden_markov`, and ``surprise (V, BINS) uint8`` in ``PER_NAT`` of a nat.
+    Texts, rows, table and lexicon as in :func:`miner.kernels.tokens.compare`; ``aligner`` as in
+    :mod:`miner.kernels.hidden_markov`, and ``surprise (V, BINS) uint8`` in ``PER_NAT`` of a nat.
     Pair ``c`` has the rows ``starts[c]`` to ``starts[c + 1]`` of ``numbers (r, COLUMNS) float32``
     and of ``ids (r, 4) int32``: the token, its counterpart, and the tokens before and after it, -1
     for none.
