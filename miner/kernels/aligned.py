@@ -238,26 +238,8 @@ def describe(
     for none.
     """
     texts, known = (source, target, source_row, target_row), (table, lexicon, aligner, surprise)
-    in_ranges(
-        lambda first, last: _describe_pairs(
-            first, last, texts, known, _scratch(table), workspace(MOST), starts, ids, numbers
-        ),
-        len(source_row),
-        CHUNK,
-    )
-
-
-@njit(nogil=True, error_model="numpy")
-def _describe_pairs(start, end, texts, knowledge, scratch, work, starts, ids, numbers):
-    source, target, source_row, target_row = texts
-    places = scratch[7]
-    for c in range(start, end):
-        a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-        if len(a) == 0 or len(b) == 0:
-            continue
-        _align(a, b, knowledge, scratch, work, numbers[starts[c] :])
-        _neighbours(a, b, places[0], ids[starts[c] :])
-        _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
+    network = tuple(np.zeros((0,) * axes, np.float32) for axes in (2, 2, 1, 2, 1, 1, 1))
+    _in_chunks(texts, known, network, (starts, ids, numbers), np.empty((0, 2), np.float32))
 
 
 @njit(error_model="numpy")
@@ -319,20 +301,26 @@ def compare_pairs(
     logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`. The others are as in
     :func:`describe`. The mean is over the tokens of a side, then over both sides, in nats.
     """
-    texts = source, target, source_row, target_row
+    texts, known = (source, target, source_row, target_row), (table, lexicon, aligner, surprise)
+    starts, ids = np.empty(0, np.int64), np.empty((0, 4), np.int32)
+    _in_chunks(texts, known, network, (starts, ids, np.empty((0, COLUMNS), np.float32)), out)
+
+
+def _in_chunks(texts, knowledge, network, described, out):
     in_ranges(
         lambda first, last: _compare_pairs(
             first,
             last,
             texts,
-            (table, lexicon, aligner, surprise),
+            knowledge,
             network,
-            _scratch(table),
+            _scratch(knowledge[0]),
             _layers(network),
             workspace(MOST),
+            described,
             out,
         ),
-        len(source_row),
+        len(texts[2]),
         CHUNK,
     )
 
@@ -354,18 +342,26 @@ def _layers(network: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 
 
 @njit(nogil=True, error_model="numpy")
-def _compare_pairs(start, end, texts, knowledge, network, scratch, layers, work, out):
+def _compare_pairs(start, end, texts, knowledge, network, scratch, layers, work, described, out):
+    """Describe tokens, if there are ``starts``, or compare pairs; one loop compiles once."""
     source, target, source_row, target_row = texts
     _, token, token_bias, pair, pair_bias, last, last_bias = network
-    numbers, given, value, pooled, both = layers
+    own_numbers, given, value, pooled, both = layers
+    starts, ids, every = described
     places = scratch[7]
     hidden = len(token_bias)
     for c in range(start, end):
         a, b = _tokens(source, source_row[c]), _tokens(target, target_row[c])
-        out[c, 0], out[c, 1] = 0.0, 0.0
+        if len(starts) == 0:
+            out[c, 0], out[c, 1] = 0.0, 0.0
         if len(a) == 0 or len(b) == 0:
             continue
+        numbers = every[starts[c] :] if len(starts) > 0 else own_numbers
         _align(a, b, knowledge, scratch, work, numbers)
+        if len(starts) > 0:
+            _neighbours(a, b, places[0], ids[starts[c] :])
+            _neighbours(b, a, places[1], ids[starts[c] + len(a) :])
+            continue
         for side in range(2):
             own, others, first = (a, b, 0) if side == 0 else (b, a, len(a))
             pool = pooled[side]
