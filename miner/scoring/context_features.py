@@ -3,7 +3,7 @@
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
-from miner.scoring.margin import Candidates
+from miner.scoring.margin import Candidates, run_starts
 
 # ``alone`` is the logit of the pair features, as models on disk call it.
 CONTEXT_FEATURES = (
@@ -28,15 +28,18 @@ class BestLogits:
 
     def add(self, row: np.ndarray, logit: np.ndarray) -> None:
         """Take in the candidates of sentences ``row (m,)`` with their logits."""
-        order = np.lexsort((-logit, row))
-        ordered, rows = logit[order], row[order]
-        starts = np.flatnonzero(np.r_[True, rows[1:] != rows[:-1]])[: len(rows)]
-        sizes = np.diff(np.r_[starts, len(rows)])
-        found = np.full((len(starts), 6), -np.inf)
-        found[:, 3:] = self.best[rows[starts]]
+        if not len(row):
+            return
+        # By row alone, and then the best of each three times: faster than a sort by logit, too.
+        order = np.argsort(row, kind="stable")
+        rows, left = row[order], logit[order].astype(np.float64)
+        begins = run_starts(rows)
+        starts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
+        found = np.concatenate([np.empty((len(starts), 3)), self.best[rows[starts]]], axis=1)
         for place in range(3):
-            has = sizes > place
-            found[has, place] = ordered[starts[has] + place]
+            found[:, place] = np.maximum.reduceat(left, starts)
+            at = np.flatnonzero(left == found[group, place])
+            left[at[run_starts(group[at])]] = -np.inf
         self.best[rows[starts]] = -np.sort(-found, axis=1)[:, :3]
 
     def leads(self, row: np.ndarray, logit: np.ndarray) -> np.ndarray:

@@ -207,7 +207,7 @@ class CandidateBlocks:
 
         # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
         key = np.sort(np.concatenate((forward_key, backward_key)))
-        key = key[_run_starts(key)]
+        key = key[run_starts(key)]
         in_forward = np.searchsorted(key, forward_key)
         in_backward = np.searchsorted(key, backward_key)
         similarity = np.zeros(len(key), dtype=np.float32)
@@ -301,7 +301,7 @@ class Retrieval:
             key = (chosen.source_row << 32) + chosen.target_row
             order = np.argsort(key, kind="stable")
             key = key[order]
-            first = _run_starts(key)
+            first = run_starts(key)
             if self.retrieval == "intersection":  # the first of two
                 first[:-1] &= ~first[1:]
                 first[-1:] = False
@@ -357,15 +357,21 @@ def _best_each(
     score: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
     """Return a (m,) mask of the best listed pair of each query; ties go to the lower answer."""
-    position = np.nonzero(listed)[0]
-    order = np.lexsort((answer_row[position], -score[position], query_row[position]))
-    position = position[order]
     mask = np.zeros(len(listed), dtype=np.bool_)
-    mask[position[_run_starts(query_row[position])]] = True
+    position = np.nonzero(listed)[0]
+    if not len(position):
+        return mask
+    position = position[np.argsort(query_row[position], kind="stable")]
+    begins, own = run_starts(query_row[position]), score[position]
+    best = np.maximum.reduceat(own, np.flatnonzero(begins))
+    # Few are left to sort by all: the best, and what ties with them.
+    position = position[own == best[np.cumsum(begins) - 1]]
+    position = position[np.lexsort((answer_row[position], query_row[position]))]
+    mask[position[run_starts(query_row[position])]] = True
     return mask
 
 
-def _run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+def run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return a (m,) mask of the first of each run of equal values."""
     starts = np.ones(len(values), dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.tokens import random_lexicon
 
 from miner.encoder.encoder import Encoder
@@ -18,6 +20,7 @@ from miner.knn.neighbors import Neighbors
 from miner.scoring.context_features import (
     CONTEXT_FEATURES,
     MAX_LEAD,
+    BestLogits,
     best_logits,
     context_features,
     two_nearest,
@@ -62,6 +65,20 @@ def test_leads_gaps_and_ranks() -> None:
     assert (features["lead_second"] == MAX_LEAD).all()  # nobody has two rivals
     np.testing.assert_allclose(features["gap_min"], [0.5, -0.5, -0.6, 0.1], atol=1e-6)
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
+
+
+@given(st.integers(0, 99), st.lists(st.integers(0, 40), max_size=3))
+def test_the_best_logits_are_the_three_best_of_each_sentence(seed, sizes):
+    """In any parts, with ties, and with sentences of one candidate or none."""
+    generator = np.random.default_rng(seed)
+    found, every = BestLogits(9), [[-np.inf] * 3 for _ in range(9)]
+    for size in sizes:
+        row, logit = generator.integers(0, 9, size), generator.integers(-5, 5, size) / 2
+        found.add(row, logit)
+        for place, value in zip(row.tolist(), logit.tolist(), strict=True):
+            every[place].append(value)
+    expected = [sorted(values, reverse=True)[:3] for values in every]
+    np.testing.assert_array_equal(found.best, expected)
 
 
 def test_sentences_without_tokens_have_features(verifying_model: Path) -> None:
