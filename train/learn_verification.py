@@ -69,5 +69,7 @@ def add_verification(
     return replace(
         with_lexicons,
         verifier={**verifier, NAME: quality},
-        decoys=model.decoys_by_language() or choose_decoys(split, translations, seed),
+        decoys=model.decoys
+        if model.decoys_by_language()
+        else choose_decoys(split, translations, seed),
     )

@@ -19,7 +19,6 @@ import io
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -36,7 +35,9 @@ COUNT = np.log(1e9) / 255
 
 
 def to_bytes(lexicons: Lexicons) -> bytes:
-    """Serialise lexicons. Equal tables give equal bytes."""
+    """Serialise lexicons. Equal tables give equal bytes; a file's are its own, at once."""
+    if isinstance(lexicons.tables, _Stored):
+        return lexicons.tables.data
     arrays = {"size": np.array(lexicons.size)}
     occurring = {pair: np.flatnonzero(table.count) for pair, table in lexicons.tables.items()}
     for pair, table in sorted(lexicons.tables.items()):
@@ -98,7 +99,7 @@ def from_bytes(data: bytes, name: str) -> Lexicons:
     Raises ArtifactError for anything else; a damaged table may raise it when it is first used.
     """
     try:
-        return Lexicons(_Stored(open_npz(io.BytesIO(data)), name))
+        return Lexicons(_Stored(data, name))
     except Exception as error:  # zipfile, lzma and numpy raise nearly anything
         raise _damaged(name, error) from None
 
@@ -106,8 +107,9 @@ def from_bytes(data: bytes, name: str) -> Lexicons:
 class _Stored(Mapping[Direction, Table]):
     """Tables of an archive, each decoded when it is first asked for."""
 
-    def __init__(self, archive: Any, name: str):
-        self.archive, self.name = archive, name
+    def __init__(self, data: bytes, name: str):
+        archive = open_npz(io.BytesIO(data))
+        self.data, self.archive, self.name = data, archive, name
         self.size = int(archive["size"])
         found = Counter(key.rpartition(".")[0] for key in archive if "." in key)
         if set(found.values()) != {len(NAMES)}:

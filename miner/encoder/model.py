@@ -145,7 +145,7 @@ class Model:
 
     def save(self, path: str | Path) -> "Model":
         """Write the model directory, and open it. An older one of the same kind is replaced."""
-        architecture, decoys = self.architecture, self.decoys_by_language()
+        architecture, decoys = self.architecture, self._stored_decoys()
         with atomic_directory(path, marker=self.marker) as directory:
             if architecture.described:
                 text = json.dumps(dataclasses.asdict(architecture), indent=2) + "\n"
@@ -162,7 +162,9 @@ class Model:
                 (directory / LEXICON).write_bytes(lexicon_file.to_bytes(self.lexicons))
                 text = json.dumps(self.verifier, indent=1) + "\n"
                 (directory / VERIFIER).write_text(text, encoding="utf-8")
-                (directory / DECOYS).write_bytes(decoy_file.pack(decoys))
+                (directory / DECOYS).write_bytes(
+                    decoy_file.pack(self.decoys) if decoys is None else decoys
+                )
                 if self.comparer:
                     np.savez_compressed(directory / COMPARER, **self.comparer)  # type: ignore[arg-type]
             if self.classifier:
@@ -204,11 +206,15 @@ class Model:
 
         Of a loaded model only those that may be in ``language`` are read, if it is given.
         """
+        stored, name = self._stored_decoys(), f"{self.path}/{DECOYS}"
+        return self.decoys if stored is None else decoy_file.unpack(stored, name, language)
+
+    def _stored_decoys(self) -> bytes | None:
+        """Read the file of decoys of a loaded model; None if it has none, or others by now."""
         if self.decoys or self.path is None or self.decoys_digest is None:
-            return self.decoys
+            return None
         check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])
-        path = self.path / DECOYS
-        return decoy_file.unpack(path.read_bytes(), str(path), language)
+        return (self.path / DECOYS).read_bytes()
 
 
 def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
