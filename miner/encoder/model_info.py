@@ -1,5 +1,6 @@
 """Facts of a model for people to read: encoder, size, training text, metrics, and its card."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from miner.text_table import aligned
 
 CARD = "README.md"
 MEGABYTE = 1_000_000
+# Texts that are named: of a model, and of each language.
+NAMED, LARGEST = 8, 3
 
 
 def models_in(places: Iterable[str]) -> Iterator[str]:
@@ -67,9 +70,13 @@ def _training(model: Model) -> Iterator[list[str]]:
         own = f", {count:,} sentences" if count else ""
         yield ["student of", f"{training['teacher']['name']}{own}"]
     if training.get("pairs"):
-        text = training.get("text", [])
-        each = "; ".join(f"{one['name']} {one['pairs']:,}" for one in text)
-        yield ["trained on", f"{training['pairs']:,} pairs" + (f": {each}" if each else "")]
+        text: Counter[str] = Counter()
+        for one in training.get("text", []):  # a text of many languages has a file for each
+            text[one["name"].split(".")[0]] += one["pairs"]
+        each = [f"{name} {pairs:,}" for name, pairs in text.most_common(NAMED)]
+        each += [f"{len(text) - NAMED} more"] if len(text) > NAMED else []
+        count = f"{training['pairs']:,} pairs"
+        yield ["trained on", ": ".join([count, *(["; ".join(each)] if each else [])])]
     if training.get("held-out mining F1") is not None:
         yield ["held-out mining F1", f"{training['held-out mining F1']:.3f}"]
     if training.get("cosine with the teacher") is not None:
@@ -83,10 +90,13 @@ def _languages(model: Model) -> list[str]:
     if not model.languages:
         return []
     tests = sorted({test for one in model.languages.values() for test in one.accuracy})
-    rows = [["language", "level", "training pairs", *tests]]
+    rows = [["language", "level", "training pairs", *tests, "largest texts"]]
     for code, one in sorted(model.languages.items(), key=lambda item: (-item[1].pairs, item[0])):
         figures = [f"{one.accuracy[test]:.3f}" if test in one.accuracy else "-" for test in tests]
-        rows.append([describe(code), one.level, f"{one.pairs:,}", *figures])
+        total = max(sum(one.text.values()), 1)
+        largest = Counter(one.text).most_common(LARGEST)
+        text = ", ".join(f"{name} {pairs / total:.0%}" for name, pairs in largest)
+        rows.append([describe(code), one.level, f"{one.pairs:,}", *figures, text or "-"])
     return ["", *aligned(rows, left=2)]
 
 
