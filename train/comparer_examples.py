@@ -110,8 +110,8 @@ class ExampleMaker:
             for pair in self._group(row, near[row], ruled[row], lists, generator)
         ]
         source, target = (_ragged([pair[side] for pair in pairs]) for side in range(2))
-        random_bits = np.random.default_rng(generator.getrandbits(64))
-        unknown = random_bits.random(self.tokenizer.size) < UNKNOWN
+        drawn = np.random.default_rng(generator.getrandbits(64)).random(self.tokenizer.size)
+        unknown = drawn < UNKNOWN
         aligner, surprise = self.matching
         # The first id stands for characters without a piece, which never occur.
         surprise = np.where(unknown[:, None], surprise[:1], surprise)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.kernels.aligned import BINS, LOWEST, MATCH, PER_MATCH, PER_NAT
+from miner.kernels.aligned import BINS, PER_NAT
+from miner.kernels.aligned import SURPRISE as COLUMN
 from miner.scoring.comparer import ALIGNER, SURPRISE, describe_pairs
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.learn_alignment import learn_alignment
@@ -40,7 +41,9 @@ def learn_surprise(
     """
     texts = [text for text in texts if len(text.training[0])]
     size = encoder.tokenizer.size
-    counts, nothing = np.zeros(size * BINS), np.zeros((size, BINS), np.uint8)
+    counts = np.zeros(size * BINS)
+    # A table by which the surprise of a token is the column of its match.
+    columns = np.tile(np.arange(BINS, dtype=np.uint8), (size, 1))
     most = shares([len(text.training[0]) for text in texts])
     for number, (tokens, text) in enumerate(
         zip(token_tables(encoder.model, texts), texts, strict=True)
@@ -48,14 +51,13 @@ def learn_surprise(
         rows = drawn(text.training, most[number], [seed, 13, number])
         for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
             sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
-            _, ids, numbers = describe_pairs(tokens, (aligner, nothing), *sides)
-            own, match = ids[:, 0].astype(np.int64), numbers[:, MATCH[0]] + numbers[:, MATCH[1]]
-            columns = ((match - LOWEST) * PER_MATCH).astype(np.int64).clip(0, BINS - 1)
-            places = own * BINS + columns
+            _, ids, numbers = describe_pairs(tokens, (aligner, columns), *sides)
+            found = (numbers[:, COLUMN] * PER_NAT).astype(np.int64)
+            places = ids[:, 0].astype(np.int64) * BINS + found
             counts += np.bincount(places, minlength=len(counts))
-    found = counts.reshape(size, BINS)
-    common = found.sum(axis=0, keepdims=True) / max(found.sum(), 1.0)
-    total = found.sum(axis=1, keepdims=True) + COMMON
-    poorer = np.cumsum((found + COMMON * common) / total, axis=1)
+    table = counts.reshape(size, BINS)
+    common = table.sum(axis=0, keepdims=True) / max(table.sum(), 1.0)
+    total = table.sum(axis=1, keepdims=True) + COMMON
+    poorer = np.cumsum((table + COMMON * common) / total, axis=1)
     surprise = -np.log(poorer.clip(1e-9, 1.0))
     return np.rint(surprise * PER_NAT).clip(0, 255).astype(np.uint8)

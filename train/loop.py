@@ -211,15 +211,16 @@ class Trainer:
             )
         f1 = threshold = score = None
         f1_of: dict[str, float] = {}
+        development = None
         if self.held is not None:
             source, target = map(self.encoders.encode, (self.held.source, self.held.target))
             mined = mining_f1(source, target)
             for name, rows in self.groups.items():
                 f1_of[name] = mining_f1(source[rows], target[rows]).f1
             f1, threshold, score = mined.f1, mined.threshold, mined.f1
-            if self.config.apart and f1_of:  # each language pair is searched by itself
+            if self.config.apart and f1_of:  # what batches of one language pair serve
                 score = float(np.mean(list(f1_of.values())))
-        development = None
+                development = "mean over language pairs", score
         if self.development is not None:
             score = self.development.score(self.encoders.encode)
             development = self.development.name, score

@@ -32,8 +32,8 @@ EVIDENCE = 10.0
 DISTANCE = 0.15
 # Numbers that describe a token and its counterpart: of `_describe`, then of `_describe_match`.
 COLUMNS = 22
-# Columns of the two parts of a token's match, and of its surprise in nats.
-MATCH, SURPRISE = (18, 19), 21
+# Column of a token's surprise, in nats.
+SURPRISE = 21
 # Surprise of a token id by its match: columns of the table, the match at which they begin, columns
 # that a nat of the match spans, and codes that a nat of surprise has.
 BINS, LOWEST, PER_MATCH, PER_NAT = 24, -9.0, 2.0, 16

@@ -197,15 +197,16 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept, groups):
     it = trainer(dataclasses.replace(SOFTMAX, epochs=3, apart=groups))
     if groups:
         it.groups = {"de-en": np.arange(9), "fr-en": np.arange(9)}
-    tables, best = [], []
+    tables, best, means = [], [], []
 
     def remember(event):
         if isinstance(event, EpochEnd):
             tables.append(table(it).tobytes())
             best.append(event.best)
+            means.append(event.development and round(event.development[1], 6))
 
     it.run(None, remember)
-    assert len(set(tables)) == 3
+    assert len(set(tables)) == 3 and means == ([0.15, 0.4, 0.35] if groups else [None] * 3)
     assert kept_table(it).tobytes() == tables[kept - 1]
     assert it.state.best_f1 == scores[kept - 1]
     assert it.state.best_score == (scores[kept - 1] if not groups else 0.4)
