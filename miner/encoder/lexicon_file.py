@@ -93,13 +93,14 @@ def _integers(codes: np.ndarray) -> np.ndarray:
     return np.add.reduceat((codes & 127).astype(np.int64) << (7 * place), start)
 
 
-def from_bytes(data: bytes, name: str) -> Lexicons:
-    """Read :func:`to_bytes` from the file ``name``.
+def from_bytes(data: bytes, name: str, digest: str = "") -> Lexicons:
+    """Read :func:`to_bytes` from the file ``name``, whose SHA-256 may be given.
 
     Raises ArtifactError for anything else; a damaged table may raise it when it is first used.
     """
     try:
-        return Lexicons(_Stored(data, name))
+        tables = _Stored(data, name)
+        return Lexicons(tables, digest, tables.size)
     except Exception as error:  # zipfile, lzma and numpy raise nearly anything
         raise _damaged(name, error) from None
 

@@ -6,11 +6,12 @@ in phrase tables by pivot (Cohn and Lapata 2007). Where a language is unknown, a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
+from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.lexicon import Lexicon, Translations
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, primary
@@ -22,6 +23,9 @@ LEAST = 0.003
 
 # Highest share of one token in all, so that its logarithm is not 0.
 MOST = 0.99
+
+# Arrays of a lexicon.
+_ARRAYS = tuple(one.name for one in fields(Lexicon))
 
 # Languages of a table: of the token that is translated, and of its translations.
 Direction = tuple[str, str]
@@ -52,19 +56,20 @@ class Table(Translations):
 class Lexicons:
     """The tables of a model, by direction. Raises ValueError if one lacks its reverse.
 
-    Text of one language, or of unknown ones, has one table, which is its own reverse.
+    Text of one language, or of unknown ones, has one table, which is its own reverse. ``digest``
+    identifies their file, and is empty for tables of no file. ``size`` is the number of token ids,
+    by the first table if it is not given.
     """
 
     tables: Mapping[Direction, Table]
+    digest: str = ""
+    size: int = 0
 
     def __post_init__(self) -> None:
         if not self.tables or any(pair[::-1] not in self.tables for pair in self.tables):
             raise ValueError("a table of the lexicon lacks its reverse")
-
-    @property
-    def size(self) -> int:
-        """Number of token ids."""
-        return next(iter(self.tables.values())).size
+        if not self.size:
+            object.__setattr__(self, "size", next(iter(self.tables.values())).size)
 
     def of(self, source: str | None, target: str | None) -> Lexicon:
         """Return the lexicon for two languages, by their ISO 639 or BCP 47 codes; None if unknown.
@@ -72,6 +77,10 @@ class Lexicons:
         Their order does not matter. Tables are mixed by how common a token is in either language.
         """
         a, b = sorted(self._known(language) for language in (source, target))
+        key = key_of(self.digest, a, b)
+        return Lexicon(**kept("lexicon", _ARRAYS, key, lambda: vars(self._chosen(a, b))))
+
+    def _chosen(self, a: str, b: str) -> Lexicon:
         if (a, b) in self.tables:
             return _mixed([self.tables[pair] for pair in dict.fromkeys([(a, b), (b, a)])])
         pivot = None if a == b else self.pivot(a, b)

@@ -50,12 +50,14 @@ class Part:
 
     ``weights (V, d)`` are float16, float32 or int8; ``scales (V,) float32`` belong to int8 and are
     None otherwise. ``network`` has the float32 arrays of :class:`miner.encoder.recurrent.Network`
-    by name, and is empty for an average.
+    by name, and is empty for an average. ``digest`` identifies the files of weights and scales; it
+    is empty for a part of no file.
     """
 
     weights: np.ndarray
     scales: np.ndarray | None = None
     network: Mapping[str, np.ndarray] = field(default_factory=dict)
+    digest: str = ""
 
     def table(self) -> np.ndarray:
         """Return the embeddings as ``(V, d) float32``, in memory."""
@@ -253,7 +255,7 @@ def load(path: str | Path = "default") -> Model:
         if set(VERIFYING_FILES) - set(verifying):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
-        lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path))
+        lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path), verifying[LEXICON])
         verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
     vectors = None
     if config.get("vectors") is not None:
@@ -312,4 +314,4 @@ def _part(
                 f"{directory}: its {name} has NaN, infinity or a number beyond {LARGEST:.0e}; copy "
                 "or train the model again"
             )
-    return Part(weights, scales, network)
+    return Part(weights, scales, network, "".join(files.get(name, "") for name in names[:2]))

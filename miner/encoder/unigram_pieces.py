@@ -4,6 +4,7 @@ SentencePiece's normalisation is learned by character. It is called for sentence
 that depend on others, such as accents that join the letter before them.
 """
 
+import hashlib
 import re
 import threading
 from collections.abc import Sequence
@@ -11,35 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.one_script import in_one_script, only_serbian
+from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pieces
 from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram
 from miner.ragged import offsets_of
 
-SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 # Characters that normalisation can join with the one before, and a few others in their ranges.
 JOINING = re.compile(
     "[\u0300-\u036f\u0653-\u0655\u093c\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5"
     "\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u102e\u1161-\u11ff\u1b35\u3099\u309a\u3130-\u318f"
     "\uff9e-\uffdc\U00011000-\U00016fff]"
 )
-_CODE_POINTS = 0x110000
-# In SentencePiece's format: kinds of pieces, and the field of the rules of normalisation.
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
-_RULES = 3
-# Values, by field, of models that are read here; -1 is a field that is left out. Of the trainer:
-# the algorithm, the mark after a word, pieces for bytes. Of the rules: a mark before the first
-# word, no repeated spaces, a mark for a space.
-_USUAL = {(2, 3): (-1, 1), (2, 24): (-1, 0), (2, 35): (-1, 0)}
-_USUAL |= {(_RULES, field): (-1, 1) for field in (3, 4, 5)}
-# Names of rules, the first field of theirs; others may replace several characters together.
-_NAMES = tuple(
-    bytes([10, len(name)]) + name.encode()
-    for name in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity")
-)
-# How far an unknown character scores below the least piece, by SentencePiece.
-_PENALTY = np.float32(10)
 
 
 class UnigramPieces:
@@ -53,67 +39,26 @@ class UnigramPieces:
         import sentencepiece
 
         self._one_script = one_script
-        data = np.frombuffer(vocabulary, np.uint8)
-        room = vocabulary.count(b"\n")  # the first byte of every piece
-        spans, bits = np.zeros((room, 2), np.int64), np.zeros(room, np.uint32)
-        kinds, sections = np.zeros(room, np.uint8), np.zeros((4, 2), np.int64)
-        settings = np.full((4, 64), -1)
-        self.size: int = unigram.read_model(data, sections, settings, spans, bits, kinds)
-        kinds, rules = kinds[: self.size], vocabulary[slice(*sections[_RULES])]
-        known = kinds[:1] == _UNKNOWN and np.isin(kinds[1:], (_NORMAL, _CONTROL)).all()
-        usual = all(settings[field] in values for field, values in _USUAL.items())
-        if self.size < 2 or not known or not usual or not rules.startswith(_NAMES):
-            raise ValueError("not a usual model of unigram pieces")
-        self.meaningful = kinds == _NORMAL
-        self._scores = bits[: self.size].view(np.float32)
-        self._scores[0] = self._scores[self.meaningful].min() - _PENALTY
-        if not ((self._scores > unigram.LEAST_SCORE) & (self._scores <= 0)).all():
-            raise ValueError("a score is not a number, or so large that the sums are too inexact")
-        self._enter(data, spans[: self.size], self._scores)
+        key = key_of(hashlib.sha256(vocabulary).hexdigest())
+        found = kept("pieces", ARRAYS, key, lambda: read_pieces(vocabulary))
+        self._trie, self._scores, self._numbers = (found[name] for name in ARRAYS[:3])
+        self.meaningful = found["meaningful"]
+        self.size: int = len(self.meaningful)
+        start, end, self._mark, self._dropped = found["places"].tolist()
         try:
             normalizer = sentencepiece.SentencePieceNormalizer(
-                normalizer_spec=rules, add_dummy_prefix=False, escape_whitespaces=False
+                normalizer_spec=vocabulary[start:end],
+                add_dummy_prefix=False,
+                escape_whitespaces=False,
             )
         except RuntimeError as error:
             raise ValueError("damaged rules of normalisation") from error
         self._normalise = Normaliser(normalizer)
         # By code point, what unigram.segment does with it; UNSEEN until a text has it.
-        self._actions = np.zeros(_CODE_POINTS, np.int32)
+        self._actions = np.zeros(CODE_POINTS, np.int32)
         self._longer = np.zeros(0, np.int32)
         self._lock = threading.Lock()
         self._stores: list[Any] = []  # one for each thread that calls at the same time
-
-    def _enter(self, data: np.ndarray, spans: np.ndarray, scores: np.ndarray) -> None:
-        """Make the trie of all normal pieces."""
-        self._numbers = np.zeros(_CODE_POINTS, np.uint16)
-        codes = np.empty(int((spans[:, 1] - spans[:, 0]).sum()), np.int32)
-        offsets = np.zeros(self.size + 1, np.int64)
-        found = unigram.number_characters(data, spans, codes, offsets, self._numbers)
-        codes, entered = codes[: offsets[-1]], np.flatnonzero(self.meaningful)
-        lengths = np.diff(offsets)
-        if not 0 < found < 1 << 16 or len(codes) >= 1 << 24 or not lengths[entered].all():
-            raise ValueError("too many characters, or a piece without any")
-        starts = np.zeros(len(codes), bool)
-        starts[offsets[entered]] = True
-        self._mark = int(self._numbers[ord(SPACE_MARK)])
-        nodes, ends = np.zeros((len(codes) + 1, 5), np.int32), np.empty(self.size, np.int32)
-        edges = np.zeros(1 << len(codes).bit_length(), np.uint64)
-        count = unigram.list_nodes(codes, offsets, entered, edges, nodes, ends)
-        if count < 0 or not self._mark or (codes[~starts] == self._mark).any():
-            raise ValueError("not a usual list of pieces")
-        ranked = entered[np.argsort(-scores[entered], kind="stable")]
-        span, room = found + 1, count + count // 4 + 8 * found + 64
-        trie, taken = np.zeros((room, 4), np.int32), np.zeros(room, bool)
-        bits = scores.view(np.int32)
-        last = unigram.place_nodes(nodes, span, ranked, ends, bits, taken, trie)
-        if last < 0:
-            raise ValueError("too many pieces with rare characters")
-        del nodes, edges
-        self._trie = trie[: last + span].copy()
-        alone = entered[lengths[entered] == 1]
-        bare = alone[codes[offsets[alone]] == self._mark]
-        self._dropped = int(bare.max(initial=0))
-        self.meaningful[self._dropped] = False
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return a ragged array: ``ids (t,) int32`` and ``offsets (n + 1,) int64``."""

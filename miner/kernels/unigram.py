@@ -23,9 +23,9 @@ UNSEEN, SPACE, DROP, REFUSE, LONGER = 0, -1, -2, -3, -4
 BASE, PARENT, SCORE, PIECE = range(4)
 ROOT = 1
 # Columns of its nodes before they are placed: the node above and the character that leads from it,
-# the last child and the child of the same node before this one (0: none), and the place in the trie
-# (0, or -1 where a piece ends: none yet).
-ABOVE, CHARACTER, CHILD, NEXT, PLACE = range(5)
+# the first child and the number of children, which follow each other, and the place in the trie (0,
+# or -1 where a piece ends: none yet).
+ABOVE, CHARACTER, CHILD, CHILDREN, PLACE = range(5)
 # Free entries that are tried for a node's children before they go towards the end of the trie.
 TRIED = 16
 # Words that are kept: entries of their table, and how many are tried; characters of the longest,
@@ -36,140 +36,11 @@ WORDS, PROBES, LONGEST, LEAST, CLOSE = 1 << 15, 8, 24, -3400.0, 2.0**-5
 LEAST_SCORE = -199.0
 RESET = np.float32(-100_000)  # Sums below it are counted anew from 0, by SentencePiece 0.2.3.
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Fibonacci hashing
-# Kinds of pieces and of protobuf's fields.
-_NORMAL = 1
-_VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
 
 @njit()
-def _varint(data, place):
-    """Return a number of protobuf and the place after it, -1 if it has no end."""
-    value = np.int64(0)
-    for shift in range(0, 70, 7):
-        if place >= len(data):
-            break
-        byte = np.int64(data[place])
-        place += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, place
-    return np.int64(0), -1
-
-
-@njit(nogil=True)
-def read_model(data, sections, settings, spans, scores, kinds):
-    """Read a serialised SentencePiece model, ``data (b,) uint8``; return the number of pieces.
-
-    Writes, of each piece, ``spans (p, 2) int64``, first byte and end of its text, the bits of its
-    float32 score, ``scores (p,) uint32``, and its kind, ``kinds (p,) uint8``. Of the parts with
-    field numbers 2 and 3, ``sections (4, 2) int64`` has the spans, and ``settings (4, 64) int64``
-    the values of their fields that are whole numbers. Returns -1 if the data is malformed, has
-    one of these parts twice, or there is no room.
-    """
-    part, part_end, count, place = 0, 0, 0, 0
-    while place < len(data):
-        tag, start = _varint(data, place)
-        number, kind = tag >> 3, tag & 7
-        value, end = _varint(data, start)
-        if kind == _EIGHT_BYTES:
-            end = start + 8
-        elif kind == _FOUR_BYTES:
-            end = start + 4
-        elif kind == _BYTES:
-            start, end = end, end + value
-        elif kind != _VARINT:
-            return -1
-        if number <= 0 or not 0 < start <= end <= (part_end if part != 0 else len(data)):
-            return -1
-        if part == 0 and number <= 3:
-            if kind != _BYTES or count == len(spans) or (number > 1 and sections[number, 1] != 0):
-                return -1
-            part, part_end, place = number, end, start
-            sections[part, 0], sections[part, 1] = start, end
-            kinds[count] = _NORMAL
-        else:
-            if part == 1 and number == 1 and kind == _BYTES:
-                spans[count, 0], spans[count, 1] = start, end
-            elif part == 1 and number == 2 and kind == _FOUR_BYTES:
-                scores[count] = 0
-                for j in range(4):
-                    scores[count] |= np.uint32(data[start + j]) << np.uint32(8 * j)
-            elif part == 1 and number == 3 and kind == _VARINT:
-                kinds[count] = value
-            elif part > 1 and kind == _VARINT and number < settings.shape[1]:
-                settings[part, number] = value
-            place = end
-        if part != 0 and place >= part_end:
-            count += part == 1
-            part = 0
-    return count if part == 0 else -1
-
-
-@njit(nogil=True)
-def number_characters(data, spans, codes, offsets, numbers):
-    """Decode pieces from UTF-8 and number their characters; return how many there are.
-
-    Writes ``codes (t,) int32``, the numbers of each piece's characters, with ``offsets (p + 1,)``,
-    and ``numbers (0x110000,) uint16``, by code point, zeros before. Returns -1 for malformed
-    UTF-8 and for NUL, which SentencePiece refuses.
-    """
-    found, at = 0, 0
-    for i in range(len(spans)):
-        place, end = spans[i]
-        while place < end:
-            byte = np.int64(data[place])
-            width = 1 + (byte >= 0xC0) + (byte >= 0xE0) + (byte >= 0xF0) + (byte >= 0xF8)
-            code = byte if width == 1 else byte & (0x7F >> width)
-            for j in range(place + 1, min(end, place + width)):
-                if data[j] & 0xC0 != 0x80:
-                    return -1
-                code = code << 6 | np.int64(data[j]) & 63
-            place += width
-            shortest = (code > 0) + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000)
-            if place > end or width != shortest or code >= len(numbers):
-                return -1
-            if numbers[code] == 0:
-                found += 1
-                numbers[code] = found
-            codes[at] = numbers[code]
-            at += 1
-        offsets[i + 1] = at
-    return found
-
-
-@njit(nogil=True)
-def list_nodes(codes, offsets, pieces, edges, nodes, ends):
-    """List the nodes of a trie of ``pieces``; return their number, with the root, node 0.
-
-    ``codes (t,) int32`` are the pieces' characters, below 2^16, and t is below 2^24. Writes
-    ``nodes (t + 1, 5) int32``, zeros before, and ``ends (p,) int32``, the node where each piece
-    ends. ``edges`` is scratch: a power of two above t of uint64, zeros. Returns -1 if a piece is
-    empty or there twice.
-    """
-    # By an edge, a node and a character, in the upper bits: the child. 0 is empty.
-    mask, low, count = np.uint64(len(edges) - 1), np.uint64(24), 1
-    for piece in pieces:
-        node = np.int64(0)
-        for j in range(offsets[piece], offsets[piece + 1]):
-            edge = np.uint64(node) << np.uint64(16) | np.uint64(codes[j])
-            slot = (edge * SPREAD) >> low & mask
-            while edges[slot] != 0 and edges[slot] >> low != edge:
-                slot = (slot + np.uint64(1)) & mask
-            if edges[slot] == 0:
-                edges[slot] = edge << low | np.uint64(count)
-                nodes[count, ABOVE], nodes[count, CHARACTER] = node, codes[j]
-                nodes[count, NEXT], nodes[node, CHILD] = nodes[node, CHILD], count
-                count += 1
-            node = np.int64(edges[slot] & np.uint64((1 << 24) - 1))
-        if node == 0 or nodes[node, PLACE] != 0:
-            return -1
-        ends[piece], nodes[node, PLACE] = node, -1
-    return count
-
-
-@njit()
-def _base(taken, nodes, child, low, last):
-    """Return a base from which the entries of a ``child`` and of its siblings are free.
+def _base(taken, children, low, last):
+    """Return a base from which the entries of the nodes ``children`` are free.
 
     Entries are tried from ``low`` on, and after some tries from ``last`` on.
     """
@@ -177,11 +48,11 @@ def _base(taken, nodes, child, low, last):
     while True:
         while taken[place]:
             place += 1
-        base = place - nodes[child, CHARACTER]
-        free, other = base >= 0, nodes[child, NEXT]
-        while free and other != 0:
-            free = not taken[base + nodes[other, CHARACTER]]
-            other = nodes[other, NEXT]
+        base = place - children[0, CHARACTER]
+        free, other = base >= 0, 1
+        while free and other < len(children):
+            free = not taken[base + children[other, CHARACTER]]
+            other += 1
         if free:
             return base
         place += 1
@@ -192,16 +63,17 @@ def _base(taken, nodes, child, low, last):
 
 @njit(nogil=True)
 def place_nodes(nodes, span, pieces, ends, scores, taken, trie):
-    """Write the nodes of :func:`list_nodes` to ``trie (m, 4) int32``; return the last one's place.
+    """Write ``nodes (n, 5) int32``, the root first, to ``trie (m, 4) int32``.
 
-    ``pieces`` has frequent pieces first, ``scores (p,) int32`` the bits of their scores. ``span``
-    is larger than every character. ``trie`` and ``taken (m,) bool``, scratch, are zeros before.
-    Returns -1 if there is no room: m should be a quarter above the number of nodes, plus 8 spans.
+    ``pieces (p,) int64`` has frequent pieces first, ``scores (p,) int32`` the bits of their scores
+    and ``ends (p,) int64`` the nodes where they end. ``span`` is larger than every character.
+    ``trie`` and ``taken (m,) bool``, scratch, are zeros before. Returns the last node's place, or
+    -1 if there is no room: m should be a quarter above n, plus 8 spans.
     """
     low, top = ROOT + 1, ROOT + 1
     taken[0], taken[ROOT], nodes[0, PLACE] = True, True, ROOT
-    for piece in pieces:
-        end = ends[piece]
+    for i in range(len(pieces)):
+        end = ends[i]
         while nodes[end, PLACE] <= 0:
             node = nodes[end, ABOVE]
             while nodes[node, PLACE] <= 0:
@@ -210,16 +82,16 @@ def place_nodes(nodes, span, pieces, ends, scores, taken, trie):
                 low += 1
             if max(low, top) + 2 * span > len(taken):
                 return -1
-            child = nodes[node, CHILD]
-            base = _base(taken, nodes, child, low, top - span)
+            first = nodes[node, CHILD]
+            children = nodes[first : first + nodes[node, CHILDREN]]
+            base = _base(taken, children, low, top - span)
             trie[nodes[node, PLACE], BASE] = base
-            while child != 0:
-                place = base + nodes[child, CHARACTER]
-                trie[place, PARENT], nodes[child, PLACE] = nodes[node, PLACE], place
+            for j in range(len(children)):
+                place = base + children[j, CHARACTER]
+                trie[place, PARENT], children[j, PLACE] = nodes[node, PLACE], place
                 taken[place], top = True, max(top, place + 1)
-                child = nodes[child, NEXT]
         place = nodes[end, PLACE]
-        trie[place, PIECE], trie[place, SCORE] = piece, scores[piece]
+        trie[place, PIECE], trie[place, SCORE] = pieces[i], scores[i]
     return top - 1
 
 

@@ -7,19 +7,16 @@ identified as. The sample depends on the text alone, not on threads or on how fi
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
-from miner.kernels import cache
+from miner.encoder.kept_arrays import kept
 from miner.libraries import library
 from miner.ragged import offsets_of
-from miner.text.durable import replace_directory
 from miner.text.language_codes import alike, describe, primary
 
 # Sentences at the head of a corpus, and evenly spread ones, that are identified.
@@ -67,13 +64,14 @@ def identifier() -> Identifier:
 def _model() -> dict[str, np.ndarray]:
     """Return the labels of the model, and its arrays as the kernel takes them.
 
-    py3langid has them in an archive that takes half a second to unpack, so they are kept unpacked
-    beside the compiled loops, and mapped into memory.
+    py3langid has them in an archive that takes half a second to unpack, so they are kept.
     """
     langid = library("py3langid.langid", "identifying languages")
-    place = cache.folder() / f"py3langid-{version('py3langid')}"
-    with suppress(OSError, ValueError, EOFError):  # not there, or damaged
-        return {name: np.asarray(np.load(place / f"{name}.npy", "c")) for name in _NAMES}
+    key = f"py3langid {version('py3langid')}"
+    return kept("languages", _NAMES, key, lambda: _unpacked(langid))
+
+
+def _unpacked(langid: Any) -> dict[str, np.ndarray]:
     model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     languages = [name != _NO_LANGUAGE for name in model.nb_classes]
     arrays = (
@@ -84,13 +82,7 @@ def _model() -> dict[str, np.ndarray]:
         np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
         np.asarray(model.nb_pc, dtype=np.float32)[languages],
     )
-    found = dict(zip(_NAMES, arrays, strict=True))
-    # A full disk costs the next process half a second, no more.
-    with suppress(OSError), TemporaryDirectory(dir=place.parent, ignore_cleanup_errors=True) as new:
-        for name, array in found.items():
-            np.save(f"{new}/{name}.npy", array)
-        replace_directory(Path(new), place)
-    return found
+    return dict(zip(_NAMES, arrays, strict=True))
 
 
 def _encoded(text: str) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.encoder.encoder import CHUNK
+from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
@@ -144,6 +145,27 @@ def _as_quantised(part: Part) -> bool:
     return bool(np.all(full | (largest == least)))
 
 
+def _described(part: Part) -> dict[str, np.ndarray]:
+    """Return the arrays of a `TokenTable`; no codes where the part has the same."""
+    stored = np.asarray(part.weights) if _as_quantised(part) else None
+    parts = []
+    # Some rows at a time, whose float32 numbers stay in the processor's cache.
+    for start in range(0, max(len(part.weights), 1), ROWS):
+        rows = slice(start, start + ROWS)
+        some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
+        table = some.table()
+        found = unit_codes(table, None if stored is None else stored[rows])
+        parts.append((*found, np.linalg.norm(table, axis=1)))
+    codes, *others = zip(*parts, strict=True)
+    scale, length = map(np.concatenate, others)
+    own = stored is not None and stored.shape[1] == codes[0].shape[1]
+    return {
+        "codes": np.empty((0, 0), np.int8) if own else np.concatenate(codes),
+        "scale": scale,
+        "weight": np.maximum(length, 1e-9).astype(np.float32),
+    }
+
+
 class TokenTable:
     """The direction, weight and translations of every token id.
 
@@ -153,24 +175,14 @@ class TokenTable:
     """
 
     def __init__(self, part: Part, lexicon: Lexicon):
-        stored = np.asarray(part.weights) if _as_quantised(part) else None
-        parts = []
-        # Some rows at a time, whose float32 numbers stay in the processor's cache.
-        for start in range(0, max(len(part.weights), 1), ROWS):
-            rows = slice(start, start + ROWS)
-            some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
-            table = some.table()
-            found = unit_codes(table, None if stored is None else stored[rows])
-            parts.append((*found, np.linalg.norm(table, axis=1)))
-        codes, *others = zip(*parts, strict=True)
-        self.scale, length = map(np.concatenate, others)
+        # Codes of other parts than int8 would fill the disk.
+        key = key_of(part.digest) if part.scales is not None else ""
+        names = "codes", "scale", "weight"
+        codes, self.scale, self.weight = kept(
+            "tokens", names, key, lambda: _described(part)
+        ).values()
         # The model's own table serves as it is, without a copy, if it needs no zeros.
-        self.codes: np.ndarray
-        if stored is not None and stored.shape[1] == codes[0].shape[1]:
-            self.codes = stored
-        else:
-            self.codes = np.concatenate(codes)
-        self.weight = np.maximum(length, 1e-9).astype(np.float32)
+        self.codes: np.ndarray = codes if len(codes) else np.asarray(part.weights)
         self.lexicon = lexicon
 
     @property

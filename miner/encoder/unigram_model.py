@@ -1,0 +1,180 @@
+"""Vocabularies of unigram pieces: SentencePiece's file to the trie that pieces are looked up in."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from miner.encoder.unit_lists import code_points
+from miner.kernels import unigram
+
+SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
+CODE_POINTS = 0x110000
+# Arrays of :func:`read_pieces`.
+ARRAYS = "trie", "scores", "numbers", "meaningful", "places"
+# In SentencePiece's format, which is protobuf: kinds of pieces, fields of the file, and kinds of
+# fields with the bytes of those of one size.
+_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
+_PIECE, _TRAINER, _RULES = 1, 2, 3
+_VARINT, _BYTES, _SIZES = 0, 2, {1: 8, 5: 4}
+# First bytes of the fields of a piece.
+_TEXT, _SCORE, _KIND = 0x0A, 0x15, 0x18
+# Values, by field, of models that are read here; None is a field that is left out. Of the trainer:
+# the algorithm, the mark after a word, pieces for bytes. Of the rules: a mark before the first
+# word, no repeated spaces, a mark for a space.
+_USUAL = {(_TRAINER, 3): (None, 1), (_TRAINER, 24): (None, 0), (_TRAINER, 35): (None, 0)}
+_USUAL |= {(_RULES, field): (None, 1) for field in (3, 4, 5)}
+# Names of rules, the first field of theirs; others may replace several characters together.
+_NAMES = tuple(
+    bytes([_TEXT, len(name)]) + name.encode()
+    for name in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity")
+)
+# How far an unknown character scores below the least piece, by SentencePiece.
+_PENALTY = np.float32(10)
+
+
+def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
+    """Return the trie of a serialised SentencePiece model of V unigram pieces, and what it needs.
+
+    - ``trie (m, 4) int32``: of :func:`miner.kernels.unigram.place_nodes`;
+    - ``scores (V,) float32``: of the pieces; the first one's is the unknown character's;
+    - ``numbers (0x110000,) uint16``: number of each code point in the trie, 0 for none;
+    - ``meaningful (V,) bool``: False for pieces that no text has, and for the bare mark of a space;
+    - ``places (4,) int64``: first byte and end of the rules of normalisation in ``vocabulary``,
+      number of the mark, id of the bare mark (0: none).
+
+    Raises ValueError for a model of another algorithm, with other rules for spaces, with pieces of
+    other kinds, or in a form in which SentencePiece does not write it.
+    """
+    try:
+        texts, scores, kinds, rules = _read(vocabulary)
+    except IndexError:
+        raise ValueError("the model is cut off") from None
+    usual = kinds[:1] == _UNKNOWN and np.isin(kinds[1:], (_NORMAL, _CONTROL)).all()
+    if len(kinds) < 2 or not usual:
+        raise ValueError("pieces of kinds that are not usual")
+    meaningful = kinds == _NORMAL
+    scores[0] = scores[meaningful].min(initial=np.inf) - _PENALTY
+    if not ((scores > unigram.LEAST_SCORE) & (scores <= 0)).all():
+        raise ValueError("a score is not a number, or so large that the sums are too inexact")
+    entered = np.flatnonzero(meaningful)
+    codes, offsets = code_points([texts[i] for i in entered.tolist()])
+    found, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    if len(found) + 1 >= 1 << 16 or len(codes) >= 1 << 24 or not np.diff(offsets).all():
+        raise ValueError("too many characters, or a piece without any")
+    rank = np.empty(len(found), np.int32)
+    rank[np.argsort(first)] = np.arange(1, len(found) + 1)
+    numbers = np.zeros(CODE_POINTS, np.uint16)
+    numbers[found] = rank
+    mark = int(numbers[ord(SPACE_MARK)])
+    inside = np.ones(len(codes), bool)
+    inside[offsets[:-1]] = False
+    if numbers[0] or not mark or (codes[inside] == ord(SPACE_MARK)).any():
+        raise ValueError("not a usual list of pieces")
+    trie = _trie(rank[inverse], offsets, entered, scores, len(found) + 1)
+    bare = [i for i in entered.tolist() if texts[i] == SPACE_MARK]
+    dropped = max(bare, default=0)
+    meaningful[dropped] = False
+    places = np.array([rules.start, rules.stop, mark, dropped])
+    return dict(zip(ARRAYS, (trie, scores, numbers, meaningful, places), strict=True))
+
+
+def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
+    """Return the pieces' texts, scores ``(V,) float32`` and kinds ``(V,)``, and the rules' span."""
+    spans: list[slice] = []
+    parts: dict[int, slice] = {}
+    for number, value in _fields(vocabulary, 0, len(vocabulary)):
+        if not isinstance(value, slice) or number in parts:
+            raise ValueError("not a usual model")
+        if number == _PIECE:
+            spans.append(value)
+        elif number in (_TRAINER, _RULES):
+            parts[number] = value
+    settings = {
+        (part, number): value
+        for part, span in parts.items()
+        for number, value in _fields(vocabulary, span.start, span.stop)
+    }
+    rules = parts.get(_RULES, slice(0, 0))
+    known = all(settings.get(field) in values for field, values in _USUAL.items())
+    if not known or not spans or not vocabulary[rules].startswith(_NAMES):
+        raise ValueError("not a usual model of unigram pieces")
+    data = np.frombuffer(vocabulary, np.uint8)
+    start, end = np.array([(span.start, span.stop) for span in spans]).T
+    # A text of less than 128 bytes, a score, and the kind unless it is the normal one.
+    score = start + 2 + data[start + 1]
+    normal = end == score + 5
+    if (end - start < 2).any() or not (normal | (end == score + 7)).all():
+        raise ValueError("pieces in an unusual form")
+    kind = np.where(normal, _NORMAL, data[np.where(normal, 0, end - 1)])
+    heads = (data[start] == _TEXT) & (data[start + 1] < 128) & (data[score] == _SCORE)
+    if not (heads & (normal | (data[np.where(normal, 0, end - 2)] == _KIND))).all():
+        raise ValueError("pieces in an unusual form")
+    scores = data[score[:, None] + np.arange(1, 5)].view("<f4")[:, 0]
+    texts = [
+        vocabulary[a:b].decode() for a, b in zip((start + 2).tolist(), score.tolist(), strict=True)
+    ]
+    return texts, scores, kind, rules
+
+
+def _fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
+    """Yield number and value of each field of a protobuf message; its span, if it is no varint."""
+    while place < end:
+        tag, place = _varint(data, place)
+        number, kind = tag >> 3, tag & 7
+        value, after = _varint(data, place) if kind in (_VARINT, _BYTES) else (0, place)
+        if kind == _VARINT:
+            place = after
+            found: int | slice = value
+        elif kind == _BYTES or kind in _SIZES:
+            place = after + (value if kind == _BYTES else _SIZES[kind])
+            found = slice(after, place)
+        else:
+            raise ValueError("a field of an unknown kind")
+        if not 0 < number < 1 << 29 or place > end:
+            raise ValueError("a field without a number, or too long")
+        yield number, found
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """Return an integer of protobuf and the place after it."""
+    value = shift = 0
+    while data[place] > 127:
+        if shift == 63:
+            raise ValueError("an integer is too long")
+        value |= (data[place] & 127) << shift
+        place, shift = place + 1, shift + 7
+    return value | data[place] << shift, place + 1
+
+
+def _trie(
+    codes: np.ndarray, offsets: np.ndarray, entered: np.ndarray, scores: np.ndarray, span: int
+) -> np.ndarray:
+    """Make the trie of the pieces ``entered``, whose characters' numbers are ``codes``, ragged.
+
+    Nodes are numbered by depth and, below that, by the node above and the character, so that the
+    children of a node have numbers in a row.
+    """
+    lengths, ends = np.diff(offsets), np.zeros(len(entered), np.int64)
+    parts, count = [np.zeros((1, 2), np.int64)], 1
+    for depth in range(int(lengths.max())):
+        longer = np.flatnonzero(lengths > depth)
+        edges = ends[longer] << 16 | codes[offsets[longer] + depth]
+        edges, child = np.unique(edges, return_inverse=True)
+        parts.append(np.stack([edges >> 16, edges & 0xFFFF], axis=1))
+        ends[longer] = count + child
+        count += len(edges)
+    if len(np.unique(ends)) < len(ends):
+        raise ValueError("a piece is there twice")
+    above, character = np.concatenate(parts).T.astype(np.int32)
+    children = np.bincount(above[1:], minlength=count).astype(np.int32)
+    first = np.searchsorted(above[1:], np.arange(count, dtype=np.int32)).astype(np.int32) + 1
+    nodes = np.stack([above, character, first, children, np.zeros(count, np.int32)], axis=1)
+    nodes[ends, unigram.PLACE] = -1
+    order = np.argsort(-scores[entered], kind="stable")
+    room = count + count // 4 + 8 * span + 64
+    trie, taken = np.zeros((room, 4), np.int32), np.zeros(room, bool)
+    pieces, bits = entered[order], scores.view(np.int32)[entered[order]]
+    last = unigram.place_nodes(nodes, span, pieces, ends[order], bits, taken, trie)
+    if last < 0:
+        raise ValueError("too many pieces with rare characters")
+    return trie[: last + span].copy()

@@ -1,0 +1,83 @@
+"""miner.encoder.kept_arrays: computed once, and again where an entry is not as it was written."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from miner.encoder import kept_arrays
+from miner.encoder.kept_arrays import STALE_DAYS, kept, key_of
+
+LARGE = np.arange(kept_arrays.LEAST // 8)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(kept_arrays, "folder", lambda: tmp_path)
+    return tmp_path
+
+
+def computed(key: str, large: np.ndarray = LARGE) -> bool:
+    """Return True if the arrays are computed; they are right, too."""
+    calls = []
+
+    def make() -> dict[str, np.ndarray]:
+        calls.append(key)
+        return {"large": large, "none": np.empty((0, 3), np.int8)}
+
+    found = kept("example", ("large", "none"), key, make)
+    np.testing.assert_array_equal(found["large"], large)
+    assert found["none"].shape == (0, 3) and list(found) == ["large", "none"]
+    return bool(calls)
+
+
+def test_large_arrays_of_a_key_are_computed_once(place: Path) -> None:
+    assert [computed("a"), computed("a"), computed("b"), computed("a")] == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert computed("") and computed("") and len(list(place.iterdir())) == 2
+    assert computed("c", LARGE[1:]) and computed("c", LARGE[1:])  # small ones are not kept
+
+
+@pytest.mark.parametrize("damage", ["bit", "cut", "gone", "stamps"])
+def test_a_damaged_entry_is_computed_again_with_a_warning(place: Path, damage: str) -> None:
+    assert computed("a")
+    (entry,) = place.iterdir()
+    file = entry / "large.npy"
+    content = file.read_bytes()
+    if damage == "bit":
+        file.write_bytes(content[:5000] + b"x" + content[5001:])
+    elif damage == "cut":
+        file.write_bytes(content[:-1])
+    elif damage == "gone":
+        file.unlink()
+    else:
+        (entry / "stamps.json").write_text("{")
+    with pytest.warns(RuntimeWarning, match="damaged"):
+        assert computed("a")
+    assert not computed("a")
+
+
+def test_entries_that_nobody_used_are_removed(place: Path) -> None:
+    assert computed("a") and computed("b")
+    for entry in place.iterdir():
+        os.utime(entry, (0, entry.stat().st_mtime - 2 * STALE_DAYS * 24 * 3600))
+    assert not computed("b")  # in use again
+    assert computed("c") and len(list(place.iterdir())) == 2
+    assert computed("a")
+
+
+def test_a_disk_that_cannot_be_written_costs_the_next_process_its_time(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_arrays, "folder", lambda: place / "none")
+    assert computed("a") and computed("a") and not any(place.iterdir())
+
+
+def test_keys_of_models_differ_by_all_that_the_arrays_depend_on() -> None:
+    assert len({key_of("1"), key_of("2"), key_of("1", "de"), key_of("1", "en")}) == 4
+    assert key_of("", "de") == ""
