@@ -70,7 +70,8 @@ def filter(
         "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
     ),
     dry_run: int | None = opt(
-        "Try all filters on an evenly spread sample of N rows; write no rows.",
+        "Try all filters on an evenly spread sample of N rows; write no rows. Workers that need "
+        "--work DIR then share DIR.sample.",
         type=COUNT,
         metavar="N",
     ),
@@ -165,8 +166,10 @@ def filter(
     if choice.temperature is not None and len(names) < 2:
         raise click.UsageError("--temperature mixes several BITEXTs; give a pattern of files")
     beside = guard.beside(kept[0])
-    if dry_run is not None:  # its results go
+    if dry_run is not None and workers.here:  # its results go
         work, beside = None, None if work is None or is_remote(work) else work
+    elif dry_run is not None and work is not None:
+        work = f"{work}.sample"
     opened = filtering.opened("filtering", names, layout, workers, work, beside)
     with opened as (report, run, bitexts):
         roles = {"rejected": outputs.rejected, "scores": outputs.scores}
