@@ -20,7 +20,7 @@ def describe_both(languages: tuple[Identified, Identified]) -> str:
 def doubts(
     languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
 ) -> Iterator[str]:
-    """Yield a warning for a given language that the text is not in, and for badly known languages.
+    """Yield warnings for text in another language than given or in several, and weak languages.
 
     Weak are those that the model knows badly or not at all. Two fair ones other than English are
     doubted together. ``known`` are the languages that it records; no doubt is raised if it
@@ -32,6 +32,11 @@ def doubts(
             yield (
                 f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
                 f"{seen}, or check the file"
+            )
+        elif one.given is None and one.sure and sum(there >= NAMED for _, there in one.shares) > 1:
+            yield (
+                f"the {side} is in several languages, {one}: most of it is taken for all; sort it "
+                f"by language first, or give --{side}-lang"
             )
     fair = []
     for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):

@@ -43,6 +43,16 @@ def test_weak_and_unknown_languages(model: Model) -> None:
     assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model.languages))
 
 
+def test_text_in_several_languages() -> None:
+    mixed = Identified((("de", 0.67), ("ru", 0.18), ("ar", 0.09)), None, 900)
+    (said,) = doubts((ENGLISH, mixed), {})
+    assert said.startswith(
+        "the target is in several languages, German (de) 67% and Russian (ru) 18%:"
+    )
+    for other in ({"given": "de"}, {"characters": 90}, {"shares": (("de", 0.9), ("ru", 0.09))}):
+        assert not list(doubts((ENGLISH, dataclasses.replace(mixed, **other)), {}))
+
+
 def test_two_fair_languages_that_meet_in_english() -> None:
     fair = KnownLanguage(10**5, {}, {"news": 0.8})
     known = {"fi": fair, "de": fair, "en": fair}
