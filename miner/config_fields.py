@@ -1,7 +1,8 @@
 """Fields of settings' dataclasses, with their help, choices and range.
 
 The command line makes its options from them, and `check` refuses values that they do not allow.
-Imports nothing heavy, so that help texts load fast.
+Imports nothing heavy, so that help texts load fast. Not cattrs or msgspec: they read values into
+dataclasses, and know neither the options of a command line nor its wording of errors.
 """
 
 import dataclasses
