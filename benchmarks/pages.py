@@ -254,7 +254,6 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "memory": part("memory.json", scale_tables.memory),
     "languages": part("languages.json", language_tables.tables),
     "seeds": simple("seeds.json", seeds.seeds),
-    "seeds-default": simple("seeds-default.json", seeds.seeds),
     "encoders": sectioned("encoders.json", encoder_tables.SECTIONS, encoder_tables.KEY),
     "foreign": sectioned("foreign.json", dict.fromkeys(foreign.PAIRS, foreign_tables.section)),
     "experiments": sectioned("experiments.json", experiment_tables.SECTIONS, experiment_tables.KEY),

@@ -2,12 +2,12 @@
 
     python -m benchmarks seeds --data DIR --model default --model models/seed2 ...
 
-The model that ships has seed 1. The others are trained by the command of ``make model`` with
-``--seed N -o models/seedN``. Mining is that of ``benchmarks mining``: F1 on test with the threshold
-of training, and with the one that the tool chose for an estimated precision of 0.95. Other metrics
-are those of ``benchmarks languages``, ``miner evaluate contrast`` (the critical and major kinds of
-DEMETR in five languages; cases made from the gold pairs of the training splits) and ``miner
-evaluate noisy``.
+The model that ships has seed 1. The others have seed N in the second command of ``make model``,
+which trains further, and start from the same model; the third learns their verifier. Mining is that
+of ``benchmarks mining``: F1 on test with the threshold of training, and with the one that the tool
+chose for an estimated precision of 0.95. Other metrics are those of ``benchmarks languages``,
+``miner evaluate contrast`` (the critical and major kinds of DEMETR in five languages; cases made
+from the gold pairs of the training splits) and ``miner evaluate noisy``.
 """
 
 import argparse
