@@ -36,9 +36,9 @@ def kept(
     """Return the arrays ``names`` that ``make`` computes, from the disk if an entry has them.
 
     ``key`` identifies what they are computed from (of a model's files: `key_of`); with an empty
-    one, nothing is kept. Entries that
-    nobody used for a month are removed. Where nothing can be written, the next process computes
-    the arrays again.
+    one, nothing is kept. Kept arrays are mapped: writes to them stay in this process. Entries that
+    nobody used for a month are removed. Where nothing can be written, the next process computes the
+    arrays again. Raises what ``make`` raises.
     """
     if not key:
         return dict(make())

@@ -177,10 +177,8 @@ class TokenTable:
     def __init__(self, part: Part, lexicon: Lexicon):
         # Codes of other parts than int8 would fill the disk.
         key = key_of(part.digest) if part.scales is not None else ""
-        names = "codes", "scale", "weight"
-        codes, self.scale, self.weight = kept(
-            "tokens", names, key, lambda: _described(part)
-        ).values()
+        found = kept("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
+        codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
         # The model's own table serves as it is, without a copy, if it needs no zeros.
         self.codes: np.ndarray = codes if len(codes) else np.asarray(part.weights)
         self.lexicon = lexicon

@@ -33,12 +33,7 @@ def computed(key: str, large: np.ndarray = LARGE) -> bool:
 
 
 def test_large_arrays_of_a_key_are_computed_once(place: Path) -> None:
-    assert [computed("a"), computed("a"), computed("b"), computed("a")] == [
-        True,
-        False,
-        True,
-        False,
-    ]
+    assert [key for key in "aaba" if computed(key)] == ["a", "b"]
     assert computed("") and computed("") and len(list(place.iterdir())) == 2
     assert computed("c", LARGE[1:]) and computed("c", LARGE[1:])  # small ones are not kept
 
