@@ -60,11 +60,8 @@ class Peers:
 
     def hardrules(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
         """Return 1 for pairs that its rules keep, else 0. Rules that need other models are off."""
-        command = str(self._python().parent / "bicleaner-hardrules")
-        off = "--disable_lang_ident", "--disable_lm_filter", "--disable_porn_removal"
-        source, target = languages.split("-")
-        options = "-s", source, "-t", target, "--score_only", "-p", "1", "-q"
-        return numbers(run([command, *options, *off, "-", "-"], tsv(pairs)), len(pairs))
+        command = hardrules_command(self._python(), languages, 1)
+        return numbers(run([*command, "--score_only"], tsv(pairs)), len(pairs))
 
     def versions(self) -> dict[str, str]:
         """Return the versions of the filters in that environment."""
@@ -85,6 +82,14 @@ print(json.dumps({one.name: one.version for one in metadata.distributions()}))
         if self.python is None:
             raise Missing(NOT_GIVEN)
         return self.python
+
+
+def hardrules_command(python: Path, languages: str, processes: int) -> list[str]:
+    """Return a command that reads and writes pairs as TSV."""
+    off = "--disable_lang_ident", "--disable_lm_filter", "--disable_porn_removal"
+    source, target = languages.split("-")
+    options = "-s", source, "-t", target, "-p", str(processes), "-q"
+    return [str(python.parent / "bicleaner-hardrules"), "-", "-", *options, *off]
 
 
 def tsv(pairs: Sequence[Pair]) -> str:

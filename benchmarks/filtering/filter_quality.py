@@ -1,4 +1,4 @@
-"""Measure how well scores and filters separate good pairs from noise, and filter throughput.
+"""Measure how well scores and filters separate good pairs from noise.
 
     python -m benchmarks filtering --data DIR [--only SECTION ...] [--peers PYTHON]
 
@@ -9,7 +9,6 @@ Sections, each merged into the JSON:
 - ``synthetic``: held-out text (``noisy_text.py``), half of it corrupted (``noise.py``). Share of
   each kind of noise removed, at a threshold where 95% of the removed pairs are noise, and share of
   good pairs kept, at one where 95% of the kept pairs are good.
-- ``throughput``: pairs/s of the default filters, with the share of each.
 - ``without``: share of planted test sentences that ``--without`` finds (``planted.py``).
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, planted, throughput
+from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, planted
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS
 from benchmarks.filtering.systems import MINER, Baselines, Missing, Ours, System
@@ -159,9 +158,7 @@ def main() -> None:
     peers = Peers(arguments.peers)
     for name in arguments.only:
         print(f"{name}:", flush=True)
-        if name == "throughput":
-            found = throughput.measure(arguments.data, arguments.miner)
-        elif name == "without":
+        if name == "without":
             found = planted.measure(arguments.data)
         else:
             systems = {

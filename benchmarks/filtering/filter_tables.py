@@ -79,19 +79,6 @@ def _removed(found: dict[str, Any], kinds: Iterable[str]) -> list[str]:
     return [f"{found['precision of removal']:.3f}", f"{found['recall']:.3f}", *shares]
 
 
-def throughput(results: dict[str, Any]) -> list[str]:
-    if "missing" in results:
-        return [f"Throughput of `miner filter`: missing: {results['missing']}."]
-    shares = sorted(results["shares"].items(), key=lambda item: -item[1])
-    return [
-        f"`miner filter` with its default filters reads {results['pairs']:,} pairs of real text "
-        f"and keeps {results['kept']:,}.",
-        f"Throughput: {results['pairs/s']:,} pairs/s (median of {results['rounds']}; "
-        f"{results['min']:,} to {results['max']:,}), start included. Time by filter:",
-        f"{', '.join(f'{name} {share:.0%}' for name, share in shares)}.",
-    ]
-
-
 def _ranked(found: dict[str, Any]) -> str:
     if "missing" in found:
         return _missing(found)
@@ -116,6 +103,5 @@ def _name(row: dict[str, Any]) -> str:
 SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "labelled": labelled,
     "synthetic": synthetic,
-    "throughput": throughput,
     "without": planted.tables,
 }

@@ -7,13 +7,11 @@ first. Commands import a copy of the package, so that files that a clone has mad
 
 import shutil
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.filtering import throughput
-from benchmarks.speed import speed_text
+from benchmarks.speed import filter_speed, speed_text
 from benchmarks.speed.process import ROOT
 from benchmarks.speed.small_jobs import LANGUAGES, job
 
@@ -27,11 +25,9 @@ def measure(data: Path, rounds: int, threads: int) -> dict[str, Any]:
         work = Path(directory)
         package = work / "tree" / "miner"
         shutil.copytree(ROOT / "miner", package, ignore=shutil.ignore_patterns("compiled"))
-        throughput.text(data, work / "all.tsv")
-        every = speed_text.read(work / "all.tsv", sys.maxsize)
+        every = filter_speed.text(data)
         rows = [
-            speed_text.write(work / f"{count}.tsv", every[:: len(every) // count][:count])
-            for count in (SCORED, FILTERED)
+            speed_text.write(work / f"{count}.tsv", every[:count]) for count in (SCORED, FILTERED)
         ]
         demo = [str(ROOT / "miner" / "demo" / f"demo.{side}") for side in ("de", "en")]
         commands = {

@@ -1,4 +1,4 @@
-"""Measure whole commands on little text: CPU seconds from the start of the program to its end.
+"""Measure whole commands, mostly on little text: CPU seconds from start to end of the program.
 
 Loops are compiled: each kind of command runs once before it is measured. With ``before``, a
 checkout of an earlier version, the commands of both alternate. Rows to filter are a
@@ -15,10 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchmarks.filtering import throughput
-from benchmarks.speed import speed_text
+from benchmarks.mining import bucc_protocol
+from benchmarks.speed import filter_speed, speed_text
 from benchmarks.speed.process import ROOT
 from miner.text.compression import codec
 
@@ -32,8 +30,8 @@ from miner.cli import main
 sys.exit(main())
 """
 LANGUAGES = "--source-lang", "de", "--target-lang", "en"
-ROWS = {"score": [200], "filter": [200, 1_199, 10_000, 50_000]}
-# Lines a side, beside the demo, and options; lines of an index.
+ROWS = {"score": [200], "filter": [200, 1_199, 10_000, 100_000]}
+# Lines a side, beside the demo and a BUCC-style set, and options; lines of an index.
 MINED: dict[int, list[str]] = {8_000: [], 12_000: ["--threads", "1"]}
 INDEXED = 50_000
 
@@ -52,19 +50,21 @@ def commands(
         ]
         name = " ".join([f"mine, {lines:,} × {lines:,} lines", *options])
         found[name] = ["mine", *texts, *options]
+    task = bucc_protocol.located(data / "bucc-style", "de-en")
+    if scale == 1:
+        texts = [str(task.need(f"training.{side}")) for side in ("de", "en")]
+        found["mine, BUCC-style de-en, training"] = ["mine", *texts, "--format", "bucc"]
     lines = min(len(sides[0]), round(INDEXED * scale))
     plain = speed_text.write(work / "indexed", sides[0][:lines])
     packed = work / "indexed.zst"
     packed.write_bytes(codec(packed.name).compress(plain.read_bytes()))
     for text in (plain, packed):
         found[f"index, {lines:,} lines{text.suffix and ', ' + text.suffix}"] = ["index", str(text)]
-    throughput.text(data, work / "all.tsv")
-    every = speed_text.read(work / "all.tsv", sys.maxsize)
-    order = np.random.default_rng(speed_text.SEED).permutation(len(every)).tolist()
+    every = filter_speed.text(data)
     for command, sizes in ROWS.items():
         for size in sizes:
             count = min(len(every), max(10, round(size * scale)))
-            rows = speed_text.write(work / f"{count}.tsv", [every[i] for i in order[:count]])
+            rows = speed_text.write(work / f"{count}.tsv", every[:count])
             found[f"{command}, {count:,} rows"] = [command, str(rows), *LANGUAGES]
     return found
 

@@ -4,9 +4,10 @@
 
 Sections, each merged into the JSON with the command, versions and machine it was measured on:
 ``limits`` peak rates of the machine; ``encode`` text to vectors; ``search`` neighbours in both
-directions; ``mine`` text files to pairs; ``growth`` the same at 50k to 400k lines a side; ``first``
-the first run of a command, which compiles its loops, beside the second; ``jobs``
-whole commands on little text, beside an earlier version (``--before``); ``cuda`` searches on a GPU.
+directions; ``mine`` text files to pairs; ``filter`` pairs to clean pairs, beside the filters of
+``--peers``; ``growth`` mining at 50k to 400k lines a side; ``first`` the first run of a command,
+which compiles its loops, beside the second; ``jobs`` whole commands on texts of 200 to 100,000
+lines, beside an earlier version (``--before``); ``cuda`` searches on a GPU.
 Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
 A system that is not installed (``pip install -e '.[bench]'``) is reported as missing.
 """
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.filtering.filter_peers import Peers
 from benchmarks.speed import (
     cuda,
     encode_speed,
+    filter_speed,
     first_run,
     limits,
     mine_speed,
@@ -70,6 +73,9 @@ def measure(
             texts = [one for side in sides for one in side[:a_side]]
             found = mine_speed.measure(written(a_side), rounds, threads, work)
             return {"text": described(texts), "rows": found}
+        if name == "filter":
+            peers = Peers(arguments.peers)
+            return filter_speed.measure(arguments.data, scale, rounds, threads, work, peers)
         if name == "growth":
             sizes = [round(size * scale) for size in GROWTH]
             return {"rows": mine_speed.growth(list(sides), sizes, threads, work)}
@@ -98,6 +104,7 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each system [3]")
     parser.add_argument("--threads", type=int, default=thread_count(), help="[all cores]")
+    parser.add_argument("--peers", type=Path, help="filter: Python of the other filters")
     parser.add_argument("--before", type=Path, help="jobs: a checkout of an earlier version")
     arguments = parser.parse_args()
     scale = QUICK if arguments.quick else 1.0

@@ -86,6 +86,29 @@ def compared(rows: list[Row], columns: dict[str, Callable[[Row], str]]) -> list[
     return lines
 
 
+def filters(results: dict[str, Any]) -> list[str]:
+    columns: dict[str, Callable[[Row], str]] = {
+        "rows": lambda row: f"{row['sentences']:,}",
+        "rows/s (median; min to max)": lambda row: (
+            f"{row['sentences/s']:,}; {row['min']:,} to {row['max']:,}"
+        ),
+        "CPU seconds for 100,000 rows": lambda row: (
+            f"{row['cpu seconds'] * 100_000 / row['sentences']:,.1f}"
+        ),
+        "the first is faster by": lambda row: ratio(row, ""),
+        "in CPU time": lambda row: ratio(row, " in CPU time"),
+        "peak of its largest process": lambda row: f"{row['peak MiB']:,} MiB",
+    }
+    times = sorted(results["rows"][0].get("shares", {}).items(), key=lambda item: -item[1])
+    return [
+        f"From a file of pairs to a file of pairs, {results['threads']} threads, start included:",
+        "",
+        *compared(results["rows"], columns),
+        "",
+        f"Time of ours by filter: {', '.join(f'{name} {share:.0%}' for name, share in times)}.",
+    ]
+
+
 def growth(results: dict[str, Any]) -> list[str]:
     lines = ["Seconds by number of lines (one run each). The peak memory is of the process:", ""]
     for row in results["rows"]:
@@ -176,6 +199,7 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "encode": encode,
     "search": search,
     "mine": mine,
+    "filter": filters,
     "growth": growth,
     "first": first,
     "jobs": jobs,

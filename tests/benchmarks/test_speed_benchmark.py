@@ -92,9 +92,10 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_runs(tmp_path: Path) -> None:
-    rows = zip(near_lines("de"), near_lines("en"), strict=False)
-    write(tmp_path / "train" / "fr-en" / "near.tsv", rows)
-    command = [sys.executable, "-m", "benchmarks", "speed", "--quick", "--only", "mine"]
+    rows = list(zip(near_lines("de"), near_lines("en"), strict=False))
+    for pair in ("fr-en", "de-en"):
+        write(tmp_path / "train" / pair / "near.tsv", rows)
+    command = [sys.executable, "-m", "benchmarks", "speed", "--quick", "--only", "mine", "filter"]
     done = subprocess.run(
         [*command, "--data", str(tmp_path), "--json", str(tmp_path / "speed.json")],
         cwd=ROOT,
@@ -103,9 +104,12 @@ def test_it_runs(tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
-    results = json.loads((tmp_path / "speed.json").read_text())["sections"]["mine"]["results"]
-    ours, probable, theirs = results["rows"]
+    sections = json.loads((tmp_path / "speed.json").read_text())["sections"]
+    ours, probable, theirs = sections["mine"]["results"]["rows"]
     assert ours["pairs"] > 20 and probable["pairs"] > 20
     # With sentence-transformers installed, both keep about the same number of pairs.
     assert theirs.get("missing") or abs(theirs["pairs"] - ours["pairs"]) < 0.1 * ours["pairs"]
     assert "ours, by margin" in done.stdout
+    every, rules, *peers = sections["filter"]["results"]["rows"]
+    assert 0 < every["kept"] <= rules["kept"] and "quality" not in rules["shares"]
+    assert {one["missing"] for one in peers} == {"no --peers"}
