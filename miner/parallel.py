@@ -131,7 +131,7 @@ class Processes:
             yield from map(function, items)
             return
         try:
-            yield from _drawn(partial(_submit, self._pool, function), items, self._count * AHEAD)
+            yield from _drawn(partial(submit, self._pool, function), items, self._count * AHEAD)
         except BrokenProcessPool:
             raise ResourceError(
                 f"one of {self._count} processes was killed, probably because memory ran out; use "
@@ -139,7 +139,7 @@ class Processes:
             ) from None
 
 
-def _submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
+def submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
     """Submit an item, which may start a process.
 
     A new process imports the user's script, and a script without a ``__name__`` guard would do all

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from miner.errors import ResourceError, reason
 from miner.libraries import library
 from miner.names import BACKENDS
-from miner.parallel import end_with_parent
+from miner.parallel import end_with_parent, submit
 from miner.progress import Reporter, silent
 from miner.tasks.execute import execute
 from miner.tasks.order import Order
@@ -107,7 +107,7 @@ class Processes:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.slots, context, end_with_parent)
-        self._out[self._pool.submit(execute, order)] = order
+        self._out[submit(self._pool, execute, order)] = order
 
     def results(self) -> list[Outcome]:
         done, _ = wait(self._out, return_when=FIRST_COMPLETED)

@@ -1,5 +1,6 @@
 """Clusters: Ray with two nodes of this machine, one of which is killed; Slurm by submitit."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,10 @@ def test_no_ray_cluster(tmp_path: Path) -> None:
         pass
 
 
-def test_slurm_by_local_jobs(tmp_path: Path) -> None:
+def test_slurm_by_local_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("submitit")
+    path = str(Path(__file__).parents[1])  # of the stages, for a job
+    monkeypatch.setenv("PYTHONPATH", path, prepend=os.pathsep)
     with open_run(tmp_path / "work", Workers("slurm", 2), "adding", {}) as run:
         assert pipeline(run) == 36
 
