@@ -26,6 +26,7 @@ from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
 from miner.names import SIDES, Languages
 from miner.progress import Reporter, silent
+from miner.scoring.language_notes import SAMPLE, unread
 from miner.scoring.languages import identify, sample
 from miner.scoring.quality import NAME, Quality
 from miner.scoring.verifier import verifier_of
@@ -252,6 +253,8 @@ def align_texts(
     lattice = Lattice.of(sides[0], sides[1], settings)
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
+    for own, encoder, name in zip(texts, encoders, SIDES, strict=True):
+        doubts += [f"the {name}: {doubt}" for doubt in unread(encoder, own[:SAMPLE])]
     if not coarse and all(texts):
         quality = _quality(encoders[0], texts, languages)
         if quality is None:

@@ -9,6 +9,7 @@ import click
 from miner.cli import options
 from miner.cli.option_types import SENTENCE
 from miner.cli.settings_options import Command, arg, opt
+from miner.names import SIDES
 
 if TYPE_CHECKING:
     from miner.scoring.explain import Explanation, Token
@@ -42,7 +43,7 @@ def explain(
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
-    from miner.scoring.language_notes import describe_both
+    from miner.scoring.language_notes import describe_both, unread
     from miner.scoring.languages import identify
     from miner.scoring.verifier import Verifier
 
@@ -50,6 +51,9 @@ def explain(
     found = identify([source], languages[0]), identify([target], languages[1])
     verifier = Verifier(encoder, (found[0].code, found[1].code))
     options.say(describe_both(found))
+    for name, text in zip(SIDES, (source, target), strict=True):
+        for doubt in unread(encoder, [text]):
+            options.say(f"warning: the {name}: {doubt}")
     quality = quality_of(verifier)
     shown = explain_pair(verifier, source, target, quality)
     lines = [*matches(shown), *(terms(shown, QUALITY) if quality else ())]

@@ -59,7 +59,10 @@ def index(
       miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
       miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser
     """
+    import numpy as np
+
     from miner.index.index import Index
+    from miner.scoring.language_notes import SAMPLE, unread
 
     if embeddings and (len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and no --model")
@@ -113,6 +116,8 @@ def index(
                     note=options.say,
                     **reading,
                 )
+            for doubt in unread(encoder, built.sentences(np.arange(min(SAMPLE, len(built))))):
+                options.say(f"warning: {doubt}")
     options.say(describe(built, output))
 
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
@@ -26,7 +28,13 @@ from miner.names import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
-from miner.scoring.language_notes import describe_both, doubts, one_language
+from miner.scoring.language_notes import (
+    SAMPLE,
+    describe_both,
+    doubts,
+    one_language,
+    unread,
+)
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.verifier import Verifier
@@ -122,6 +130,9 @@ def mine(
         sides = opened[0][0], opened[1][0]
         languages = languages_of(*sides, settings.languages)
         note_languages(languages, by, note)
+        for name, side in zip(SIDES, sides, strict=True):
+            for doubt in unread(by, side.sentences(np.arange(min(SAMPLE, len(side))))):
+                note(f"warning: the {name}: {doubt}")
         by_margin, decoy_encoder, warnings = _decoy_encoder(
             sides[1], by_margin, encoder, keep, settings
         )

@@ -1,12 +1,20 @@
 """Lines about the languages of two texts: those identified, and how well a model knows them."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 
+import numpy as np
+
+from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage, find
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.names import SIDES
 from miner.scoring.languages import NAMED, Identified
 from miner.text.language_codes import ENGLISH, alike, describe
 
+# Share of letters without a piece from which text is doubted; sentences that tell.
+UNREAD, SAMPLE = 0.3, 200
 # What to do about a language that a model knows little of, and of one that it does not know.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
 EXTEND = "add it to the model (miner train --from), or use another encoder (index --embeddings)"
@@ -52,6 +60,23 @@ def doubts(
         yield (
             f"the model is only fair in {' and '.join(fair)}, which it knows from text with "
             "English: it misses many translations, and estimates of precision are less sure"
+        )
+
+
+def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
+    """Yield a warning for text most of whose letters are in no piece of the encoder's model."""
+    tokenizer = encoder.tokenizer if isinstance(encoder, Encoder) else None
+    if not isinstance(tokenizer, PieceTokenizer):
+        return
+    letters = Counter(letter for one in sentences for letter in one if letter.isalpha())
+    _, offsets = tokenizer(list(letters))
+    missing = sum(
+        count for count, known in zip(letters.values(), np.diff(offsets), strict=True) if not known
+    )
+    if missing > UNREAD * letters.total():
+        yield (
+            f"{missing / letters.total():.0%} of the letters are in no piece of the model, which "
+            f"cannot read such text; {EXTEND}"
         )
 
 
