@@ -14,6 +14,7 @@ from miner.cleaning.plan import Step
 from miner.cleaning.scorers import REPAIRED, ROWS, repair_texts, repairer
 from miner.filters.filter_types import Batch
 from miner.progress import Reporter, silent
+from miner.scoring.named_faults import Fault
 from miner.text.compression import codec, compressor
 from miner.text.formats import FORMATS
 from miner.text.layout import REPLACED, Block, Raw
@@ -71,7 +72,7 @@ def write_rows(
             report("writing", done, found.count)
 
 
-def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[str]]]:
+def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
     """Return functions that name the faults of rows, by the place of the reason to remove them."""
     out = {}
     for step in found.plan.steps:
@@ -82,7 +83,7 @@ def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[str]]]:
 
 
 def _faults(
-    naming: Mapping[int, Callable[[Batch], list[str]]],
+    naming: Mapping[int, Callable[[Batch], list[Fault]]],
     rows: Rows,
     raws: Sequence[Raw],
     removed: Sequence[int],
@@ -94,7 +95,9 @@ def _faults(
         own = [place for place, why in enumerate(removed) if why == reason]
         texts = rows.layout.texts(Block(first, [raws[place] for place in own]))
         faults = name(Batch(texts.source, texts.target))
-        out |= {place: f": {fault}" for place, fault in zip(own, faults, strict=True) if fault}
+        out |= {
+            place: f": {fault.name}" for place, fault in zip(own, faults, strict=True) if fault.name
+        }
     return out
 
 

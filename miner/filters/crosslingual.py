@@ -11,7 +11,7 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting, place
-from miner.scoring.named_faults import FaultNames
+from miner.scoring.named_faults import Fault, FaultNames
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
@@ -43,11 +43,11 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: quality.score(batch.source, batch.target)
 
 
-def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[str]]:
+def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[Fault]]:
     encoder, _ = encoders_of(settings, context)
     verifier = Verifier(encoder, context.likely)
     if verifier.comparer is None:
-        return lambda batch: [""] * len(batch)
+        return lambda batch: [Fault()] * len(batch)
     names = FaultNames(verifier)
     return lambda batch: names(batch.source, batch.target)
 

@@ -4,13 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from miner.encoder.loading import split_name
 from miner.text.language_codes import primary
 from miner.text.words import count_tokens, tokens
+
+if TYPE_CHECKING:
+    from miner.scoring.named_faults import Fault
 
 T = TypeVar("T")
 
@@ -182,7 +185,7 @@ class Filter:
     scores are whole numbers. sampled: it compares with `Context.sample`. names_row: the score is
     the line of another pair, 0 for none. relative: a GLOBAL filter whose score changes when worse
     pairs are removed. libraries: distributions whose version scores depend on. paper: the source.
-    faults: makes a function that names what is wrong with removed pairs, "" where it is not known.
+    faults: makes a function that names what is wrong with removed pairs, where it is known.
     """
 
     name: str
@@ -203,7 +206,7 @@ class Filter:
     relative: bool = False
     libraries: tuple[str, ...] = ()
     paper: str = ""
-    faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], list[str]]] | None = None
+    faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], "list[Fault]"]] | None = None
 
 
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:

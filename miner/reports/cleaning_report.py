@@ -19,6 +19,7 @@ from miner.progress import Reporter, silent
 from miner.reports import cleaning_charts, page
 from miner.reports.cleaning_charts import Curve, curve_of
 from miner.reports.page import check
+from miner.scoring.named_faults import Fault
 from miner.text.output import StrPath
 
 # Characters of a text that are shown, and number of kept pairs that are shown.
@@ -196,6 +197,13 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
     }
 
 
+def _parted(text: str, word: str) -> tuple[str, str, str]:
+    """Return the text before a word of it, the word, and the text after."""
+    start = text.lower().find(word.lower()) if word else -1
+    end = start + len(word)
+    return (text[:start], text[start:end], text[end:]) if start >= 0 else (text, "", "")
+
+
 class _Samples:
     """Fetches the texts of some rows, and makes tables of them."""
 
@@ -218,12 +226,11 @@ class _Samples:
             return None
         return int(self.copies[label][row]) - self.first
 
-    def _fault(self, row: int) -> str:
-        """Name the fault of a row after a colon, where the filter that removed it knows."""
+    def _fault(self, row: int) -> Fault:
+        """Return the fault of a row, where the filter that removed it knows."""
         name = self.naming.get(int(self.found.removed[row]))
         source, target = self.texts[row]
-        fault = name(Batch([source], [target]))[0] if name else ""
-        return fault and f": {fault}"
+        return name(Batch([source], [target]))[0] if name else Fault()
 
     def _reason(self, row: int) -> str | None:
         place = self.found.removed[row]
@@ -241,12 +248,13 @@ class _Samples:
     def _row(self, row: int, step: Step | None, value: float | None) -> dict[str, Any]:
         reason = self._reason(row)
         notes = []
-        shown = ""
+        shown, fault = "", Fault()
         if step is not None and value is not None and not np.isnan(value):
             if _measures(step):
                 shown = f"{value:,.0f}" if step.filter.whole else f"{value:.6g}"
             if broken([step], np.array([[value]], dtype=np.float32))[0, 0]:
-                notes.append(step.reason(value) + self._fault(row))
+                fault = self._fault(row)
+                notes.append(step.reason(value) + (fault.name and f": {fault.name}"))
         if reason is None:
             notes.append("kept")
         elif step is None or reason != step.label or not notes:
@@ -256,6 +264,10 @@ class _Samples:
         return {
             "score": shown,
             "notes": "; ".join(notes),
-            "texts": self.texts[row],
+            "texts": [
+                _parted(text, fault.word if side == fault.side else "")
+                for side, text in enumerate(self.texts[row])
+            ],
+            "usual": " or ".join(fault.usual),
             "better": None if better is None else self.texts[better],
         }

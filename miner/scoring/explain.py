@@ -12,6 +12,7 @@ from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import FEATURES, Quality, feature_names
 from miner.scoring.quality import features as measure
+from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
 
 # A token with a translation of this probability on the other side is matched, however similar.
@@ -28,6 +29,7 @@ GROUPS = {
     "same tokens on both sides": PAIR_FEATURES[13:],
     "cosine of the vectors": FEATURES[len(PAIR_FEATURES) : len(PAIR_FEATURES) + 1],
     "order of the tokens": FEATURES[len(PAIR_FEATURES) + 1 :],
+    "names in another script": (TRANSLITERATED,),
     "surprise of the tokens": (SURPRISE,),
     "comparer of tokens": (COMPARED,),
 }
@@ -114,7 +116,7 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
         found = sinking(verifier.comparer.surprises(lone[0], lone[1])[0])
         if found is not None:
             side, at = found
-            place, usual = int(known[side][at]), _usual(verifier, int(own[side][at]))
+            place, usual = int(known[side][at]), usual_counterparts(verifier, int(own[side][at]))
             sides[side][place] = replace(sides[side][place], usual=usual)
     return sides
 
@@ -129,7 +131,7 @@ def sinking(surprise: Sequence[np.ndarray]) -> tuple[int, int] | None:
     return (side, int(surprise[side].argmax())) if most[side] >= SINKING else None
 
 
-def _usual(verifier: Verifier, token: int) -> tuple[str, ...]:
+def usual_counterparts(verifier: Verifier, token: int) -> tuple[str, ...]:
     """Return the likeliest translations of a token, best first."""
     tokenizer = verifier.encoder.tokenizer
     assert isinstance(tokenizer, PieceTokenizer)

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
-from miner.scoring.explain import sinking
+from miner.scoring.explain import sinking, usual_counterparts
 from miner.scoring.pair_features import number_features
 from miner.scoring.verifier import Verifier
 from miner.text.english_words import NEGATIVE
@@ -18,6 +19,20 @@ NEGATIONS = NEGATIVE | {"not", "never", "cannot"}
 # A token negates if it means an English negation with this probability, and is meant by one.
 NEGATES, MEANT = 0.2, 0.005
 
+
+class Fault(NamedTuple):
+    """Fault of a pair: its name, and the word that shows it on one side, if any.
+
+    ``usual``: the word's usual counterparts.
+    """
+
+    name: str = ""
+    side: int = 0
+    word: str = ""
+    usual: tuple[str, ...] = ()
+
+
+_NUMERAL = re.compile(r"\d(?:[\d.,]*\d)?")
 _WORD = re.compile(rf"[^\W{SPACELESS}]+(?:['’][^\W{SPACELESS}]+)*")
 
 
@@ -39,7 +54,7 @@ class FaultNames:
             share = np.bincount(token, probability * self.negates[pieces], len(words))
             self.negates |= meant & (share >= NEGATES)
 
-    def __call__(self, source: Sequence[str], target: Sequence[str]) -> list[str]:
+    def __call__(self, source: Sequence[str], target: Sequence[str]) -> list[Fault]:
         """Name the fault of each pair: ``number``, ``negation``, or the word that sinks it.
 
         A word of the source is ``missing: "word"``, one of the target ``added: "word"``. The name
@@ -57,24 +72,24 @@ class FaultNames:
                 (own, text.ids[text.offsets[row] :][: len(own)])
                 for own, text in zip(surprises[row], texts, strict=True)
             ]
-            found.append("number" if differ[row] else self._fault(pair, both))
+            found.append(_number(pair) if differ[row] else self._fault(pair, both))
         return found
 
-    def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> str:
+    def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
         """Name the fault of a pair whose numbers agree.
 
         ``both`` sides have the surprises of their tokens ``(n,)``, and their ids.
         """
-        if sinking([surprise * self.negates[ids] for surprise, ids in both]):
-            return "negation"
-        place = sinking([surprise * self.lettered[ids] for surprise, ids in both])
+        negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
+        place = negation or sinking([surprise * self.lettered[ids] for surprise, ids in both])
         if place is None:
-            return ""
+            return Fault()
         side, at = place
         word = self._word(pair[side], at)
-        if word.endswith(("n't", "n’t")):
-            return "negation"
-        return f'{("missing", "added")[side]}: "{word}"'
+        name = f'{("missing", "added")[side]}: "{word}"'
+        if negation or word.endswith(("n't", "n’t")):
+            name = "negation"
+        return Fault(name, side, word, usual_counterparts(self.verifier, int(both[side][1][at])))
 
     def _word(self, text: str, place: int) -> str:
         """Return the word with a token of a text; ``place`` counts the tokens that are known."""
@@ -86,3 +101,19 @@ class FaultNames:
         words = (match for match in _WORD.finditer("".join(parts)))
         around = [match.group() for match in words if match.start() <= start < match.end()]
         return around[0] if around else own
+
+
+def _number(pair: tuple[str, str]) -> Fault:
+    """Return the fault of a pair whose numbers differ, with the first one that the other lacks."""
+    found = [{_digits(one): one for one in _NUMERAL.findall(text)} for text in pair]
+    lacking = [
+        (side, text)
+        for side, numerals in enumerate(found)
+        for value, text in numerals.items()
+        if value not in found[1 - side]
+    ]
+    return Fault("number", *lacking[0]) if lacking else Fault("number")
+
+
+def _digits(numeral: str) -> str:
+    return "".join(str(int(one)) for one in numeral if one.isdecimal()).lstrip("0")

@@ -1,6 +1,7 @@
 """Names of faults: the number, the negation or the word that sinks a pair; where they are shown."""
 
 import dataclasses
+import re
 from pathlib import Path
 
 import numpy as np
@@ -43,10 +44,13 @@ def verifier() -> Verifier:
 
 def test_a_fault_is_named_where_it_is_known(verifier: Verifier) -> None:
     source, target = zip(*PAIRS, strict=True)
-    assert FaultNames(verifier)(source, target) == list(PAIRS.values())
+    assert [fault.name for fault in FaultNames(verifier)(source, target)] == list(PAIRS.values())
+    at = list(PAIRS.values()).index("number")
+    assert FaultNames(verifier)(source, target)[at] == ("number", 0, "18", ())
     # Without English on a side, no word is known to negate.
     other = FaultNames(verifier.of(("de", "fr")))
-    assert other(["Der Hund schläft nicht."], ["Le chien dort."]) == ['missing: "nicht"']
+    (fault,) = other(["Der Hund schläft nicht."], ["Le chien dort."])
+    assert fault[:3] == ('missing: "nicht"', 0, "nicht")
 
 
 def test_the_token_that_sinks_a_pair_has_its_usual_counterparts(verifier: Verifier) -> None:
@@ -74,3 +78,4 @@ def test_the_fault_of_a_rejected_row_is_written(verifier: Verifier, tmp_path: Pa
     assert [line.split("\t")[2] for line in lines] == names
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert ": negation" in page and ": missing: &#34;alten&#34;" in page
+    assert re.search(r'im <mark title="usually [^"]*old[^"]*">alten</mark> Schloss', page)
