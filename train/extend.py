@@ -165,6 +165,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         model,
         verifier=base.verifier,
         comparer=comparer,
+        names=base.names,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
     )
 

@@ -1,4 +1,4 @@
-"""Verification of candidates: lexicons, verifier, comparer, quality function, decoys of a model."""
+"""Verification of candidates: all parts of a model that take part in it."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +12,7 @@ from miner_train.data import SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_lexicon import learn_lexicons
+from miner_train.learn_names import learn_names
 from miner_train.learn_quality import learn_quality
 from miner_train.learn_surprise import learn_matches
 from miner_train.learn_verifier import ALL_DISTRACTORS, ENOUGH, enough, learn_verifier
@@ -30,9 +31,9 @@ def add_verification(
 ) -> Model:
     """Return the model with all parts of verification, or unchanged where they cannot be learned.
 
-    Lexicons and decoys that the model has are kept. ``comparer``: learn one, if the model reads
-    pieces and there is text enough. ``encoder_of`` opens a model; ``distractors`` are the most
-    sentences of the training text that the verifier learns from.
+    Lexicons, names and decoys that the model has are kept. ``comparer``: learn one, and a model of
+    names, if the model reads pieces and there is text enough. ``encoder_of`` opens a model;
+    ``distractors`` are the most sentences of the training text that the verifier learns from.
     """
     if model.verifying is None:
         report("no verification: it compares pieces or words that both columns share")
@@ -63,6 +64,9 @@ def add_verification(
             matches = learn_matches(encoder_of(with_lexicons), texts, seed)
             arrays = learn_comparer(encoder_of(with_lexicons), texts, matches, seed, report)
         with_lexicons = replace(with_lexicons, comparer=arrays)
+        if not model.names:
+            with stage("learning how names are spelled", report):
+                with_lexicons = replace(with_lexicons, names=learn_names(texts))
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = encoder_of(replace(with_lexicons, verifier=verifier))
         quality = learn_quality(verifying, texts, seed)

@@ -30,8 +30,8 @@ def relearn_verification(
 ) -> Model:
     """Learn verifier, comparer and quality function of a model again, and save it to ``output``.
 
-    The vectors do not change, so that indexes stay valid. Lexicons and decoys are kept; a model
-    without gets new ones. Pairs held out in the model's training are held out again.
+    The vectors do not change, so that indexes stay valid. Lexicons, names and decoys are kept; a
+    model without gets new ones. Pairs held out in the model's training are held out again.
 
     without: files of sentences not to learn from.
     comparer: learn a comparer of tokens, too.

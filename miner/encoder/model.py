@@ -21,6 +21,7 @@ from miner.encoder.model_files import (
     DECOYS,
     FORMAT,
     LEXICON,
+    NAMES,
     VERIFIER,
     VERIFYING_FILES,
     VERSION,
@@ -78,8 +79,9 @@ class Model:
     ``decoys_digest`` is the SHA-256 of their file in a loaded model. ``vectors`` names the encoder
     of another library whose vectors the model verifies; its own embeddings then serve verification
     alone, and its fingerprint is the other encoder's. ``languages`` are the facts that a training
-    recorded about each language, by ISO 639 code. ``comparer`` and ``classifier`` have the arrays
-    of :class:`miner.scoring.comparer.Comparer` and :class:`miner.scoring.classifier.Classifier` by
+    recorded about each language, by ISO 639 code. ``comparer``, ``names`` and ``classifier`` have
+    the arrays of :class:`miner.scoring.comparer.Comparer`,
+    :class:`miner.scoring.transliteration.Names` and :class:`miner.scoring.classifier.Classifier` by
     name, and may be empty.
     """
 
@@ -92,6 +94,7 @@ class Model:
     verifier: Mapping[str, Any] | None = None
     lexicons: Lexicons | None = None
     comparer: Mapping[str, np.ndarray] = field(default_factory=dict)
+    names: Mapping[str, np.ndarray] = field(default_factory=dict)
     decoys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     decoys_digest: str | None = None
     languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
@@ -167,8 +170,9 @@ class Model:
                 (directory / DECOYS).write_bytes(
                     decoy_file.pack(self.decoys) if decoys is None else decoys
                 )
-                if self.comparer:
-                    np.savez_compressed(directory / COMPARER, **self.comparer)  # type: ignore[arg-type]
+                for name, arrays in ((COMPARER, self.comparer), (NAMES, self.names)):
+                    if arrays:
+                        np.savez_compressed(directory / name, **arrays)  # type: ignore[arg-type]
             if self.classifier:
                 np.savez(directory / CLASSIFIER, **self.classifier)  # type: ignore[arg-type]
             files = digests(directory, vector_files(architecture))
@@ -185,7 +189,7 @@ class Model:
                 "threshold": self.threshold,
                 "fingerprint": fingerprint_of(files),
                 "files": files,
-                "verification": digests(directory, (*VERIFYING_FILES, COMPARER)),
+                "verification": digests(directory, (*VERIFYING_FILES, COMPARER, NAMES)),
                 **({"classification": classifying} if classifying else {}),
                 **({"languages": languages} if languages else {}),
                 **({"vectors": dataclasses.asdict(self.vectors)} if self.vectors else {}),
@@ -251,7 +255,7 @@ def load(path: str | Path = "default") -> Model:
     verifier = lexicons = None
     verifying = listed(directory, config, "verification")
     if verifying:
-        check(directory, verifying, (*VERIFYING_FILES, COMPARER))
+        check(directory, verifying, (*VERIFYING_FILES, COMPARER, NAMES))
         if set(VERIFYING_FILES) - set(verifying):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
@@ -281,6 +285,7 @@ def load(path: str | Path = "default") -> Model:
         verifier=verifier,
         lexicons=lexicons,
         comparer=read_arrays(directory / COMPARER, "a comparer") if COMPARER in verifying else {},
+        names=read_arrays(directory / NAMES, "a model of names") if NAMES in verifying else {},
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=read_arrays(directory / CLASSIFIER, "a classifier") if classifying else {},

@@ -13,7 +13,8 @@ share no embedding further ones for the target column (``target.sp.model``); and
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.zip``
-(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``. A model of ``miner fit`` has
+(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz`` and ``names.npz``
+(:mod:`miner.scoring.transliteration`). A model of ``miner fit`` has
 ``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
 sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
 
@@ -47,8 +48,8 @@ VERIFIER = "verifier.json"
 DECOYS = "decoys.zip"
 CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
-# Belongs to verification; models may be without.
-COMPARER = "comparer.npz"
+# Belong to verification; models may be without.
+COMPARER, NAMES = "comparer.npz", "names.npz"
 DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 

@@ -1,5 +1,6 @@
 """Tokenizer of SentencePiece pieces."""
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
@@ -67,6 +68,11 @@ class PieceTokenizer:
         pieces = self.processor.encode(sentence, out_type=str)
         ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the vocabulary."""
+        return hashlib.sha256(self._vocabulary).hexdigest()
 
     def spellings(self) -> list[str]:
         """Return the text of every piece, in the order of the ids."""

@@ -16,6 +16,7 @@ from miner.scoring.answered import fit_again
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
+from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
 
 # Pair features, the cosine of the vectors, and order.
@@ -61,8 +62,9 @@ class Quality:
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:
-    """Return the names of the features of one model: ``FEATURES``, then its comparer's."""
-    return FEATURES if verifier.comparer is None else (*FEATURES, *COMPARER_FEATURES)
+    """Return the features of one model: ``FEATURES``, its names', its comparer's."""
+    names = (TRANSLITERATED,) if verifier.encoder.model.names else ()
+    return (*FEATURES, *names, *(COMPARER_FEATURES if verifier.encoder.model.comparer else ()))
 
 
 def features(
@@ -97,8 +99,12 @@ def features_of_rows(
     for column in (0, 2):
         out[:, own + 1 + column] = (places[:, column] + places[:, column + 1]) / 2
         out[:, own + 2 + column] = places[:, column : column + 2].min(axis=1)
+    own = len(FEATURES)
+    if verifier.names is not None:
+        out[:, own] = verifier.names.share(source.tokens, target.tokens, *rows)
+        own += 1
     if verifier.comparer is not None:
-        out[:, len(FEATURES) :] = verifier.comparer.compare(source.tokens, target.tokens, *rows)
+        out[:, own:] = verifier.comparer.compare(source.tokens, target.tokens, *rows)
     return out
 
 

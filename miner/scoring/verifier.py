@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.names import Languages
@@ -20,6 +21,7 @@ from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
+from miner.scoring.transliteration import Names
 
 # Said of an encoder that is no model of this program.
 UNFITTED = (
@@ -79,6 +81,14 @@ class Verifier:
         arrays = self.encoder.model.comparer
         return Comparer(arrays, self.tokens) if arrays else None
 
+    @cached_property
+    def names(self) -> Names | None:
+        """The model's model of names, if it has one."""
+        arrays, tokenizer = self.encoder.model.names, self.encoder.tokenizer
+        if not arrays or not isinstance(tokenizer, PieceTokenizer):
+            return None
+        return Names(arrays, tokenizer, self.encoder.name)
+
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""
         if languages == self.languages:
@@ -86,6 +96,8 @@ class Verifier:
         other, lexicons = Verifier(self.encoder, languages), self.encoder.model.lexicons
         if "tokens" in vars(self) and lexicons is not None:  # embeddings that are there already
             other.tokens = self.tokens.with_lexicon(lexicons.of(*languages))
+        if "names" in vars(self):
+            other.names = self.names
         return other
 
     def prepare(self, sentences: Sequence[str], threads: int | None = None) -> PreparedText:

@@ -1,0 +1,207 @@
+"""Names between scripts: are the names of the one side spelled in the other?
+
+A name that the embedding does not know has no counterpart to the other features, though anybody who
+can spell sees it. A model of letters (:mod:`miner.kernels.letters`), learned by
+:mod:`miner_train.learn_names`, looks for each name of a sentence in Latin letters within the one in
+another script.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+
+import numpy as np
+
+from miner.encoder.kept_arrays import kept, key_of
+from miner.encoder.pieces import PieceTokenizer
+from miner.errors import ArtifactError
+from miner.kernels.letters import LETTERS, UNKNOWN, WEIGHTS, share_names
+from miner.kernels.segments import letters_of
+from miner.ragged import offsets_of, take_lists
+from miner.text.words import SPACELESS
+
+# Feature of a pair of sentences.
+TRANSLITERATED = "transliterated"
+# Arrays of a model: the foreign letters, as code points; segments and their gains; hashes of words
+# that are no names; weights of a match.
+ARRAYS = ("letters", "segments", "gains", "ordinary", "weights")
+# Code of the model's first letter.
+FIRST = UNKNOWN + 1
+# Names of the arrays that are kept: script and spelling of token ids, and operations.
+SPELLED = "script", "spelling", "offsets"
+OPERATIONS = "starts", "second", "latin", "gain", "inside"
+# Gain of a Latin letter for itself.
+SAME = 3.0
+# Latin letters that do not decompose into a basic one and its mark.
+_BASIC = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
+# Letters of scripts without spaces.
+DENSE = re.compile(f"[{SPACELESS}]")
+_HANGUL, _SEMITIC = ("\uac00", "\ud7a3"), ("\u0590", "\u06ff")
+_GREEK = (("\u0370", "\u03ff"), ("\u1f00", "\u1fff"))
+
+# Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
+Text = tuple[np.ndarray, np.ndarray]
+
+
+class Names:
+    """Model of letters, for the token ids of one vocabulary.
+
+    ``arrays`` are named as `ARRAYS`: ``letters (c,) uint32``, ``segments (m,) int64`` as
+    :mod:`miner.kernels.segments` packs them, with codes by :func:`spell`, ``gains (m,) float32``,
+    ``ordinary (w,) uint32``, ascending, and ``weights (5,) float32``. ``name`` names the
+    model in errors. Raises ArtifactError for faulty arrays.
+    """
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer, name: str):
+        _check(arrays, name)
+        digest = sha256(b"".join(arrays[one].tobytes() for one in ARRAYS)).hexdigest()
+        key = key_of(tokenizer.digest, digest)
+        found = kept("names", (*SPELLED, *OPERATIONS), key, lambda: _prepared(arrays, tokenizer))
+        self.script, *spelled = (found[one] for one in SPELLED)
+        self.spelled = tuple(spelled)
+        self.operations = tuple(found[one] for one in OPERATIONS)
+        self.ordinary = np.ascontiguousarray(arrays["ordinary"], np.uint32)
+        self.weights = np.ascontiguousarray(arrays["weights"], np.float32)
+
+    def share(
+        self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
+    ) -> np.ndarray:
+        """Return the feature of pairs of rows, ``(m,) float32`` in [0, 1).
+
+        It is the sum of the probabilities of the names over their number plus one; 0 unless one
+        side is written in Latin letters and the other in a script of the model.
+        """
+        out = np.zeros(len(source_row), dtype=np.float32)
+        texts, rows = (source, target), (source_row.astype(np.int64), target_row.astype(np.int64))
+        foreign = [self._foreign(*side) for side in zip(texts, rows, strict=True)]
+        model = self.spelled, self.operations, self.ordinary, self.weights
+        for own, other in ((0, 1), (1, 0)):
+            mixed = np.flatnonzero((foreign[own] > 0) & (foreign[other] < 0))
+            if len(mixed):
+                found = np.empty(len(mixed), dtype=np.float32)
+                both = texts[own], texts[other], rows[own][mixed], rows[other][mixed]
+                share_names(*both, *model, found)
+                out[mixed] = found
+        return out
+
+    def _foreign(self, text: Text, rows: np.ndarray) -> np.ndarray:
+        """Return by how many the foreign tokens of sentences exceed the Latin ones, ``(m,)``."""
+        ids, offsets = take_lists(*text, rows)
+        return np.diff(np.concatenate([[0], np.cumsum(self.script[ids], dtype=np.int64)])[offsets])
+
+
+def _check(arrays: Mapping[str, np.ndarray], name: str) -> None:
+    shapes = {one: array.shape for one, array in arrays.items()}
+    sound = (
+        set(shapes) == set(ARRAYS)
+        and all(len(shape) == 1 for shape in shapes.values())
+        and shapes["segments"] == shapes["gains"]
+        and shapes["weights"] == (WEIGHTS,)
+        and all(np.isfinite(arrays[one]).all() for one in ("gains", "weights"))
+    )
+    if sound:
+        foreign, latin = letters_of(arrays["segments"])
+        most = FIRST + shapes["letters"][0]
+        sound = foreign.max(initial=0) < most and latin.max(initial=0) <= LETTERS
+    if not sound:
+        raise ArtifactError(f"{name}: its model of names cannot be used; train the model again")
+
+
+def _prepared(arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer) -> dict[str, np.ndarray]:
+    spelling, offsets = spell(tokenizer.spellings(), codes_of(arrays["letters"]))
+    # 1 for a token whose first letter is foreign, -1 for a Latin one.
+    row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    lettered, first = np.unique(row[spelling > 0], return_index=True)
+    letter = spelling[spelling > 0][first]
+    script = np.zeros(len(offsets) - 1, dtype=np.int8)
+    script[lettered] = (letter > UNKNOWN).astype(np.int8) - (letter < UNKNOWN)
+    found = script, spelling, offsets
+    operations = operations_of(*(arrays[one] for one in ARRAYS[:3]))
+    return dict(zip((*SPELLED, *OPERATIONS), (*found, *operations), strict=True))
+
+
+def codes_of(letters: np.ndarray) -> dict[str, int]:
+    """Return the code of each foreign letter of a model."""
+    return {chr(letter): FIRST + i for i, letter in enumerate(letters.tolist())}
+
+
+def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the letters of texts as codes, ``(t,) uint16``, and offsets ``(n + 1,) int64``.
+
+    0 stands for anything that is no letter.
+    """
+    every = {letter: _codes(letter, codes) for letter in set().union(*map(set, texts))}
+    lists = [[code for letter in text for code in every[letter]] for text in texts]
+    flat = np.array([code for one in lists for code in one], dtype=np.uint16)
+    return flat, offsets_of(np.array([len(one) for one in lists], dtype=np.int64))
+
+
+def _codes(letter: str, codes: Mapping[str, int]) -> list[int]:
+    found = []
+    for one in normalised(letter):
+        if one == " ":
+            found.append(0)
+        else:
+            found.append(ord(one) - 96 if "a" <= one <= "z" else codes.get(one, UNKNOWN))
+    return found
+
+
+@cache
+def normalised(letter: str) -> str:
+    """Return the basic letters of a character, a space for what is no letter, or nothing.
+
+    Case, accents of Latin and Greek and marks of Arabic and Hebrew go; Hangul is taken apart.
+    """
+    letter = unicodedata.normalize("NFKC", letter.casefold())
+    if any(_HANGUL[0] <= one <= _HANGUL[1] for one in letter):
+        return unicodedata.normalize("NFD", letter)
+    found = ""
+    for one in letter:
+        basic = unicodedata.normalize("NFD", _BASIC.get(one, one))
+        greek = any(first <= one <= last for first, last in _GREEK)
+        if basic[0].isascii() or greek or _SEMITIC[0] <= one <= _SEMITIC[1]:
+            basic = "".join(part for part in basic if not unicodedata.combining(part))
+        else:
+            basic = one
+        for part in basic:
+            if part in "\u0640\u200c\u200d\u200e\u200f":
+                continue
+            plain = unicodedata.category(part)[0] in "LM" or part == "ー"
+            found += part if plain else " "
+    return found
+
+
+def operations_of(
+    letters: np.ndarray, segments: np.ndarray, gains: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return the operations of :mod:`miner.kernels.letters`."""
+    foreign, latin = letters_of(segments)
+    gain = gains.astype(np.float32)
+    own = np.arange(1, LETTERS + 1)  # a Latin letter for itself
+    foreign = np.concatenate([foreign, np.column_stack([own, 0 * own])])
+    latin = np.concatenate([latin, np.pad(own[:, None], ((0, 0), (0, latin.shape[1] - 1)))])
+    gain = np.concatenate([gain, np.full(LETTERS, SAME, np.float32)])
+    columns = LETTERS + 2
+    place = foreign[:, 0] * columns + latin[:, 0]
+    order = np.argsort(place, kind="stable")
+    size = FIRST + len(letters)
+    starts = np.searchsorted(place[order], np.arange(size * columns)).astype(np.int32)
+    inside = np.full(size, -3.0, np.float32)
+    for code, letter in enumerate(map(chr, letters.tolist()), FIRST):
+        inside[code] = _inside(letter)
+    return (
+        starts.reshape(size, columns),
+        foreign[order, 1].astype(np.uint16),
+        latin[order].astype(np.uint8),
+        gain[order],
+        inside,
+    )
+
+
+def _inside(letter: str) -> float:
+    """Return the gain of a name that begins with this letter within a word."""
+    if DENSE.match(letter):
+        return 0.0
+    return -1.5 if _SEMITIC[0] <= letter <= _SEMITIC[1] else -3.0

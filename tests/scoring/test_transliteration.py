@@ -1,0 +1,109 @@
+"""Names of one side are found in the other, in another script."""
+
+import numpy as np
+import pytest
+
+from miner.errors import ArtifactError
+from miner.kernels.letters import WORDS
+from miner.scoring.transliteration import ARRAYS, Names, codes_of, normalised, spell
+from miner_train.language_texts import LanguageText
+from miner_train.learn_names import learn_names
+
+LATIN, CYRILLIC = "abdegiklmnoprstuv", "абдегиклмнопрстув"
+
+
+class Pieces:
+    """Tokenizer of words, as far as a model of names needs one."""
+
+    digest = ""
+
+    def __init__(self, texts: list[str]):
+        self.words = sorted({f"▁{word.lower()}" for text in texts for word in text.split()})
+
+    def spellings(self) -> list[str]:
+        return self.words
+
+    def __call__(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
+        lists = [[self.words.index(f"▁{word.lower()}") for word in text.split()] for text in texts]
+        offsets = np.cumsum([0, *map(len, lists)])
+        return np.array([i for one in lists for i in one], dtype=np.int32), offsets
+
+
+def bitext(seed: int, count: int) -> tuple[list[str], list[str]]:
+    """Make sentences with names, of which every other one is translated rather than spelled."""
+    generator = np.random.default_rng(seed)
+    spelled = str.maketrans(LATIN, CYRILLIC)
+    sides: tuple[list[str], list[str]] = ([], [])
+    for _ in range(count):
+        name = "".join(generator.choice(list(LATIN), generator.integers(4, 8)))
+        other = "ыщэю" if generator.random() < 0.5 else name.translate(spelled)
+        sides[0].append(f"жыл {other}" + " хэц" * generator.integers(0, 5))
+        sides[1].append(f"there lived {name.capitalize()} once")
+    return sides
+
+
+@pytest.fixture(scope="module")
+def arrays() -> dict[str, np.ndarray]:
+    sides = bitext(1, 600)
+    plain = ["there lived one once"] * 5
+    text = (sides[0] + ["жыл хэц"] * 5, sides[1] + plain)
+    return learn_names([LanguageText(("xx", "en"), ([], []), text)])
+
+
+def test_names_that_nobody_saw_are_found(arrays: dict[str, np.ndarray]) -> None:
+    source = ["жыл мадрид хэц", "жыл мадрид хэц", "жыл хэц", "there lived Madrid once"]
+    target = ["there lived Madrid once", "there lived Bogota once", *source[-1:] * 2]
+    pieces = Pieces(source + target)
+    names = Names(arrays, pieces, "m")
+    rows = np.arange(len(source))
+    share = names.share(pieces(source), pieces(target), rows, rows)
+    assert share[0] > 0.45 and share[1:3].max() < 0.2
+    assert share[3] == 0  # both sides in Latin letters
+    # Whichever side is the source, and in whatever batch.
+    assert np.array_equal(names.share(pieces(target), pieces(source), rows, rows), share)
+    alone = [names.share(pieces(source), pieces(target), rows[i:], rows[i:])[0] for i in rows]
+    assert alone == share.tolist()
+
+
+def test_most_names_and_no_text(arrays: dict[str, np.ndarray]) -> None:
+    source, target = ["мадрид", "", "мадрид"], [" ".join(["Madrid"] * 50), "Madrid", ""]
+    pieces = Pieces(source + target)
+    rows = np.arange(3)
+    share = Names(arrays, pieces, "m").share(pieces(source), pieces(target), rows, rows)
+    assert WORDS / (WORDS + 1) > share[0] > 0.8 * WORDS / (WORDS + 1)
+    assert share[1:].tolist() == [0, 0]
+
+
+def test_nothing_to_learn_from() -> None:
+    assert learn_names([]) == {}
+    latin = (["es lebte Madrid einmal"] * 9, ["there lived Madrid once"] * 9)
+    assert learn_names([LanguageText(("de", "en"), ([], []), latin)]) == {}
+
+
+@pytest.mark.parametrize(
+    ("letters", "expected"),
+    [("É", "e"), ("ß", "ss"), ("Щ", "щ"), ("ά", "α"), ("한", "\u1112\u1161\u11ab"), ("ｶ", "カ")]
+    + [("\u064e", ""), ("-", " "), ("7", " "), ("क", "क"), ("ि", "ि"), ("ー", "ー")],
+)
+def test_letters_are_normalised(letters: str, expected: str) -> None:
+    assert normalised(letters) == expected
+
+
+def test_texts_are_spelled() -> None:
+    codes = codes_of(np.array([ord("щ")], dtype=np.uint32))
+    flat, offsets = spell(["Ab щ", "", "ж"], codes)
+    assert flat.tolist() == [1, 2, 0, 28, 27] and offsets.tolist() == [0, 4, 4, 5]
+
+
+def test_faulty_arrays(arrays: dict[str, np.ndarray]) -> None:
+    pieces = Pieces(["a"])
+    faults = {
+        "gains": arrays["gains"][1:],
+        "weights": np.full(5, np.nan),
+        "letters": arrays["letters"][:1],
+    }
+    for name, array in faults.items():
+        with pytest.raises(ArtifactError, match="m: its model of names cannot be used"):
+            Names({**arrays, name: array}, pieces, "m")
+    with pytest.raises(ArtifactError):
+        Names({name: arrays[name] for name in ARRAYS[1:]}, pieces, "m")
