@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import Model, load
-from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language
+from miner.scoring.language_notes import describe_both, doubts, mismatched, one_language, unread
 from miner.scoring.languages import Identified
 
 GERMAN, ENGLISH = Identified((("de", 1.0),), None, 900), Identified((("en", 0.98),), None, 900)
@@ -70,3 +71,33 @@ def test_a_part_in_the_language_of_the_other_side() -> None:
     assert not mismatched((mixed, ENGLISH)) and mismatched((GERMAN, GERMAN))
     clean = Identified((("de", 0.94), ("en", 0.04)), None, 900)
     assert not list(one_language((clean, ENGLISH)))
+
+
+@pytest.mark.parametrize(
+    ("sentences", "share"),
+    [
+        (["ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ.", "12."], "100%"),
+        (["the dog", "ᏣᎳᎩᏣᎳᎩ"], "50%"),
+        (["the dog sleeps", "ᏣᎳ"], ""),
+        (["12."], ""),
+        ([], ""),
+    ],
+)
+def test_letters_that_no_piece_has(sentences: list[str], share: str, tiny_model: Path) -> None:
+    said = list(unread(Encoder.load(tiny_model), sentences))
+    assert [one.split()[0] for one in said] == [share] * bool(share)
+    assert not list(unread(None, sentences))
+
+
+def test_commands_warn_of_letters_that_no_piece_has(tiny_model: Path, tmp_path, miner) -> None:
+    (tmp_path / "a").write_text("ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ.\n", encoding="utf-8")
+    (tmp_path / "b").write_text("the dog sleeps.\n", encoding="utf-8")
+    told = "100% of the letters are in no piece of the model"
+    model = "--model", tiny_model
+    _, _, err = miner("index", tmp_path / "a", *model, "-o", tmp_path / "index")
+    assert f"warning: {told}" in err
+    for command in ("mine", "align"):
+        _, _, err = miner(command, tmp_path / "b", tmp_path / "a", *model, "-o", tmp_path / "out")
+        assert f"the target: {told}" in err
+    _, _, err = miner("explain", "ᏣᎳᎩ.", "the dog.", "--model", "default")
+    assert f"warning: the source: {told}" in err
