@@ -50,7 +50,7 @@ def commands(
         ]
         name = " ".join([f"mine, {lines:,} × {lines:,} lines", *options])
         found[name] = ["mine", *texts, *options]
-    task = bucc_protocol.located(data / "bucc-style", "de-en")
+    task = bucc_protocol.located(data.absolute() / "bucc-style", "de-en")
     if scale == 1:
         texts = [str(task.need(f"training.{side}")) for side in ("de", "en")]
         found["mine, BUCC-style de-en, training"] = ["mine", *texts, "--format", "bucc"]

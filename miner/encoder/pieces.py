@@ -76,7 +76,7 @@ class PieceTokenizer:
 
     def spellings(self) -> list[str]:
         """Return the text of every piece, in the order of the ids."""
-        return [self.processor.id_to_piece(i) for i in range(self.size)]
+        return self.processor.id_to_piece(list(range(self.size)))
 
 
 def _unknown_or_control(processor: Any) -> np.ndarray:
