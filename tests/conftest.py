@@ -5,6 +5,7 @@ import fcntl
 import gc
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -51,6 +52,9 @@ def compile_in_turn() -> None:
 
     Loop._prepare = locked  # type: ignore[method-assign]
 
+
+# Shells start jobs in the background with interrupts ignored, which tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Runners in parallel give their processes a width, by which messages would be wrapped.
 os.environ.pop("COLUMNS", None)
@@ -140,6 +144,14 @@ def opened_once() -> Iterator[None]:
         patch.setattr(models, "load", load_once)
         patch.setattr(decoy_file, "unpack", decoys_once)
         patch.setattr(encoders, "_tokenizer", tokenizer_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def unsynced() -> Iterator[None]:
+    """Nothing waits for the disk: no test cuts the power, and syncs would take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         yield
 
 

@@ -62,7 +62,7 @@ def test_facts_read_back_the_same(facts: dict[str, KnownLanguage]) -> None:
 
 
 # Each example allocates the largest dictionary of LZMA.
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(st.dictionaries(CODES, st.lists(st.text(), min_size=1)))
 def test_decoys_read_back_the_same(decoys: dict[str, list[str]]) -> None:
     spaces = str.maketrans("\t\n\r", "   ")

@@ -1,7 +1,8 @@
 """The plan of a mining: tasks as the pipeline registers them, at the rates of a sample."""
 
+from pathlib import Path
+
 import pytest
-from support.near_copies import NEAR
 
 from miner.encoder.encoder import Encoder
 from miner.mining.cost import Cost, Planner, Rates
@@ -9,23 +10,20 @@ from miner.mining.keep import Keep
 from miner.tasks.task import BASE
 from miner.tasks.workers import Workers
 
-FILES = [NEAR / "near.de"], [NEAR / "near.en"]
 MILLION = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def planners() -> dict[bool, Planner]:
+def planners(verifying_model: Path) -> dict[bool, Planner]:
     """Plans with and without the hybrid engine; with it, without decoys."""
-    encoder, reading = Encoder.load("default"), {"format": "plain"}
-    return {
-        hybrid: Planner(encoder, keep=Keep(estimate=not hybrid), reading=reading)
-        for hybrid in (False, True)
-    }
+    encoder = Encoder.load(verifying_model)
+    return {hybrid: Planner(encoder, keep=Keep(estimate=not hybrid)) for hybrid in (False, True)}
 
 
 @pytest.fixture(scope="module")
-def rates(planners: dict[bool, Planner]) -> dict[bool, Rates]:
-    return {hybrid: one.measured(FILES, hybrid=hybrid) for hybrid, one in planners.items()}
+def rates(planners, lone_file: Path, english_file: Path) -> dict[bool, Rates]:
+    files = [lone_file], [english_file]
+    return {hybrid: one.measured(files, hybrid=hybrid) for hybrid, one in planners.items()}
 
 
 def costs(planner: Planner, rates: Rates, lines: int, part: int = MILLION) -> dict[str, Cost]:
@@ -35,7 +33,7 @@ def costs(planner: Planner, rates: Rates, lines: int, part: int = MILLION) -> di
 
 @pytest.mark.parametrize("hybrid", [False, True])
 def test_a_plan_of_the_sample_is_the_sample(planners, rates, hybrid):
-    found = costs(planners[hybrid], rates[hybrid], 400, 200)
+    found = costs(planners[hybrid], rates[hybrid], 60, 30)
     assert found.keys() == rates[hybrid].seconds.keys()
     for kind, cost in found.items():
         assert cost.core_seconds == pytest.approx(rates[hybrid].seconds[kind]), kind

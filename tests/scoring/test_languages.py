@@ -61,14 +61,13 @@ def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
 ) -> None:
     monkeypatch.setattr("miner.encoder.kept_arrays.folder", lambda: tmp_path)
     found = []
-    for damage in (b"", b"garbage", None):  # and the first time there is nothing
+    for damage in (b"garbage", None):  # and the first time there is nothing
         with nullcontext() if not found else pytest.warns(RuntimeWarning, match="damaged"):
             found.append(Identifier().scores(["Guten Tag", "Bonjour à tous"]))
         (kept,) = tmp_path.iterdir()
         if damage is not None:
             (kept / "table.npy").write_bytes(damage)
     np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
     assert (kept / "table.npy").stat().st_size > 1 << 20
 
 

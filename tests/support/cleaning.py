@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -91,12 +90,8 @@ def _split(data: bytes) -> list[bytes]:
 
 @contextmanager
 def given_scores() -> Iterator[None]:
-    """Add filters whose scores are in a column: 'expensive' and 'good', of the MODEL stage.
-
-    Meanwhile nothing waits for the disk, which would take most of the time.
-    """
+    """Add filters whose scores are in a column: 'expensive' and 'good', of the MODEL stage."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "fsync", lambda file: None)
         cost = FILTERS["cost"]
         expensive = dataclasses.replace(cost, name="expensive", stage=MODEL)
         patch.setitem(FILTERS, "expensive", expensive)
