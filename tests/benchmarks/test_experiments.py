@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.evaluated_models import write
 from support.near_copies import write_sets
@@ -15,19 +14,15 @@ from benchmarks import pages
 from benchmarks.models import (
     back_translation_experiments,
     bench,
-    choose,
     experiment_metrics,
     experiment_tables,
     generation_experiments,
     language_experiments,
     size_experiments,
-    training_text,
     translation_experiments,
 )
 from benchmarks.models import experiments as command
-from benchmarks.models.experiment_metrics import ExperimentBench
-from benchmarks.models.training_text import BILINGUAL, LONGEST, Pair
-from miner import MinerError
+from benchmarks.models.training_text import Pair
 from miner.papers.language_overlap import Correlation
 
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
@@ -88,70 +83,6 @@ class Dry:
         return Path(pages.__file__).parents[1] / "miner" / "models" / "default", 0.0
 
 
-def test_sources_are_short_and_distinct(data: Path) -> None:
-    long = " ".join(["mot"] * (LONGEST + 1)), "words"
-    write(data / "train/fr-en/more.tsv", [("un", "one"), ("un", "one"), long, ("un", "a")])
-    found = training_text.sources(data, BILINGUAL)
-    assert list(found) == ["large", "more", "other", "small", "tatoeba"]
-    assert found["more"] == [("un", "one"), ("un", "a")]
-    with pytest.raises(MinerError, match="no training text"):
-        training_text.sources(data, "xx-en")
-
-
-def test_a_mix_has_equally_many_of_each() -> None:
-    parts = {"a": made(50, "a "), "b": made(50, "b "), "c": made(3, "c ")}
-    found = training_text.mixed(parts, 20)
-    counts = [sum(source.startswith(name) for source, _ in found) for name in parts]
-    assert counts == [7, 7, 3]  # all of a source that is too small
-    assert found == training_text.mixed(parts, 20) and len(set(found)) == len(found)
-
-
-def test_text_is_written_once(tmp_path: Path) -> None:
-    one = training_text.written("a name", made(4), tmp_path)
-    assert one.path.read_text(encoding="utf-8").startswith("maison 0 a\thouse 0 a\n")
-    stamp = one.path.stat().st_mtime_ns
-    assert training_text.written("a name", made(4), tmp_path) == one
-    assert one.path.stat().st_mtime_ns == stamp
-    assert training_text.written("a name", made(5), tmp_path).path != one.path
-    assert (one.described["pairs"], one.described["mean words"]) == (4, [3.0, 3.0])
-    with pytest.raises(MinerError, match="a name: no pair is left"):
-        training_text.written("a name", [], tmp_path)
-
-
-def test_choices_by_score() -> None:
-    pairs = made(7)
-    score = np.array([0.1, 0.9, 0.5, 0.9, 0.0, 0.3, 0.2])
-    assert choose.top(pairs, score, 3) == [pairs[row] for row in (1, 3, 2)]
-    assert choose.within(pairs, score, 0.3, 0.5) == [pairs[2], pairs[5]]
-    parts = [[pairs[row] for row in own] for own in ((0, 6), (5, 2), (1, 3))]
-    assert choose.parts(pairs, score, 3) == parts, "the worst is left over"
-
-
-def test_scores_are_those_of_the_filters() -> None:
-    pairs = [("the house", "the tree"), ("one two three", "1"), ("a b c d", "A b c d")]
-    assert choose.scores("length", pairs).tolist() == [-2, -3, -4], "higher is better"
-    assert choose.scores("ngram_overlap", pairs).tolist() == [-0.5, 0, -1]
-    assert choose.scores("ngram_overlap", pairs, n=2).tolist() == [0, 0, -1]
-    cosine = choose.scores("cosine", pairs)
-    margin = choose.scores("margin", pairs)
-    assert cosine.argmax() == margin.argmax() == 2
-    np.testing.assert_array_equal(cosine, choose.scores("cosine", pairs, model="default"))
-
-
-def test_the_model_of_a_pool_is_not_trained_on_its_pairs(data, monkeypatch):
-    place = ExperimentBench(data, data / "models", {}, pairs=20)
-    pool = choose.pool("half noisy", place)
-    assert (len(pool.sample), len(pool.pairs), pool.keep) == (20, 160, 20)
-    assert not set(pool.sample) & set(pool.pairs) and pool.config == experiment_metrics.P19
-    english = choose.pool(training_text.ENGLISH, place)
-    assert (
-        english.languages == training_text.ENGLISH
-        and english.config == experiment_metrics.PARAPHRASE
-    )
-    monkeypatch.setattr(choose, "MOST", 30)
-    assert len(choose.pool("half noisy", place).pairs) == 30
-
-
 @pytest.mark.parametrize(
     ("section", "pairs", "rows"),
     [
@@ -190,27 +121,6 @@ def test_every_section_has_its_rows(data, monkeypatch, section, pairs, rows):
     assert len(experiment_tables.section(section, results)) > 4
 
 
-def test_cipher() -> None:
-    words = [f"{one}{other}" for one in WORDS for other in WORDS]
-    sentence = " ".join(words)
-    changed = [
-        language_experiments.ciphered(sentence, share).split()
-        for share in language_experiments.SHARES
-    ]
-    counts = [sum(a != b for a, b in zip(found, words, strict=True)) for found in changed]
-    assert counts[0] == 0 and counts[-1] == len(words) and counts == sorted(counts)
-    assert counts[2] == pytest.approx(len(words) / 2, abs=20)
-    # Larger shares keep the words of smaller ones, and the cipher is one to one.
-    assert all(one in (word, full) for one, word, full in zip(changed[1], words, changed[-1],
-                                                              strict=True))  # fmt: skip
-    assert len(set(changed[-1])) == len(set(words))
-    found = language_experiments.ciphered("The tree, the TREE: 42!", 1.0)
-    the, tree = found[:3], found[4:8]
-    assert found == f"{the} {tree}, {the.lower()} {tree.upper()}: 42!"
-    assert all(one != other for one, other in zip(f"{the}{tree}", "Thetree", strict=True))
-    assert tree[2] == tree[3] and the[0].isupper()
-
-
 def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(data / "train/cs-en/a.tsv", [("jeden", "one"), ("dva", "two"), ("tři", "three")])
     write(data / "train/ru-en/a.tsv", [("два", "two"), ("один", "one"), ("раз", "one")])
@@ -239,13 +149,6 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     assert correlated[1]["overlap"] == Correlation(None, 5)
     lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
-
-
-def test_old_rows_stay_until_they_are_repeated() -> None:
-    old = [{"group": "g", "name": name, "pairs": 1} for name in "abc"]
-    new = [{"group": "g", "name": "b", "pairs": 2}]
-    rows = bench.completed({"left out": {}, "rows": new}, old)["rows"]
-    assert [(row["name"], row["pairs"]) for row in rows] == [("b", 2), ("a", 1), ("c", 1)]
 
 
 def test_a_killed_run_goes_on(tmp_path, monkeypatch, capsys):

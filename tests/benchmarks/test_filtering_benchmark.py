@@ -10,7 +10,7 @@ from support.evaluated_models import write, write_hidden
 
 from benchmarks import pages
 from benchmarks.filtering import filter_metrics, filter_tables, noisy_text
-from benchmarks.filtering.noise import KINDS, Corpus, Pair, names
+from benchmarks.filtering.noise import KINDS, Corpus, Pair
 from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
 
@@ -77,33 +77,6 @@ def test_effect_of_each_kind(seed: int) -> None:
     assert short and short[0].startswith(source[:-1] + ", ") and short[1] == target
 
 
-def test_pairs_that_a_kind_cannot_corrupt() -> None:
-    assert made("next pair's target", 2) is None  # the last of its document
-    assert made("number changed", 2) is made("name swapped", 2) is None
-    assert made("words shuffled", 3) is made("truncated", 3) is None
-    alone = Corpus(PAIRS[:1], ["a"], [])
-    generator = np.random.default_rng(0)
-    for kind in ("misaligned", "misaligned, equal length", "wrong language", "over-translated"):
-        assert KINDS[kind](0, alone, generator) is None
-
-
-def test_names_are_inside_sentences_and_on_both_sides() -> None:
-    assert names(PAIRS[0]) == ["Anna", "Berlin"] and names(PAIRS[4]) == []
-    assert names(("Anna lacht. Peter: „Ja, Anna!“", "Anna laughs. Peter: 'Yes, Anna!'")) == ["Anna"]
-    assert CORPUS.names == ["Anna", "Berlin", "Hamburg", "Peter"]
-
-
-SCORES = np.array([5.0, 4.0, 4.0, 3.0, 2.0, -np.inf])
-GOOD = np.array([True, True, False, True, False, False])
-
-
-def test_rankings() -> None:
-    best = filter_metrics.ranking(SCORES, GOOD)["best f1"]
-    assert (best["threshold"], best["precision"], best["recall"]) == (3.0, 0.75, 1.0)
-    assert best["f1"] == pytest.approx(6 / 7, abs=1e-4) and best["kept"] == 4
-    assert best["precision of removal"] == 1.0
-
-
 def test_thresholds_at_a_precision() -> None:
     generator = np.random.default_rng(1)
     for _ in range(50):
@@ -149,15 +122,6 @@ def test_development_and_test_text_are_apart(data: Path) -> None:
         assert bool(dev.counts["next pair's target"]) == (languages == "fr-en")
     with pytest.raises(MinerError, match="no de-en.paracrawl-labelled.tsv"):
         noisy_text.labelled(data / "elsewhere", noisy_text.SETS[0])
-
-
-def test_labels_are_0_and_1(data: Path) -> None:
-    pairs, good = noisy_text.labelled(data, noisy_text.SETS[0])
-    assert len(pairs) == 20 and good.tolist() == [False, True] * 10
-    rows = [("ein", "a", 1), ("zwei", "two", "yes")]
-    write(data / "noisy" / f"{noisy_text.SETS[0].file}.xz", rows)
-    with pytest.raises(MinerError, match="column 3"):
-        noisy_text.labelled(data, noisy_text.SETS[0])
 
 
 def test_metrics_become_tables(data: Path) -> None:

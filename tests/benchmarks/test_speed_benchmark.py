@@ -6,14 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.evaluated_models import write
 from support.near_copies import near_lines
 
 from benchmarks import pages, report
-from benchmarks.speed import mine_speed, process, small_jobs, speed_tables
-from benchmarks.speed.search_speed import recall
+from benchmarks.speed import process, small_jobs, speed_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,26 +40,6 @@ def test_failed_and_missing_jobs() -> None:
     failed = process.run(process.Job("x", "speed_text:read", {"path": "/nowhere", "count": 1}), 1)
     assert "FileNotFoundError" in failed["failed"]
     assert "no_such_module" in process.run(process.Job("x", "no_such_module:job"), 1)["missing"]
-
-
-def test_recall_counts_ties_and_no_place_twice() -> None:
-    base = np.eye(4, dtype=np.float16)[[0, 1, 1, 2, 3]]
-    queries = np.array([[0.5, 1, 0, 0]], dtype=np.float16)
-    nearest = np.sort(queries.astype(float) @ base.T.astype(float))[:, ::-1]
-
-    def of(found: list[int]) -> float:
-        return recall(queries, base, np.array([found]), nearest[:, len(found) - 1])
-
-    assert of([1, 2]) == of([2, 1]) == of([2]) == of([1]) == 1
-    assert of([1, 1]) == of([1, 0]) == of([1, -1]) == 0.5
-
-
-def test_exponents() -> None:
-    points = [
-        {"a side": n, "seconds": n**2 + 0.0, "stages": {"search": n + 0.0}} for n in (10, 20, 40)
-    ]
-    assert mine_speed.exponents(points) == {"all": 2.0, "search": 1.0}
-    assert mine_speed.exponents([*points[:1], {"a side": 99, "failed": "why"}]) == {}
 
 
 def test_sections_are_merged(tmp_path: Path) -> None:

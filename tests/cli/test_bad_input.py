@@ -23,16 +23,6 @@ def test_text_that_cannot_be_read(miner, german_file, command, bad):
         assert miner.index(bad, "out", "--on-error", "skip").code == 0
 
 
-def test_a_bucc_file_that_is_none(miner: Miner, german_file: Path) -> None:
-    only(miner.index(german_file, "out", "--format", "bucc"), german_file, "line 1")
-    assert miner.entries() == []
-
-
-def test_a_second_bad_file_of_several(miner: Miner, german_file: Path) -> None:
-    only(miner.index(german_file, "out", "missing"), "missing")
-    assert miner.entries() == []
-
-
 def test_indexes_of_two_models(ready: Miner, other_model: Path, english_file: Path) -> None:
     ready.model = other_model
     assert ready.index(english_file, "other").code == 0

@@ -70,28 +70,6 @@ def test_a_directory_that_does_not_exist(miner: Run, tmp_path: Path, name: str) 
     assert f"{tmp_path / 'nowhere'}: no such directory; 'miner data get'" in err
 
 
-@pytest.mark.parametrize(
-    "name, file, line",
-    [
-        ("sts", "sts/stsb.en.test.tsv", "5\tone sentence"),
-        ("tatoeba", "tatoeba/de-en.tsv", "one sentence"),
-        ("paraphrase", "paraphrase/msrpc.test.tsv", "yes\ta\tb"),
-        ("noisy", "noisy/de-en.web-labelled.tsv", "a\tb\tgood"),
-        ("bucc", "bucc-tiny/de-en.training.gold", "de-00000"),
-    ],
-)
-def test_a_broken_file(miner, data, tmp_path, tiny_model, name, file, line):
-    shutil.copytree(data, tmp_path / "data")
-    path = tmp_path / "data" / file
-    for packed in path.parent.glob(f"{path.name}.*"):
-        packed.unlink()
-    path.write_text(f"\n{line}\n", encoding="utf-8")
-    options = ["--model", tiny_model, "--json", tmp_path / "out.json"]
-    code, _, err = miner("evaluate", name, "--data", tmp_path / "data", *options)
-    assert code == 1 and err.startswith(f"miner: error: {path}, line 2: ") and err.count("\n") == 1
-    assert not (tmp_path / "out.json").exists()
-
-
 def test_vectors_from_elsewhere_are_a_model(miner, data, tmp_path, german):
     """Precomputed vectors of the default model give the metrics of that model."""
     place = tmp_path / "laser"

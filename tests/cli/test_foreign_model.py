@@ -49,13 +49,6 @@ def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path
     assert code == 1 and "cannot be verified" in err
 
 
-def test_a_changed_encoder(miner, name, german_file, other_model, tmp_path):
-    assert miner("index", german_file, "--model", name, "-o", tmp_path / "de")[0] == 0
-    (tmp_path / "st" / "vocab.txt").write_text(f"{other_model}\n", encoding="utf-8")
-    code, _, err = miner("index", german_file, "--model", name, "--add", "-o", tmp_path / "de")
-    assert code == 1 and "has changed since" in err and "build the index again" in err
-
-
 def test_prompts_want_a_side(miner: Run, name: str, german_file: Path, tmp_path: Path) -> None:
     prompts = ["--source-prompt", "query: ", "--target-prompt", "passage: "]
     indexing = ["index", german_file, "--model", name, *prompts, "-o", tmp_path / "de"]

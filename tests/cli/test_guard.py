@@ -22,16 +22,6 @@ def model(tiny_model: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_model, tmp_path / "model"))
 
 
-def test_artifacts_are_known_by_their_description(index: Path, model: Path, tmp_path: Path) -> None:
-    assert guard.artifact(index) == "an index"
-    assert guard.artifact(model) == "a model"
-    assert guard.artifact(tmp_path) is None and guard.artifact(tmp_path / "none") is None
-    (model / "config.json").write_text('{"format": "of somebody else"}')
-    assert guard.artifact(model) is None
-    (model / "config.json").write_text("{")
-    assert guard.artifact(model) is None
-
-
 @pytest.mark.parametrize(
     ("inputs", "outputs", "words"),
     [

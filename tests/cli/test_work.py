@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
 import sys
 from functools import wraps
 from pathlib import Path
@@ -111,18 +110,6 @@ def test_standard_input(miner, files, german, searches, monkeypatch):
     # Other text: its blocks alone.
     assert mined("--work", "work", text=[*german[:59], "Noch ein Satz."]).code == 0
     assert searches.since() == 4
-
-
-def test_a_script_without_a_guard(miner: Miner, files: tuple[str, str]) -> None:
-    """The search runs in the script's own process: nothing is begun twice."""
-    write(
-        "script.py", "import miner", "print('begun')",
-        f"found = miner.mine('texts/1.de', 'texts/all.en', encoder={str(miner.model)!r},",
-        "                   keep=miner.Keep(threshold=0.0))", "found.pairs.write('out.tsv')",
-    )  # fmt: skip
-    done = subprocess.run([sys.executable, "script.py"], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == "begun\n" and len(Path("out.tsv").read_bytes().splitlines()) > 20
 
 
 @pytest.mark.parametrize("parts", [(40, 60), (60, 45), (35, 25)])

@@ -9,8 +9,7 @@ import pytest
 from support.indexes import entries, everything, text
 
 from miner.encoder.encoder import Encoder
-from miner.errors import CorpusError, ResourceError
-from miner.index import store
+from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.index.stored import FLAT
 
@@ -67,37 +66,3 @@ def test_add_to_an_empty_index(encoder: Encoder, german_file: Path, tmp_path: Pa
     (tmp_path / "empty").touch()
     index = Index.build(encoder, tmp_path / "empty", tmp_path / "i").add(encoder, german_file)
     assert len(index) == 60 and index.ids(np.array([0])) == [f"{german_file}:1"]
-
-
-@pytest.mark.parametrize("where", ["reading", "encoding", "writing"])
-@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-def test_an_interrupted_add_leaves_the_old_index(
-    encoder: Encoder,
-    built: Index,
-    english_file: Path,
-    where: str,
-    error: type[BaseException],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    before, files = everything(built), {p.name: p.read_bytes() for p in built.path.iterdir()}
-
-    def report(stage: str, done: int, total: int | None) -> None:
-        if stage.startswith(where):
-            raise error
-
-    def fail(*_: object) -> None:
-        raise error
-
-    if where == "writing":
-        monkeypatch.setattr(store.VectorWriter, "seal", fail)
-    with pytest.raises(error):
-        built.add(encoder, english_file, report=report)
-    assert entries(built.path.parent) == ["index"]
-    assert {p.name: p.read_bytes() for p in built.path.iterdir()} == files
-    assert everything(Index.open(built.path)) == before
-
-
-def test_add_of_a_bad_file_leaves_the_old_index(encoder, built, english_file):
-    with pytest.raises(CorpusError):
-        built.add(encoder, [english_file, built.path.parent / "none"])
-    assert len(Index.open(built.path)) == 60 and entries(built.path.parent) == ["index"]

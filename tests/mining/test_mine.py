@@ -54,14 +54,6 @@ def test_the_default_threshold_of_a_model_is_for_its_own_settings(verifying):
 
 
 def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) -> None:
-    with pytest.raises(KeepError, match="probabilities here"):
-        miner.mine(*verifying, keep=Keep(threshold=1.15))
-    with pytest.raises(KeepError, match="report of margins needs the estimate"):
-        miner.mine(
-            *verifying,
-            keep=Keep(report=True, estimate=False),
-            settings=SearchSettings(rank="margin"),
-        )
     with pytest.raises(KeepError, match="encodes decoys itself"):
         miner.mine(*verifying, keep=Keep(decoys=["a"], decoy_vectors=np.ones((1, 32))))
     with pytest.raises(TypeError, match="both"):

@@ -4,8 +4,6 @@ import errno
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -318,23 +316,3 @@ def test_a_lost_result_is_said(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "add")
     with pytest.raises(ArtifactError, match="the result of a task is missing.*repeat the command"):
         record(tmp_path, "add/0")
-
-
-def test_a_script_without_a_guard_runs_once(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from miner.tasks.run import open_run\n"
-        "from miner.tasks.workers import Workers\n"
-        "from support.stages import pipeline\n"
-        'with open_run("work", Workers("processes", 2, threads=1), "adding", {}) as run:\n'
-        "    print(pipeline(run))\n"
-    )
-    path = os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "36\n", done.stderr

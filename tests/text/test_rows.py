@@ -150,21 +150,6 @@ def test_impossible_requests_are_refused_at_once(tmp_path: Path) -> None:
             Rows(missing)
 
 
-@pytest.mark.parametrize("change", [b"a\tb\n", b"a\tb\n" * 9, b""])
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> None:
-    path = put(tmp_path / "text.tsv", b"a\tb\n" * 4)
-    rows = Rows(path)
-    assert len(raws(rows)) == 4
-    path.write_bytes(change)
-    with pytest.raises(CorpusError, match="changed while it was read"):
-        raws(rows)
-    sides = [put(tmp_path / name, b"a\n" * 4) for name in ("de", "en")]
-    both = Rows(*sides)
-    sides[0].write_bytes(b"a\n")
-    with pytest.raises(CorpusError, match="changed while it was read"):
-        raws(both)
-
-
 @pytest.mark.parametrize("header", [False, True])
 def test_a_pipe_is_read_once(tmp_path: Path, header: bool) -> None:
     pipe = tmp_path / "pipe"

@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 import miner_train.stages
 from miner_train.stages import stage
 
@@ -19,16 +17,3 @@ def test_a_long_stage_says_that_it_runs(monkeypatch):
     said = list(lines)
     time.sleep(0.05)
     assert lines == said
-
-
-def test_a_silent_or_failed_stage_says_no_more(monkeypatch):
-    monkeypatch.setattr(miner_train.stages, "EVERY", 0.01)
-    lines = []
-    with stage("training", lines.append, silent=True):
-        time.sleep(0.05)
-    assert len(lines) == 2
-    with pytest.raises(ValueError), stage("learning", lines.append):
-        raise ValueError
-    said = list(lines)
-    time.sleep(0.05)
-    assert lines == said and said[-1] == "learning"
