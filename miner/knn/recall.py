@@ -5,6 +5,7 @@ import numpy as np
 from miner.knn.engines import Int8Engine
 from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
+from miner.machine import blas
 
 # The int8 engine is tried on so many queries and so many rows of the other side, and may miss this
 # share of the neighbours there.
@@ -61,4 +62,6 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
 
 def int8_suffices_both(source: VectorSet, target: VectorSet, k: int) -> bool:
     """Check both directions of a search as :func:`int8_suffices` does."""
-    return int8_suffices(source, target, k) and int8_suffices(target, source, k)
+    # More threads of BLAS wait busily for longer than these products take.
+    with blas().limit(limits=1):
+        return int8_suffices(source, target, k) and int8_suffices(target, source, k)

@@ -104,3 +104,8 @@ class SearchSettings:
     def neighbors(self) -> int:
         """``k``, or the default of the rank (without a rank, of margins)."""
         return self.k or NEIGHBORS[self.rank or "margin"]
+
+    @property
+    def searched(self) -> int:
+        """Neighbours that are searched: enough for every rank, so that another searches nothing."""
+        return max(self.neighbors, *NEIGHBORS.values())

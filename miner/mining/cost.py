@@ -301,7 +301,7 @@ class Planner:
         left = kinds["score"].tasks
         right = kinds["merge"].tasks - left
         both, shards = n + m, n * right + m * left
-        k, rounds = self._neighbors, 1 + len(rates.decoys.get("sizes", ()))
+        k, rounds = self._searched, 1 + len(rates.decoys.get("sizes", ()))
         vector, dimension = 2.0 * self.encoder.dimension, self.encoder.dimension
         tokens = disk["part"] / max(1.0, both)
         number = hybrid.number_of_clusters(sizes)
@@ -343,6 +343,6 @@ class Planner:
         return verifier_for(None, self.settings.rank, self.encoder)
 
     @property
-    def _neighbors(self) -> int:
+    def _searched(self) -> int:
         rank = "margin" if self._verifier is None else "probability"
-        return replace(self.settings, rank=rank).neighbors
+        return replace(self.settings, rank=rank).searched

@@ -83,7 +83,7 @@ def mine(
     usual = HYBRID_LINES if large else max(LINES, max(sizes) // PARTS)
     usual = min(usual, max(1 << 12, run.memory // ROW))
     engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
-    means = Means(settings.neighbors, engine, settings.exact, settings.device)
+    k, means = settings.neighbors, Means(settings.searched, engine, settings.exact, settings.device)
 
     sides = prepare(run, indexes, scorer, run.lines or usual, whole=compressed)
     vectors = sides[0].unread, sides[1].unread
@@ -93,7 +93,7 @@ def mine(
         sides=vectors,
         digests=[side.digests for side in sides],
         means=means,
-        hybrid_from=hybrid_from,
+        hybrid_from=hybrid_from if large else None,
     )
     chosen = None
     if estimating and scorer is not None:
@@ -114,7 +114,9 @@ def mine(
     else:
         blocks = _blocks(run, sides, means.k, engine)
     complete = not (by_hybrid or compressed)
-    found, forward = _lists(run, sides, blocks, means.k, engine, complete=complete)
+    merged = _merge(run, sides, blocks, means.k, engine, complete=complete)
+    forward, backward = _lists(run, sides, merged, k)
+    found = Found(sides, k, tuple(merged[0]), tuple(merged[1]), backward)
     measured = None
     if not complete:
         measured = run.task(
@@ -122,18 +124,18 @@ def mine(
             hybrid_stages.recall,
             units=sum(sizes),
             sides=sides,
-            lists=(forward, found.lists),
-            means=means,
+            lists=(forward, backward),
+            means=replace(means, k=k),
             scorer=scorer,
         )
     reason = None if chosen is None else chosen.value.get("error")
     if chosen is not None and reason is None:
-        found = _compete(run, found, chosen, means.k)
+        found = _compete(run, found, chosen)
     matched, columns = _matched(run, found, settings, scorer)
     run.wait(last=True)
 
     competed, knocked = _competed(found, matched, columns)
-    lists = [Neighbors(own.array("similarity"), own.array("row")) for own in (forward, found.lists)]
+    lists = [Neighbors(own.array("similarity"), own.array("row")) for own in (forward, backward)]
     texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
         _pairs(found, matched, columns, indexes),
@@ -172,8 +174,7 @@ def nearest(
     run.wait()
     engine = probed.value["engine"]
     blocks = _blocks(run, sides, k, engine)
-    found, forward = _lists(run, sides, blocks, k, engine, complete=True)
-    return forward, found.lists
+    return _lists(run, sides, _merge(run, sides, blocks, k, engine, complete=True), k)
 
 
 def _each(
@@ -270,10 +271,10 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
     )
 
 
-def _lists(
+def _merge(
     run: Run, sides: Sides, blocks: list[Result], k: int, engine: str, *, complete: bool
-) -> tuple[Found, Result]:
-    """Register the merging of the blocks to neighbour lists; return also all of the sources."""
+) -> list[list[Result]]:
+    """Register the merging of the blocks to neighbour lists of each part of both sides."""
     width = len(sides[1].parts)
     merged: list[list[Result]] = []
     for side, own in enumerate(sides):
@@ -295,14 +296,19 @@ def _lists(
                 others=[start for start, _ in sides[0].spans] if side else [],
             )
         )
+    return merged
+
+
+def _lists(run: Run, sides: Sides, merged: list[list[Result]], k: int) -> tuple[Result, Result]:
+    """Register the joining of the ``k`` nearest of all parts of either side."""
     forward, backward = (
-        run.task("lists", search_stages.lists, SIDES[side], units=sides[side].size, parts=parts)
-        for side, parts in enumerate(merged)
+        run.task("lists", search_stages.lists, name, units=side.size, parts=parts, k=k)
+        for name, side, parts in zip(SIDES, sides, merged, strict=True)
     )
-    return Found(sides, tuple(merged[0]), tuple(merged[1]), backward), forward
+    return forward, backward
 
 
-def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
+def _compete(run: Run, found: Found, chosen: Result) -> Found:
     """Register the search of decoys among the targets."""
     value, source = chosen.value, found.sides[0]
     drawn = DrawnDecoys(chosen, tuple(value["sizes"]), value["engine"], value["alike"])
@@ -313,7 +319,7 @@ def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
         _each(source.parts, cost=count, bare=True),
         source=source.unread,
         decoys=drawn,
-        k=k,
+        k=found.k,
     )
     lists = run.task(
         "lists",
@@ -325,7 +331,7 @@ def _compete(run: Run, found: Found, chosen: Result, k: int) -> Found:
         decoys=drawn,
         against=against,
         targets=found.lists,
-        k=k,
+        k=found.k,
     )
     return replace(found, decoys=Competition(drawn, tuple(against), lists))
 

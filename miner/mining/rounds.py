@@ -48,11 +48,13 @@ class Competition:
 class Found:
     """Neighbour lists of a search, for the stages that score its candidates.
 
-    ``forward`` and ``backward`` are the lists of each part of the sources and of the targets,
-    ``lists`` of all targets. ``decoys`` compete; None without an estimate of precision.
+    ``forward`` and ``backward`` are the lists of each part of the sources and of the targets, whose
+    first ``k`` places count; ``lists`` are of all targets. ``decoys`` compete; None without an
+    estimate of precision.
     """
 
     sides: tuple[Side, Side]
+    k: int
     forward: tuple[Result, ...]
     backward: tuple[Result, ...]
     lists: Result
@@ -87,7 +89,7 @@ class SourcePart:
     @cached_property
     def forward(self) -> Neighbors:
         """The lists of the part's sources."""
-        return neighbors(self.found.forward[self.number])
+        return neighbors(self.found.forward[self.number], k=self.found.k)
 
     @cached_property
     def places(self) -> Places:
@@ -96,7 +98,8 @@ class SourcePart:
         for task, (first, _) in zip(self.found.backward, self.found.sides[1].spans, strict=True):
             starts = task.array("listed-starts")
             own = slice(starts[self.number], starts[self.number + 1])
-            parts.append((task.array("listed")[own], first))
+            listed = task.array("listed")[own]
+            parts.append((listed[listed["place"] < self.found.k], first))
         return Places.joined(parts)
 
     @cached_property
@@ -256,8 +259,9 @@ def load_candidates(rows: np.ndarray) -> Candidates:
     return Candidates(*(np.ascontiguousarray(rows[field.name]) for field in fields(Candidates)))
 
 
-def neighbors(task: Result, name: str = "") -> Neighbors:
-    return Neighbors(task.array(f"{name}similarity"), task.array(f"{name}row"))
+def neighbors(task: Result, name: str = "", k: int | None = None) -> Neighbors:
+    """Map neighbour lists into memory: the first ``k`` places, by default all."""
+    return Neighbors(task.array(f"{name}similarity")[:, :k], task.array(f"{name}row")[:, :k])
 
 
 def joined(parts: list[Candidates]) -> Candidates:

@@ -227,23 +227,24 @@ def against(
 
 
 @hints(seconds=2e-5)
-def lists(job: Job, parts: list[Result]) -> None:
-    """Join the neighbour lists of all parts of a side.
+def lists(job: Job, parts: list[Result], k: int) -> None:
+    """Join the ``k`` nearest of all parts of a side.
 
     What scores need of each list is written apart: its mean and its two nearest.
     """
-    job.join("similarity", (part.similarity for part in _list_blocks(parts)))
-    job.join("row", (part.row for part in _list_blocks(parts)))
-    job.join("mean", (neighborhood_mean(part) for part in _list_blocks(parts)))
-    job.join("nearest", (two_nearest(part) for part in _list_blocks(parts)))
+    job.join("similarity", (part.similarity for part in _list_blocks(parts, k)))
+    job.join("row", (part.row for part in _list_blocks(parts, k)))
+    job.join("mean", (neighborhood_mean(part) for part in _list_blocks(parts, k)))
+    job.join("nearest", (two_nearest(part) for part in _list_blocks(parts, k)))
 
 
-def _list_blocks(parts: list[Result]) -> Iterator[Neighbors]:
-    """Yield the neighbour lists of all parts, block by block; at least one."""
+def _list_blocks(parts: list[Result], k: int) -> Iterator[Neighbors]:
+    """Yield the ``k`` nearest of all parts, block by block; at least one."""
     for part in parts:
         similarity, row = part.array("similarity"), part.array("row")
         for start in range(0, max(1, len(row)), BLOCK):
-            yield Neighbors(similarity[start : start + BLOCK], row[start : start + BLOCK])
+            own = slice(start, start + BLOCK)
+            yield Neighbors(similarity[own, :k], row[own, :k])
         release_pages(similarity)
 
 

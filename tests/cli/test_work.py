@@ -176,6 +176,20 @@ def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None
     fault(miner("status", "texts"), "not the plan of a work directory")
 
 
+def test_another_margin_searches_nothing(
+    miner: Miner, verifying_model: Path, files: tuple[str, str]
+) -> None:
+    line = "mine", *files, "--model", verifying_model, "-q"
+    assert miner(*line, "--work", "work").code == 0
+    margin = "--margin", "distance", "--threshold", 0
+    again = miner(*line, *margin, "--work", "work")
+    assert again.code == 0 and again.out == miner(*line, *margin).out != ""
+    head, *rows, _ = miner("status", "work").out.splitlines()
+    new = slice(head.index("done") + 4, head.index("new") + 3)
+    done = {row.split()[0] for row in rows if row[new].strip()}
+    assert {"score", "match"} <= done and not done & {"encode", "probe", "search", "merge"}
+
+
 def test_time_left(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = Kind("search", 4, 1, 1, 1, 0, 1.0, 1.0, 1 << 20)
     for left, said in ((20, "less than a minute"), (61, "1 minute"), (11000, "3:03 hours")):

@@ -118,16 +118,18 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
         ({"retrieval": "intersection"}, {"match", "features"}),
         ({"languages": ("fr", None)}, SCORED),
         ({"languages": ("de", None)}, set()),  # as identified
-        ({"rank": "margin", "k": 8}, {"part", "probe", "score", "match"}),
+        ({"rank": "margin"}, {"part", "lists", "score", "match"}),
+        ({"rank": "margin", "k": 8}, {"part", "score", "match"}),
         ({"duplicates": "each"}, set()),
         ({"keep": Keep(top_n=3)}, set()),
         ({"keep": Keep(refit=False)}, set()),
-        ({"k": 5}, SCORED | {"probe", "search", "merge"}),
+        ({"k": 5}, SCORED - {"decoys"}),
+        ({"k": 9}, SCORED | {"probe", "search", "merge"}),
     ],
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )  # fmt: skip
 def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, change, redone):
-    """Each redoes these kinds of task; k alone searches again."""
+    """Each redoes these kinds of task; only more neighbours are searched again."""
     work = tmp_path / "work"
     shutil.copytree(finished, work)
     settings, keep = dict(change), change.get("keep", Keep())
