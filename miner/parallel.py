@@ -139,6 +139,9 @@ class Processes:
             ) from None
 
 
+_hiding = threading.Lock()
+
+
 def submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
     """Submit an item, which may start a process.
 
@@ -146,16 +149,19 @@ def submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Fu
     its work again there. The functions to run are never the script's own, so the script is hidden
     while a process starts. Ctrl-C is blocked until the process ignores it by itself.
     """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
     blocked = {signal.SIGINT} if hasattr(signal, "pthread_sigmask") else set()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked) if blocked else set()
-    try:
-        return pool.submit(_run, function, item)
-    finally:
-        sys.modules["__main__"] = main
-        if blocked:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    with _hiding:  # another thread would take the empty module for the script
+        main = sys.modules["__main__"]
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ()) if blocked else set()
+        try:
+            if blocked:  # raises KeyboardInterrupt for a Ctrl-C that came just before
+                signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+            sys.modules["__main__"] = ModuleType("__main__")
+            return pool.submit(_run, function, item)
+        finally:
+            sys.modules["__main__"] = main
+            if blocked:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # Exception of `prepare` in this process: a pool whose initializer raises does not report it.

@@ -8,12 +8,22 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Executor, Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from miner.errors import ArtifactError, CorpusError, ResourceError
-from miner.parallel import AHEAD, in_order, in_ranges, loop_threads, processes, use_loop_threads
+from miner.parallel import (
+    AHEAD,
+    in_order,
+    in_ranges,
+    loop_threads,
+    processes,
+    submit,
+    use_loop_threads,
+)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -232,3 +242,38 @@ def alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+class Pool(Executor):
+    """Executor whose submission takes a moment, as one does that starts a process."""
+
+    def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
+        time.sleep(0.01)
+        return Future()
+
+
+def test_the_script_is_back_after_threads_have_submitted() -> None:
+    script = sys.modules["__main__"]
+    threads = [threading.Thread(target=submit, args=(Pool(), str, 0)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.004)
+    for thread in threads:
+        thread.join()
+    assert sys.modules["__main__"] is script
+
+
+def test_the_script_is_back_after_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    script, mask = sys.modules["__main__"], signal.pthread_sigmask
+    before = mask(signal.SIG_BLOCK, ())
+
+    def interrupted(how: int, signals: Any) -> Any:
+        found = mask(how, signals)
+        if signal.SIGINT in signals:  # one that came just before
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(signal, "pthread_sigmask", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        submit(Pool(), str, 0)
+    assert sys.modules["__main__"] is script and mask(signal.SIG_BLOCK, ()) == before
