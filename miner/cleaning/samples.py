@@ -252,13 +252,11 @@ def texts(
     plan: Plan,
     pieces: Sequence[Piece],
     rows: Iterable[int],
-    size: int,
     report: Reporter = silent,
 ) -> dict[int, tuple[str, str]]:
     """Read the source and target of some rows of a text in pieces, as the filters saw them.
 
-    Longer texts are cut to ``size`` characters, with a note of their length. Raises CorpusError if
-    an input has changed since the run began.
+    Raises CorpusError if an input has changed since the run began.
     """
     chosen = np.unique(np.fromiter(rows, np.int64))
     repair = repairer(plan.repair)
@@ -270,11 +268,7 @@ def texts(
                 blocks = found.chosen(own - piece.first)
                 for row, block in zip(own.tolist(), blocks, strict=True):
                     seen, _ = repair_texts(found.layout.texts(block), repair)
-                    out[row] = (_cut(seen.source[0], size), _cut(seen.target[0], size))
+                    out[row] = seen.source[0], seen.target[0]
                 found.inputs.check()
         report("fetching samples", len(out), len(chosen))
     return out
-
-
-def _cut(text: str, size: int) -> str:
-    return text if len(text) <= size else f"{text[:size]}… ({len(text):,} characters)"

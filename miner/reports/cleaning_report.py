@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -197,11 +198,16 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
     }
 
 
-def _parted(text: str, word: str) -> tuple[str, str, str]:
-    """Return the text before a word of it, the word, and the text after."""
-    start = text.lower().find(word.lower()) if word else -1
-    end = start + len(word)
-    return (text[:start], text[start:end], text[end:]) if start >= 0 else (text, "", "")
+def _parted(text: str, word: str = "") -> tuple[str, str, str]:
+    """Return the text before a word of it, the word, and the text after. Longer texts are cut."""
+    shown, own = text[:CUT], re.escape(word)
+    more = f"… ({len(text):,} characters)" if len(text) > CUT else ""
+    # Not within another word or number, if it is there by itself.
+    for pattern in (rf"(?<!\w)(?<!\d[.,]){own}(?!\w|[.,]\d)", own):
+        found = re.search(pattern, shown, re.IGNORECASE)
+        if word and found:
+            return shown[: found.start()], found[0], shown[found.end() :] + more
+    return shown + more, "", ""
 
 
 class _Samples:
@@ -217,7 +223,7 @@ class _Samples:
             if step.filter.names_row
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
-        self.texts = samples.texts(found.plan, filtered.pieces, rows | better, CUT, report)
+        self.texts = samples.texts(found.plan, filtered.pieces, rows | better, report)
 
     def _better(self, row: int) -> int | None:
         """Return the row that this one is a duplicate of, if it is removed for that."""
@@ -268,6 +274,8 @@ class _Samples:
                 _parted(text, fault.word if side == fault.side else "")
                 for side, text in enumerate(self.texts[row])
             ],
-            "usual": " or ".join(fault.usual),
-            "better": None if better is None else self.texts[better],
+            "usual": "" if fault.name == "number" else " or ".join(fault.usual) or "none",
+            "better": None
+            if better is None
+            else ["".join(_parted(one)) for one in self.texts[better]],
         }

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,20 +63,49 @@ def test_the_token_that_sinks_a_pair_has_its_usual_counterparts(verifier: Verifi
             assert sinking[0].text.strip() == "alten" and "old" in (sinking[0].usual or ())
 
 
-def test_the_fault_of_a_rejected_row_is_written(verifier: Verifier, tmp_path: Path, miner) -> None:
-    verifier.encoder.model.save(tmp_path / "model")
-    rows = "".join(f"{source}\t{target}\n" for source, target in PAIRS if target)
-    (tmp_path / "a.tsv").write_text(rows, encoding="utf-8")
-    (tmp_path / "rules.toml").write_text('[[filter]]\nname = "quality"\nminimum = 1\n', "utf-8")
+def filtered(pairs: list[tuple[str, str]], verifier: Verifier, place: Path, miner: Any) -> Any:
+    """Reject all pairs for their quality; return the reasons, and the page of the report."""
+    verifier.encoder.model.save(place / "model")
+    rows = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    (place / "a.tsv").write_text(rows, encoding="utf-8")
+    (place / "rules.toml").write_text('[[filter]]\nname = "quality"\nminimum = 1\n', "utf-8")
     code, _, err = miner(
-        "filter", tmp_path / "a.tsv", "--config", tmp_path / "rules.toml", "--model",
-        tmp_path / "model", "-o", tmp_path / "kept.tsv", "--rejected", tmp_path / "bad.tsv",
-        "--report", tmp_path / "page.html", "--source-lang", "de", "--target-lang", "en",
+        "filter", place / "a.tsv", "--config", place / "rules.toml", "--model", place / "model",
+        "-o", place / "kept.tsv", "--rejected", place / "bad.tsv",
+        "--report", place / "page.html", "--source-lang", "de", "--target-lang", "en",
     )  # fmt: skip
     assert code == 0, err
-    lines = (tmp_path / "bad.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (place / "bad.tsv").read_text(encoding="utf-8").splitlines()
+    page = (place / "page.html").read_text(encoding="utf-8")
+    return [line.split("\t")[2] for line in lines], page
+
+
+def test_the_fault_of_a_rejected_row_is_written(verifier: Verifier, tmp_path: Path, miner) -> None:
+    reasons, page = filtered([pair for pair in PAIRS if pair[1]], verifier, tmp_path, miner)
     names = [f"quality: {name}" if name else "quality" for (_, t), name in PAIRS.items() if t]
-    assert [line.split("\t")[2] for line in lines] == names
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert reasons == names
     assert ": negation" in page and ": missing: &#34;alten&#34;" in page
     assert re.search(r'im <mark title="usually [^"]*old[^"]*">alten</mark> Schloss', page)
+
+
+def test_the_mark_is_on_the_word_itself(verifier: Verifier, tmp_path: Path, miner) -> None:
+    pairs = [
+        ("Im Jahr 2018 lebten 18 Hunde hier.", "In 2018 dogs lived here."),
+        ("Es sind 1.518 und 18.", "There are 1,518."),
+        # A letter that is longer in lower case.
+        ("İİİ: der Hund schläft im alten Schloss.", "İİİ: the dog is sleeping in it."),
+    ]
+    _, page = filtered(pairs, verifier, tmp_path, miner)
+    assert "Im Jahr 2018 lebten <mark>18</mark> Hunde" in page
+    assert "1.518 und <mark>18</mark>." in page
+    assert re.search("im <mark[^>]*>alten</mark> Schloss", page)
+
+
+def test_the_fault_of_a_long_text_is_the_same_in_the_report(verifier, tmp_path, miner) -> None:
+    tail = " Der Hund schläft." * 30, " The dog is sleeping." * 30
+    long = ("Im alten Schloss." + tail[0], "In it." + tail[1])
+    (reason,), page = filtered([long], verifier, tmp_path, miner)
+    name = reason.removeprefix("quality: ").replace('"', "&#34;")
+    assert "&#34;" in name and f": {name}" in page and ": number" not in page
+    # Its length is no number of the text.
+    assert f"… ({len(long[0])} characters)" in page
