@@ -26,7 +26,7 @@ from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
 from miner.names import SIDES, Languages
 from miner.progress import Reporter, silent
-from miner.scoring.language_notes import SAMPLE, unread
+from miner.scoring.language_notes import spread, unread
 from miner.scoring.languages import identify, sample
 from miner.scoring.quality import NAME, Quality
 from miner.scoring.verifier import verifier_of
@@ -254,7 +254,8 @@ def align_texts(
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
     for own, encoder, name in zip(texts, encoders, SIDES, strict=True):
-        doubts += [f"the {name}: {doubt}" for doubt in unread(encoder, own[:SAMPLE])]
+        some = [own[row] for row in spread(len(own)).tolist()]
+        doubts += [f"the {name}: {doubt}" for doubt in unread(encoder, some)]
     if not coarse and all(texts):
         quality = _quality(encoders[0], texts, languages)
         if quality is None:

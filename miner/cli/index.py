@@ -59,10 +59,8 @@ def index(
       miner index news.de --embeddings laser.raw --dim 1024 -o work/de-laser
       miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser
     """
-    import numpy as np
-
     from miner.index.index import Index
-    from miner.scoring.language_notes import SAMPLE, unread
+    from miner.scoring.language_notes import spread, unread
 
     if embeddings and (len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and no --model")
@@ -102,8 +100,11 @@ def index(
             encoder = stack.enter_context(
                 options.opened(model, workers.threads, device, side, loading)
             )
+            old = 0
             if add:
-                built = Index.open(output).add(encoder, files, report=report, **reading)
+                before = Index.open(output)
+                old = len(before)
+                built = before.add(encoder, files, report=report, **reading)
             else:
                 built = Index.build(
                     encoder,
@@ -116,7 +117,7 @@ def index(
                     note=options.say,
                     **reading,
                 )
-            for doubt in unread(encoder, built.sentences(np.arange(min(SAMPLE, len(built))))):
+            for doubt in unread(encoder, built.sentences(old + spread(len(built) - old))):
                 options.say(f"warning: {doubt}")
     options.say(describe(built, output))
 

@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
-import numpy as np
-
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
@@ -29,10 +27,10 @@ from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import (
-    SAMPLE,
     describe_both,
     doubts,
     one_language,
+    spread,
     unread,
 )
 from miner.scoring.languages import Identified
@@ -131,7 +129,7 @@ def mine(
         languages = languages_of(*sides, settings.languages)
         note_languages(languages, by, note)
         for name, side in zip(SIDES, sides, strict=True):
-            for doubt in unread(by, side.sentences(np.arange(min(SAMPLE, len(side))))):
+            for doubt in unread(by, side.sentences(spread(len(side)))):
                 note(f"warning: the {name}: {doubt}")
         by_margin, decoy_encoder, warnings = _decoy_encoder(
             sides[1], by_margin, encoder, keep, settings

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from unicodedata import normalize
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from miner.names import SIDES
 from miner.scoring.languages import NAMED, Identified
 from miner.text.language_codes import ENGLISH, alike, describe
 
-# Share of letters without a piece from which text is doubted; sentences that tell.
+# Share of letters without a piece from which text is doubted; most sentences that tell.
 UNREAD, SAMPLE = 0.3, 200
 # What to do about a language that a model knows little of, and of one that it does not know.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
@@ -63,12 +64,19 @@ def doubts(
         )
 
 
+def spread(count: int) -> np.ndarray:
+    """Return the positions of the sentences that tell if a text is `unread`, ``(n,) int64``."""
+    return np.linspace(0, count - 1, min(SAMPLE, count)).astype(np.int64)
+
+
 def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
     """Yield a warning for text most of whose letters are in no piece of the encoder's model."""
     tokenizer = encoder.tokenizer if isinstance(encoder, Encoder) else None
     if not isinstance(tokenizer, PieceTokenizer):
         return
-    letters = Counter(letter for one in sentences for letter in one if letter.isalpha())
+    # Composed: the parts of a Korean syllable alone are in no piece.
+    texts = (normalize("NFC", one) for one in sentences)
+    letters = Counter(letter for text in texts for letter in text if letter.isalpha())
     _, offsets = tokenizer(list(letters))
     missing = sum(
         count for count, known in zip(letters.values(), np.diff(offsets), strict=True) if not known

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -101,3 +102,20 @@ def test_commands_warn_of_letters_that_no_piece_has(tiny_model: Path, tmp_path, 
         assert f"the target: {told}" in err
     _, _, err = miner("explain", "ᏣᎳᎩ.", "the dog.", "--model", "default")
     assert f"warning: the source: {told}" in err
+
+
+def test_syllables_taken_apart_are_read_as_the_model_reads_them() -> None:
+    apart = normalize("NFD", "저는 학생입니다.")
+    assert not list(unread(Encoder.load("default"), [apart]))
+
+
+def test_letters_of_a_later_part_and_of_text_that_is_added(tiny_model, tmp_path, miner) -> None:
+    (tmp_path / "a").write_text("the dog sleeps.\n" * 300 + "ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ.\n" * 600, "utf-8")
+    (tmp_path / "b").write_text("the dog sleeps.\n" * 600, "utf-8")
+    (tmp_path / "c").write_text("ᏣᎳᎩ.\n", "utf-8")
+    told = "of the letters are in no piece of the model"
+    model = "--model", tiny_model
+    for text, options, warned in (("a", (), True), ("b", (), False), ("c", ("--add",), True)):
+        output = tmp_path / ("ab"[text != "a"] + ".index")
+        code, _, err = miner("index", tmp_path / text, *model, *options, "-o", output)
+        assert code == 0 and (told in err) == warned, err
