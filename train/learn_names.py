@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.kernels.letters import HOPELESS, LONGEST, SHORTEST, WEIGHTS, find_all, hash_words
-from miner.kernels.segments import learn
-from miner.scoring.transliteration import codes_of, normalised, operations_of, spell
+from miner.kernels.segments import FOREIGN_BITS, learn
+from miner.scoring.transliteration import FIRST, codes_of, normalised, operations_of, spell
 from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import fit
 
@@ -75,7 +75,7 @@ class Spelled:
 def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
     """Learn the arrays of :class:`miner.scoring.transliteration.Names`.
 
-    They are empty where no text pairs English with a language in another script.
+    They are empty unless names of English are found in a language in another script.
     """
     sides = [_sides(text) for text in texts if "en" in text.languages]
     ordinary = _ordinary(english for _, english in sides)
@@ -83,11 +83,12 @@ def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
         found for foreign, english in sides if (found := _spelled(foreign, english, ordinary))
     ]
     counts = Counter(letter for text in spelled for one in text.foreign for letter in one)
-    letters = sorted(
+    often = [
         letter
-        for letter, count in counts.items()
+        for letter, count in counts.most_common()
         if count >= SEEN and not letter.isascii() and not LEFT_OUT.match(letter)
-    )
+    ]
+    letters = sorted(often[: (1 << FOREIGN_BITS) - FIRST])  # codes that a segment can hold
     codes = codes_of(np.array([*map(ord, letters)], dtype=np.uint32))
     learned = []
     for text in spelled:
@@ -100,10 +101,13 @@ def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
         return {}
     segments, gains = merged(learned)
     known = np.array([*map(ord, letters)], dtype=np.uint32), segments, gains.astype(np.float32)
+    weights = _weights(spelled, codes, operations_of(*known))
+    if not len(weights):
+        return {}
     return {
         **dict(zip(("letters", "segments", "gains"), known, strict=True)),
         "ordinary": np.unique(_hashes(ordinary)),
-        "weights": _weights(spelled, codes, operations_of(*known)),
+        "weights": weights,
     }
 
 
@@ -212,8 +216,9 @@ def _found_again(
             continue
         for word in _WORD.finditer(sentence, sentence.rfind(" ", 0, first + 1) + 1):
             if word.start() <= first and last <= word.end():
-                # A word from its start; Han has none.
-                start = first if _HAN.match(word.group()) else word.start()
+                # A word from its start; Han has none, and other scripts without spaces none near.
+                near = not _HAN.match(word.group()) and last - word.start() <= WORD
+                start = word.start() if near else first
                 pairs.add((sentence[start:last], name))
     return sorted(pairs)
 
@@ -235,7 +240,10 @@ def _matches(
 def _weights(
     texts: Sequence[Spelled], codes: dict[str, int], operations: tuple[np.ndarray, ...]
 ) -> np.ndarray:
-    """Fit the probability that a match is none of chance: names in their sentence and in others."""
+    """Fit the probability that a match is none of chance: names in their sentence and in others.
+
+    The weights are empty where no name can be looked for in another sentence.
+    """
     values, true = [], []
     for text in texts:
         rows = [row for row, names in enumerate(text.names) if names]
@@ -258,8 +266,10 @@ def _weights(
                 )
             )
             true.append(np.full(len(names), shift == 0))
-    columns = ("gain", "size", "length", "square")
-    fitted = fit(np.concatenate(values).astype(np.float32), np.concatenate(true), columns)
+    columns, labels = ("gain", "size", "length", "square"), np.concatenate(true)
+    if labels.all():
+        return np.empty(0, dtype=np.float32)
+    fitted = fit(np.concatenate(values).astype(np.float32), labels, columns)
     weight = fitted.weight
     found = np.array([fitted.intercept - weight @ fitted.mean, *weight], dtype=np.float32)
     assert len(found) == WEIGHTS

@@ -1,1 +1,1 @@
-"""Quality and throughput of filters: see ``python -m benchmarks filtering --help``."""
+"""Quality of filters: see ``python -m benchmarks filtering --help``."""

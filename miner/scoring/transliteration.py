@@ -28,6 +28,7 @@ TRANSLITERATED = "transliterated"
 # Arrays of a model: the foreign letters, as code points; segments and their gains; hashes of words
 # that are no names; weights of a match.
 ARRAYS = ("letters", "segments", "gains", "ordinary", "weights")
+KINDS = [np.uint32, np.int64, np.float32, np.uint32, np.float32]
 # Code of the model's first letter.
 FIRST = UNKNOWN + 1
 # Names of the arrays that are kept: script and spelling of token ids, and operations.
@@ -99,7 +100,7 @@ def _check(arrays: Mapping[str, np.ndarray], name: str) -> None:
     shapes = {one: array.shape for one, array in arrays.items()}
     sound = (
         set(shapes) == set(ARRAYS)
-        and [arrays[one].dtype for one in ARRAYS[:2]] == [np.uint32, np.int64]
+        and [arrays[one].dtype for one in ARRAYS] == KINDS
         and int(arrays["letters"].max(initial=0)) <= sys.maxunicode
         and all(len(shape) == 1 for shape in shapes.values())
         and shapes["segments"] == shapes["gains"]
@@ -161,7 +162,8 @@ def _codes(letter: str, codes: Mapping[str, int]) -> str:
 def normalised(letter: str) -> str:
     """Return the basic letters of a character, a space for what is no letter, or nothing.
 
-    Case, accents of Latin and Greek and marks of Arabic and Hebrew go; Hangul is taken apart.
+    Case, accents of Latin and Greek and marks of Arabic and Hebrew go, and accents that stand by
+    themselves; Hangul is taken apart.
     """
     letter = unicodedata.normalize("NFKC", letter.casefold())
     if any(_HANGUL[0] <= one <= _HANGUL[1] for one in letter):
@@ -175,7 +177,7 @@ def normalised(letter: str) -> str:
         else:
             basic = one
         for part in basic:
-            if part in "\u0640\u200c\u200d\u200e\u200f":
+            if part in "\u0640\u200c\u200d\u200e\u200f" or "\u0300" <= part <= "\u036f":
                 continue
             plain = unicodedata.category(part)[0] in "LM" or part == "ー"
             found += part if plain else " "

@@ -1,13 +1,16 @@
 """Names of one side are found in the other, in another script."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from miner.errors import ArtifactError
-from miner.kernels.letters import WORDS
-from miner.scoring.transliteration import ARRAYS, Names, codes_of, normalised, spell
+from miner.kernels import segments
+from miner.kernels.letters import LONGEST, WORDS
+from miner.scoring.transliteration import ARRAYS, FIRST, Names, codes_of, normalised, spell
 from miner_train.language_texts import LanguageText
-from miner_train.learn_names import learn_names
+from miner_train.learn_names import WORD, learn_names
 
 LATIN, CYRILLIC = "abdegiklmnoprstuv", "абдегиклмнопрстув"
 
@@ -78,12 +81,47 @@ def test_nothing_to_learn_from() -> None:
     assert learn_names([]) == {}
     latin = (["es lebte Madrid einmal"] * 9, ["there lived Madrid once"] * 9)
     assert learn_names([LanguageText(("de", "en"), ([], []), latin)]) == {}
+    # One name, which no other sentence is without.
+    one = (["жыл мадрид"] * 9, ["there lived Madrid"] * 9)
+    assert learn_names([LanguageText(("xx", "en"), ([], []), one)]) == {}
+
+
+def test_no_more_letters_than_codes() -> None:
+    rare = [chr(0x20000 + i) for i in range(1 << segments.FOREIGN_BITS)]
+    more = ["".join(rare[i : i + 256]) for i in range(0, len(rare), 256)] * 3
+    own, other = bitext(1, 300)
+    texts = (own + more, other + ["one"] * len(more))
+    letters = learn_names([LanguageText(("xx", "en"), ([], []), texts)])["letters"]
+    assert FIRST + len(letters) == 1 << segments.FOREIGN_BITS
+    assert set(map(ord, CYRILLIC)) <= set(letters.tolist())
+
+
+def test_phrases_without_spaces_are_not_taken_for_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator, learned = np.random.default_rng(2), segments.learn
+    burmese = [chr(0x1000 + i) for i in range(len(LATIN))]
+    texts: tuple[list[str], list[str]] = ([], [])
+    for i in range(300):
+        name = generator.choice(len(LATIN), generator.integers(4, 8)).tolist()
+        # Alone, or within a phrase.
+        around = generator.choice(burmese, (2, 60 * (i % 3 > 0))).tolist()
+        texts[0].append("".join([*around[0], *(burmese[one] for one in name), *around[1]]))
+        texts[1].append("there lived " + "".join(LATIN[one] for one in name).capitalize())
+    longest = []
+
+    def learn(foreign: segments.Words, latin: segments.Words) -> Any:
+        longest.append(int(np.diff(foreign[1]).max()))
+        return learned(foreign, latin)
+
+    monkeypatch.setattr("miner_train.learn_names.learn", learn)
+    assert learn_names([LanguageText(("my", "en"), ([], []), texts)])
+    assert max(longest) <= WORD + LONGEST
 
 
 @pytest.mark.parametrize(
     ("letters", "expected"),
     [("É", "e"), ("ß", "ss"), ("Щ", "щ"), ("ά", "α"), ("한", "\u1112\u1161\u11ab"), ("ｶ", "カ")]
-    + [("\u064e", ""), ("-", " "), ("7", " "), ("क", "क"), ("ि", "ि"), ("ー", "ー")],
+    + [("\u064e", ""), ("-", " "), ("7", " "), ("क", "क"), ("ि", "ि"), ("ー", "ー")]
+    + [("İ", "i"), ("\u0301", "")],
 )
 def test_letters_are_normalised(letters: str, expected: str) -> None:
     assert normalised(letters) == expected
@@ -97,12 +135,14 @@ def test_texts_are_spelled() -> None:
 
 def test_faulty_arrays(arrays: dict[str, np.ndarray]) -> None:
     pieces = Pieces(["a"])
-    faults = {
-        "gains": arrays["gains"][1:],
-        "weights": np.full(5, np.nan),
-        "letters": arrays["letters"][:1],
-    }
-    for name, array in faults.items():
+    faults = [
+        ("gains", arrays["gains"][1:]),
+        ("gains", arrays["gains"].astype(str)),
+        ("weights", np.full(5, np.nan, np.float32)),
+        ("letters", arrays["letters"][:1]),
+        ("ordinary", arrays["ordinary"].astype(str)),
+    ]
+    for name, array in faults:
         with pytest.raises(ArtifactError, match="m: its model of names cannot be used"):
             Names({**arrays, name: array}, pieces, "m")
     with pytest.raises(ArtifactError):
