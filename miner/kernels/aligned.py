@@ -12,7 +12,7 @@ words. How surprising it is tells a table of its usual matches.
 
 import numpy as np
 
-from miner.kernels.dots import dots
+from miner.kernels.dots import dots, sums_of_tile
 from miner.kernels.hidden_markov import (
     COSINES,
     EVIDENCES,
@@ -54,7 +54,7 @@ def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
         tables,
         tables.reshape(5, MOST * MOST),
         np.zeros((MOST, codes.shape[1]), dtype=np.int16),
-        np.empty(8, dtype=np.int32),
+        sums_of_tile(),
         np.full(len(codes), -1, dtype=np.int32),
         np.empty(MOST, dtype=np.int32),
         np.empty(MOST, dtype=np.float64),
@@ -94,14 +94,14 @@ def _relate(a, b, table, lexicon, scratch):
     of the likelier of both, and scores.
     """
     codes, scale, _, frequency = table
-    tables, flat, rows, eight, position, following, along = scratch[:7]
+    tables, flat, rows, sums, position, following, along = scratch[:7]
     n, m = len(a), len(b)
     for i in range(n):
         code, row = codes[a[i]], rows[i]
         for k in range(len(code)):
             row[k] = code[k]
         along[i] = (i + 0.5) / n
-    dots(rows, n, codes, b, m, tables[0], eight)
+    dots(rows, n, codes, b, m, tables[0], sums)
     for side in range(2):  # numba would compile it twice for constants
         own, others = (a, b) if side == 0 else (b, a)
         step, other_step = (1, MOST) if side == 0 else (MOST, 1)

@@ -2,6 +2,7 @@
 
 With AVX2, a tile of 4 x 2 products is computed at a time: ``vpmaddwd`` multiplies 16 int16 by 16
 and adds neighbours to 8 int32. Numba has no such instruction, so the tile is written as LLVM code.
+With AVX-512 VNNI a tile is 4 x 4, and ``vpdpwssd`` does twice as much and adds to the sums as well.
 """
 
 from typing import Any
@@ -11,16 +12,22 @@ from llvmlite import ir
 
 from miner.kernels.loops import Instructions, njit
 from miner.kernels.tile import Writer, constant, has_avx2
+from miner.kernels.vnni import for_vnni, has_vnni
 
-# Rows of one tile, and rows of the other side that they are multiplied with.
-ROWS, OTHERS = 4, 2
-# Components multiplied in one step; vectors are padded with zeros to a multiple.
-STEP = 16
+# Rows of one tile, and rows of the other side that they are multiplied with: by default, and on
+# processors with VNNI.
+ROWS, OTHERS, MOST_OTHERS = 4, 2, 4
+# Components multiplied in one step, without and with VNNI; vectors are padded with zeros to a
+# multiple of both.
+LANES, STEP = 16, 32
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
-_BYTES = ir.VectorType(_I8, STEP)
-_SHORTS = ir.VectorType(_I16, STEP)
+_BYTES = ir.VectorType(_I8, LANES)
+_SHORTS = ir.VectorType(_I16, LANES)
 _INTS = ir.VectorType(_I32, 8)
+_MORE_BYTES = ir.VectorType(_I8, STEP)
+_MORE_SHORTS = ir.VectorType(_I16, STEP)
+_MORE_INTS = ir.VectorType(_I32, 16)
 
 
 def dots_reference(rows, codes, wanted):
@@ -63,7 +70,7 @@ class _Tile(Writer):
     def __init__(self, context: Any, builder: Any, kinds: Any, values: Any):
         super().__init__(context, builder, kinds, values)
         self.steps = values[5]
-        width = builder.mul(self.steps, constant(_I64, STEP))
+        width = builder.mul(self.steps, constant(_I64, LANES))
         start = [builder.add(values[1], constant(_I64, row)) for row in range(ROWS)]
         self.rows = [self.pointer(0, builder.mul(row, width), _SHORTS) for row in start]
         self.others = [self.pointer(2, builder.mul(row, width), _BYTES) for row in values[3:5]]
@@ -107,20 +114,100 @@ class _Tile(Writer):
         return self.call("llvm.x86.avx2.phadd.d", _INTS, one, other)
 
 
+def _wide_tile(typingctx, rows, row, codes, first, second, third, fourth, out):
+    """Write products of ``ROWS`` rows from ``row`` with four rows of ``codes``, by VNNI.
+
+    ``out[4 * k : 4 * k + 4]`` are with the k-th row of the four.
+    """
+    from numba import types
+
+    at = types.int64
+    signature = types.void(rows, at, codes, at, at, at, at, out)
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        _WideTile(context, builder, signature.args, values).build()
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+wide_tile: Any = Instructions(_wide_tile)
+
+
+class _WideTile(Writer):
+    """Writer of the LLVM code of a tile by VNNI: a function of its own, which is called."""
+
+    def build(self) -> None:
+        builder = self.builder
+        width = builder.extract_value(self.array(0).shape, 1)
+        at = [builder.add(self.values[1], constant(_I64, row)) for row in range(ROWS)]
+        pointers = [self.pointer(0, builder.mul(row, width), _MORE_SHORTS) for row in at]
+        for row in self.values[3:7]:
+            pointers.append(self.pointer(2, builder.mul(row, width), _MORE_BYTES))
+        pointers.append(self.pointer(7, constant(_I64, 0), _MORE_INTS))
+        steps = builder.udiv(width, constant(_I64, STEP))
+        kinds = [pointer.type for pointer in pointers]
+        function, self.builder = for_vnni(builder, "miner.dots", [*kinds, _I64], ir.VoidType())
+        self._sum(function)
+        builder.call(function, [*pointers, steps])
+
+    def _sum(self, function: Any) -> None:
+        builder = self.builder
+        rows, others = function.args[:ROWS], function.args[ROWS:-2]
+        out, steps = function.args[-2:]
+        loop, after = function.append_basic_block("steps"), function.append_basic_block("done")
+        before = builder.block
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        step = builder.phi(_I64)
+        sums = [builder.phi(_MORE_INTS) for _ in range(ROWS * MOST_OTHERS)]
+        left = [self.load(row, step) for row in rows]
+        right = [builder.sext(self.load(other, step), _MORE_SHORTS) for other in others]
+        new = []
+        for place, total in enumerate(sums):
+            other, row = divmod(place, ROWS)
+            # LLVM makes one instruction of the product and the sum, vpdpwssd.
+            product = self.call("llvm.x86.avx512.pmaddw.d.512", _MORE_INTS, left[row], right[other])
+            new.append(builder.add(total, product))
+            total.add_incoming(ir.Constant(_MORE_INTS, [0] * 16), before)
+            total.add_incoming(new[-1], loop)
+        following = builder.add(step, constant(_I64, 1))
+        step.add_incoming(constant(_I64, 0), before)
+        step.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_signed("<", following, steps), loop, after)
+        builder.position_at_end(after)
+        # Halve the number of vectors four times; lane k of the last is the sum of the k-th.
+        for width in (1, 2, 4, 8):
+            pairs = zip(new[::2], new[1::2], strict=True)
+            new = [self._halve(one, other, width) for one, other in pairs]
+        builder.store(new[0], out).align = 4
+        builder.ret_void()
+
+    def _halve(self, one: Any, other: Any, width: int) -> Any:
+        """Add neighbouring groups of ``width`` lanes, of both vectors in turn."""
+        low = [lane + 16 * (lane // width % 2) - width * (lane // width % 2) for lane in range(16)]
+        masks = (ir.Constant(_MORE_INTS, [lane + more for lane in low]) for more in (0, width))
+        return self.builder.add(*(self.builder.shuffle_vector(one, other, mask) for mask in masks))
+
+
 @njit(error_model="numpy")
-def _by_tiles(rows, n, codes, wanted, m, out, eight):
-    steps = rows.shape[1] // STEP
-    for j in range(0, m, OTHERS):
-        last = min(j + 1, m - 1)
+def _by_tiles(rows, n, codes, wanted, m, out, sums):
+    others, last = len(sums) // ROWS, m - 1
+    for j in range(0, m, others):
+        first, second = wanted[j], wanted[min(j + 1, last)]
         for i in range(0, n, ROWS):
-            tile(rows, i, codes, wanted[j], wanted[last], steps, eight)
-            for row in range(ROWS):
-                out[j, i + row] = eight[row]
-                out[last, i + row] = eight[ROWS * (last - j) + row]
+            if others == MOST_OTHERS:
+                third, fourth = wanted[min(j + 2, last)], wanted[min(j + 3, last)]
+                wide_tile(rows, i, codes, first, second, third, fourth, sums)
+            else:
+                tile(rows, i, codes, first, second, rows.shape[1] // LANES, sums)
+            for other in range(min(others, m - j)):
+                for row in range(ROWS):
+                    out[j + other, i + row] = sums[ROWS * other + row]
 
 
 @njit(error_model="numpy")
-def _one_by_one(rows, n, codes, wanted, m, out, eight):
+def _one_by_one(rows, n, codes, wanted, m, out, sums):
     for j in range(m):
         code = codes[wanted[j]]
         for i in range(n):
@@ -131,7 +218,13 @@ def _one_by_one(rows, n, codes, wanted, m, out, eight):
             out[j, i] = total
 
 
-# dots(rows, n, codes, wanted, m, out, eight) writes the products of the first ``n`` of
+# dots(rows, n, codes, wanted, m, out, sums) writes the products of the first ``n`` of
 # ``rows (r, d) int16`` with ``codes[wanted[:m]] (m, d) int8`` to ``out (m, r)``. ``r`` is a
-# multiple of ROWS; columns of ``out`` from n are undefined. ``eight (8,) int32`` is scratch.
+# multiple of ROWS, ``d`` of STEP; columns of ``out`` from n are undefined. ``sums`` is by
+# `sums_of_tile`.
 dots = _by_tiles if has_avx2() else _one_by_one
+
+
+def sums_of_tile() -> np.ndarray:
+    """Allocate the sums of a tile, of the largest one that this processor has instructions for."""
+    return np.empty(ROWS * (MOST_OTHERS if has_vnni() else OTHERS), dtype=np.int32)

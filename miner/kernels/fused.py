@@ -20,6 +20,7 @@ import numpy as np
 from miner.kernels.half import bits, widen
 from miner.kernels.loops import njit
 from miner.kernels.tile import COLUMNS, ROWS, has_avx2, lowest_bit, tile_avx2
+from miner.kernels.vnni import two_tiles_vnni
 
 # Largest int8 value. Columns are stored as uint8, UP higher, so at most 127; two products of 127
 # and 63 are added in 16 bits.
@@ -182,14 +183,39 @@ def put(similarity, position, least, i, value, place):
     least[i] = similarity[i, last]
 
 
-# Chosen at import, so that numba can cache the loops that call it.
+@njit(nogil=True, error_model="numpy")
+def two_tiles_reference(
+    a, a_at, b, b_at, b_next, quads, correction, a_scale, row, b_scale, column, column_next,
+    row_least, column_least, out, hits,
+):  # fmt: skip
+    """Compute a tile with two tiles of columns, as :func:`miner.kernels.vnni.two_tiles_vnni` does.
+
+    Each row of ``out`` and ``hits`` has both.
+    """
+    part, bits = np.empty(ROWS * COLUMNS, np.float32), np.empty(ROWS, np.uint16)
+    total = np.int32(0)
+    for k in range(2):
+        other, at = (b_at, column) if k == 0 else (b_next, column_next)
+        total |= tile_reference(
+            a, a_at, b, other, quads, correction, a_scale, row, b_scale, at,
+            row_least, row, column_least, at, part, bits,
+        )  # fmt: skip
+        for r in range(ROWS):
+            hits[2 * r + k] = bits[r]
+            for c in range(COLUMNS):
+                out[(2 * r + k) * COLUMNS + c] = part[r * COLUMNS + c]
+    return total
+
+
+# Chosen at import, so that numba can cache the loops that call them.
 tile: Any = tile_avx2 if has_avx2() else tile_reference
+two_tiles: Any = two_tiles_vnni if has_avx2() else two_tiles_reference
 
 
 @njit(nogil=True, error_model="numpy")
 def merge(
     a, a_scale, correction, rows, b, b_scale, columns, first_row, last_row, first_column,
-    last_column, f_similarity, f_position, f_least, b_similarity, b_position, b_least,
+    last_column, f_similarity, f_position, f_least, b_similarity, b_position, b_least, wide,
 ):  # fmt: skip
     """Merge the products of some tiles of rows and of columns into the lists of both.
 
@@ -197,12 +223,20 @@ def merge(
     each at most once. ``f_similarity (n, w) float32``, ``f_position (n, w) int32`` and ``f_least
     (n,) float32``, the last similarity of each list, are the lists of all rows of the side, ``b_*``
     of the columns. Empty places are -inf and -1. Calls that share neither rows nor columns can run
-    at the same time.
+    at the same time. ``wide`` (:func:`miner.kernels.vnni.has_vnni`) is faster and changes no list.
     """
     quads = a.shape[1]
     a_size, b_size = quads * ROWS * 4, quads * COLUMNS * 4
-    out = np.empty(ROWS * COLUMNS, np.float32)
-    hits = np.empty(ROWS, np.int32)
+    # Tiles of columns that are multiplied at once; what cancels the 64 of the columns in 32 bits.
+    width = 2 if wide else 1
+    whole = np.zeros(len(a_scale), np.int32)
+    for i in range(first_row, last_row if wide else first_row):
+        for quad in range(quads):
+            for r in range(ROWS):
+                for byte in range(4):
+                    whole[i * ROWS + r] -= np.int32(UP) * np.int32(a[i, quad, r, byte])
+    out = np.empty(ROWS * COLUMNS * width, np.float32)
+    hits = np.empty(ROWS * width, np.uint16)
     # Last places of the lists; infinite for the padding of a tile.
     row_least = np.full(len(a_scale), np.inf, np.float32)
     column_least = np.full(len(b_scale), np.inf, np.float32)
@@ -212,22 +246,35 @@ def merge(
         column_least[j] = b_least[columns[j]]
     step = max(1, CACHED // a_size)
     for near in range(first_row, last_row, step):
-        for j in range(first_column, last_column):
+        for j in range(first_column, last_column, width):
+            # The last of an odd number of tiles is multiplied twice.
+            tiles = min(width, last_column - j)
+            after = j + tiles - 1
             for i in range(near, min(near + step, last_row)):
-                if not tile(
-                    a, i * a_size, b, j * b_size, quads, correction, a_scale, i * ROWS,
-                    b_scale, j * COLUMNS, row_least, i * ROWS, column_least, j * COLUMNS, out, hits,
-                ):  # fmt: skip
+                if wide:
+                    found = two_tiles(
+                        a, i * a_size, b, j * b_size, after * b_size, quads, whole, a_scale,
+                        i * ROWS, b_scale, j * COLUMNS, after * COLUMNS, row_least, column_least,
+                        out, hits,
+                    )  # fmt: skip
+                else:
+                    found = tile(
+                        a, i * a_size, b, j * b_size, quads, correction, a_scale, i * ROWS, b_scale,
+                        j * COLUMNS, row_least, i * ROWS, column_least, j * COLUMNS, out, hits,
+                    )  # fmt: skip
+                if not found:
                     continue
-                for r in range(ROWS):
-                    mask = hits[r]
+                for place in range(ROWS * width):
+                    if place % width >= tiles:
+                        continue
+                    row, mask = i * ROWS + place // width, np.int32(hits[place])
                     while mask != 0:
                         c = lowest_bit(mask)
                         mask &= mask - np.int32(1)
-                        row, column = i * ROWS + r, j * COLUMNS + c
+                        column = (j + place % width) * COLUMNS + c
                         if row >= len(rows) or column >= len(columns):
                             continue
-                        value, s, t = out[r * COLUMNS + c], rows[row], columns[column]
+                        value, s, t = out[place * COLUMNS + c], rows[row], columns[column]
                         if value >= row_least[row]:
                             put(f_similarity, f_position, f_least, s, value, t)
                             row_least[row] = f_least[s]

@@ -7,7 +7,7 @@ and with features as of texts that are as long as a window.
 
 import numpy as np
 
-from miner.kernels.dots import dots
+from miner.kernels.dots import dots, sums_of_tile
 from miner.kernels.loops import njit
 
 # Most tokens of a part, a multiple of miner.kernels.dots.ROWS, and parts on either side of its
@@ -51,7 +51,7 @@ def window_scratch(table: tuple[np.ndarray, ...], longest: int) -> tuple[np.ndar
     return (
         np.zeros((part, codes.shape[1]), dtype=np.int16),
         np.empty((window, part), dtype=np.float32),
-        np.empty(8, dtype=np.int32),
+        sums_of_tile(),
         np.zeros(len(codes), dtype=np.float32),
         np.zeros(len(codes), dtype=np.bool_),
         np.empty((2, longest), dtype=np.float32),
@@ -72,7 +72,7 @@ def compare_windows(own, others, part, reach, table, lexicon, scratch):
     """
     codes, scale = table[:2]
     offsets, translations, probability = lexicon
-    rows, similar, eight, translated, seen, values, places, shared = scratch
+    rows, similar, sums, translated, seen, values, places, shared = scratch
     best, total = values[0], values[1]
     place, size = places[0], places[1]
     parts = part_count(len(own), len(others), part)
@@ -85,7 +85,7 @@ def compare_windows(own, others, part, reach, table, lexicon, scratch):
             code, row = codes[own[first + i]], rows[i]
             for k in range(len(code)):
                 row[k] = code[k]
-        dots(rows, n, codes, window, len(window), similar, eight)
+        dots(rows, n, codes, window, len(window), similar, sums)
         for token in window:
             seen[token] = True
             for entry in range(offsets[token], offsets[token + 1]):

@@ -63,11 +63,13 @@ class Writer:
 
     def pointer(self, array: int, position: Any, item: Any) -> Any:
         """Return a pointer to ``position`` of an array argument, cast to type ``item``."""
-        made = self.context.make_array(self.kinds[array])
-        start = self.builder.gep(
-            made(self.context, self.builder, self.values[array]).data, [position]
-        )
+        start = self.builder.gep(self.array(array).data, [position])
         return self.builder.bitcast(start, item.as_pointer())
+
+    def array(self, number: int) -> Any:
+        """Return an array argument, with its ``data`` and ``shape``."""
+        made = self.context.make_array(self.kinds[number])
+        return made(self.context, self.builder, self.values[number])
 
     def load(self, pointer: Any, index: Any) -> Any:
         """Load the item at ``index``; it need not be aligned."""
@@ -85,6 +87,14 @@ class Writer:
         return self.builder.call(function, arguments)
 
 
+def everywhere(builder: Any, value: Any, kind: Any) -> Any:
+    """Broadcast ``value`` to a vector type."""
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, value, constant(_I32, 0))
+    mask = ir.Constant(ir.VectorType(_I32, kind.count), [0] * kind.count)
+    return builder.shuffle_vector(first, nothing, mask)
+
+
 class _Tile(Writer):
     """Writer of the LLVM code of one tile."""
 
@@ -100,24 +110,17 @@ class _Tile(Writer):
         self.row_least = pointer(10, values[11], ir.FloatType())
         self.column_least = pointer(12, values[13], _FLOATS)
         self.out = pointer(14, zero, _FLOATS)
-        self.hits = pointer(15, zero, _I32)
+        self.hits = pointer(15, zero, _I16)
 
     def build(self) -> Any:
         return self._compare(self._multiply())
-
-    def _everywhere(self, value: Any, kind: Any) -> Any:
-        """Broadcast ``value`` to a vector of ``LANES``."""
-        nothing = ir.Constant(kind, ir.Undefined)
-        first = self.builder.insert_element(nothing, value, constant(_I32, 0))
-        mask = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
-        return self.builder.shuffle_vector(first, nothing, mask)
 
     def _multiply(self) -> list[list[Any]]:
         """Sum the products: ``[row][half of the columns]``, each 8 columns of 2 int16."""
         builder = self.builder
         halves = COLUMNS // LANES
         start = [
-            builder.bitcast(self._everywhere(self.load(self.correction, row), _INTS), _SHORTS)
+            builder.bitcast(everywhere(builder, self.load(self.correction, row), _INTS), _SHORTS)
             for row in range(ROWS)
         ]
         before = builder.block
@@ -135,7 +138,7 @@ class _Tile(Writer):
         new: list[list[Any]] = []
         for row in range(ROWS):
             four = self.load(self.a, builder.add(a_start, constant(_I64, row)))
-            signed = builder.bitcast(self._everywhere(four, _INTS), _BYTES)
+            signed = builder.bitcast(everywhere(builder, four, _INTS), _BYTES)
             products = [
                 self.call("llvm.x86.avx2.pmadd.ub.sw", _SHORTS, unsigned, signed)
                 for unsigned in columns
@@ -160,8 +163,8 @@ class _Tile(Writer):
         least = [self.load(self.column_least, half) for half in halves]
         total = constant(_I32, 0)
         for row in range(ROWS):
-            row_least = self._everywhere(self.load(self.row_least, row), _FLOATS)
-            row_scale = self._everywhere(self.load(self.a_scale, row), _FLOATS)
+            row_least = everywhere(builder, self.load(self.row_least, row), _FLOATS)
+            row_scale = everywhere(builder, self.load(self.a_scale, row), _FLOATS)
             mask = constant(_I32, 0)
             for half in halves:
                 product = self.call("llvm.x86.avx2.pmadd.wd", _INTS, sums[row][half], ones)
@@ -177,7 +180,8 @@ class _Tile(Writer):
                 sign = builder.bitcast(builder.sext(hit, _INTS), _FLOATS)
                 bits = self.call("llvm.x86.avx.movmsk.ps.256", _I32, sign)
                 mask = builder.or_(mask, builder.shl(bits, constant(_I32, LANES * half)))
-            builder.store(mask, builder.gep(self.hits, [constant(_I64, row)]))
+            hit = builder.trunc(mask, _I16)
+            builder.store(hit, builder.gep(self.hits, [constant(_I64, row)]))
             total = builder.or_(total, mask)
         return total
 

@@ -5,7 +5,7 @@ Every candidate pair is compared on its own, so its features do not depend on th
 
 import numpy as np
 
-from miner.kernels.dots import dots
+from miner.kernels.dots import dots, sums_of_tile
 from miner.kernels.long_texts import (
     ORDER_PART,
     ORDER_REACH,
@@ -142,7 +142,7 @@ def _scratch(table: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     codes = table[0]
     return (
         np.zeros((LONGEST, codes.shape[1]), dtype=np.int16),
-        np.empty(8, dtype=np.int32),
+        sums_of_tile(),
         np.full((2, len(codes)), -1, dtype=np.int32),
         np.zeros(len(codes), dtype=np.float32),
         np.empty((2, SLOTS, LONGEST), dtype=np.float32),
@@ -165,7 +165,7 @@ def _compare_short(start, end, texts, table, information, lexicon, scratch, out,
     offsets, translations, probability = lexicon
     source, target, source_row, target_row = texts
     # ``translated``: summed probability of each token given the source.
-    left, eight, of_token, translated, of_slots, of_slot, used, following, values, places = scratch
+    left, sums, of_token, translated, of_slots, of_slot, used, following, values, places = scratch
     # Of each target token, its row in the tables of slots, -1 if it has none yet; of each token,
     # its first position in the source. The next position of the same token is ``following``.
     slot, position = of_token[0], of_token[1]
@@ -210,7 +210,7 @@ def _compare_short(start, end, texts, table, information, lexicon, scratch, out,
                 used[count] = token
                 count += 1
         new = count - known_before
-        dots(left, len(a), codes, used[known_before:], new, similar[known_before:], eight)
+        dots(left, len(a), codes, used[known_before:], new, similar[known_before:], sums)
         for place in range(known_before, count):
             token = used[place]
             own, back = similar[place], backward[place]
@@ -292,6 +292,9 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     computed once for consecutive candidates of that source.
     """
     texts = source, target, source_row, target_row
+    offsets, translations, probability = lexicon
+    # numba counts a signed index that is negative from the end, which takes time.
+    lexicon = offsets.view(np.uint64), translations.view(np.uint32), probability
     information = np.empty(len(table[0]), dtype=np.float32)
     _logarithms(table[3], information)
     rest = texts, table, information, lexicon

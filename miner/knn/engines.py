@@ -147,13 +147,14 @@ class Int8Engine:
         ``s (a,) int32`` and ``t (b,) int32`` are the positions of the rows and of the columns.
         """
         from miner.kernels.fused import merge
+        from miner.kernels.vnni import has_vnni
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
 
         def work(row_tiles: Strip, column_tiles: Strip) -> None:
             merge(
                 rows.tiles, rows.scale, rows.correction, s, columns.tiles, columns.scale, t,
-                *row_tiles, *column_tiles, *arrays,
+                *row_tiles, *column_tiles, *arrays, has_vnni(),
             )  # fmt: skip
 
         run_crosswise(len(rows.tiles), len(columns.tiles), self.threads, work)

@@ -20,12 +20,15 @@ from miner.kernels.fused import (
     merge,
     pack,
     tile_reference,
+    two_tiles_reference,
 )
 from miner.kernels.loops import njit
 from miner.kernels.tile import has_avx2, tile_avx2
+from miner.kernels.vnni import has_vnni
 from miner.knn.lists import Lists
 
 NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
+NEEDS_VNNI = pytest.mark.skipif(not has_vnni(), reason="this processor has no VNNI")
 SEEDS = st.integers(0, 2**32 - 1)
 SOME = settings(max_examples=60, deadline=None)
 KINDS = ("normal", "ties", "equal", "sparse", "one huge", "tiny", "zero")
@@ -124,7 +127,7 @@ REFERENCE, AVX2 = compiled(tile_reference), compiled(tile_avx2)
 
 def run_tile(call: Any, left: Pack, i: int, right: Pack, j: int, least: Any) -> tuple[Any, ...]:
     quads = left.tiles.shape[1]
-    out, hits = np.full(ROWS * COLUMNS, np.nan, np.float32), np.full(ROWS, -1, np.int32)
+    out, hits = np.full(ROWS * COLUMNS, np.nan, np.float32), np.full(ROWS, 9, np.uint16)
     any_hit = call(
         left.tiles, i * quads * ROWS * 4, right.tiles,
         j * quads * COLUMNS * 4, quads, left.correction, left.scale, i * ROWS, right.scale,
@@ -157,8 +160,8 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
 
 @NEEDS_AVX2
 @pytest.mark.parametrize("d", [1, 2, 4, 5, 64, 128, 256, 300, 1024, 4096])
-def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
-    """Vectors that make the 16-bit sums as large as possible, of either sign."""
+def test_sums_do_not_overflow(d: int) -> None:
+    """Vectors that make the sums as large as possible, of either sign."""
     rows = np.zeros((ROWS, d), np.float32)
     rows[0], rows[1] = 1, -1
     rows[2, : min(d, 8)] = 1
@@ -170,6 +173,10 @@ def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
     least = np.full(ROWS, np.inf, np.float32), np.full(COLUMNS + 3, np.inf, np.float32)
     found = run_tile(AVX2, left, 0, right, 0, least)[2]
     np.testing.assert_array_equal(found, similarity_reference(left, right)[:, :COLUMNS])
+    if has_vnni():
+        lists = Lists.empty(ROWS, 1), Lists.empty(len(columns), ROWS)
+        merge_packs(merge, left, 0, right, 0, 100, lists, wide=True)
+        check(lists, similarity_reference(left, right))
     # The product differs from that of the vectors by half a step in each component.
     some, others = rows.astype(np.float64), columns[:COLUMNS].astype(np.float64)
     steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
@@ -180,7 +187,7 @@ def test_sums_of_16_bits_do_not_overflow(d: int) -> None:
 def with_reference() -> Any:
     """Compile :func:`merge` with the tile for machines without AVX2."""
     plain = merge.py_func
-    space = dict(plain.__globals__, tile=tile_reference)
+    space = dict(plain.__globals__, tile=tile_reference, two_tiles=two_tiles_reference)
     made = FunctionType(plain.__code__, space, "merge_without_avx2")
     made.__qualname__ = made.__name__  # also its name in the cache
     return njit(error_model="numpy")(made)
@@ -208,8 +215,9 @@ def check(lists: tuple[Lists, Lists], matrix: np.ndarray) -> None:
 
 
 def merge_packs(
-    call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists]
-) -> None:
+    call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists],
+    wide: bool = False,
+) -> None:  # fmt: skip
     """Merge a whole block, ``strip`` tiles at a time."""
     rows = np.arange(s, s + left.count, dtype=np.int32)
     columns = np.arange(t, t + right.count, dtype=np.int32)
@@ -218,11 +226,19 @@ def merge_packs(
             call(
                 left.tiles, left.scale, left.correction, rows, right.tiles, right.scale,
                 columns, i, min(i + strip, len(left.tiles)), j,
-                min(j + strip, len(right.tiles)), *lists[0].arrays, *lists[1].arrays,
+                min(j + strip, len(right.tiles)), *lists[0].arrays, *lists[1].arrays, wide,
             )  # fmt: skip
 
 
-@pytest.mark.parametrize("call", [merge, WITHOUT_AVX2], ids=["fast", "plain"])
+@pytest.mark.parametrize(
+    ("call", "wide"),
+    [
+        pytest.param(merge, False, id="AVX2"),
+        pytest.param(merge, True, id="VNNI", marks=NEEDS_VNNI),
+        pytest.param(WITHOUT_AVX2, False, id="plain"),
+        pytest.param(WITHOUT_AVX2, True, id="plain, two tiles"),
+    ],
+)
 @SOME
 @given(
     SEEDS,
@@ -233,7 +249,7 @@ def merge_packs(
     st.tuples(st.integers(1, 60), st.integers(1, 60)),
     st.sampled_from([1, 2, 100]),
 )
-def test_merged_blocks_are_the_lists(call, seed, sizes, d, kind, widths, steps, strip):
+def test_merged_blocks_are_the_lists(call, wide, seed, sizes, d, kind, widths, steps, strip):
     """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
@@ -244,7 +260,7 @@ def test_merged_blocks_are_the_lists(call, seed, sizes, d, kind, widths, steps, 
     for s, t in corners:
         left = pack(sides[0][s : s + steps[0]], columns=False)
         right = pack(sides[1][t : t + steps[1]], columns=True)
-        merge_packs(call, left, s, right, t, strip, lists)
+        merge_packs(call, left, s, right, t, strip, lists, wide)
     whole = pack(sides[0], columns=False), pack(sides[1], columns=True)
     check(lists, similarity_reference(*whole))
 
