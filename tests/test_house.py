@@ -150,7 +150,7 @@ def test_there_is_something_to_check() -> None:
     assert "miner_train.loop" in TRAIN
     assert {"miner.errors", "h5py"} <= imported(MINER["miner.index.store"])
     assert "miner.index.faiss" in imported(MINER["miner.index.index"])
-    assert "miner.kernels.exact" in imported(MINER["miner.knn.settle"])
+    assert "miner.kernels.exact" in imported(MINER["miner.knn.refine"])
 
 
 def test_every_folder_has_its_place() -> None:

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext
-from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.funnel import Summary, table
 from miner.cleaning.plan import Plan, default_plan, scores_of
 from miner.cleaning.plan_file import plan_of, read_plan, scores_plan
+from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import Context
 from miner.names import Languages
 from miner.progress import Reporter, silent
@@ -119,7 +119,7 @@ def filter(
     *,
     filters: Filters | None = None,
     threshold: float | None = None,
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     languages: Languages = (None, None),
     model: str | Path = "default",
     without: Without = NOTHING,
@@ -135,21 +135,21 @@ def filter(
 
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
     tables as in one; None stands for the default filters. ``threshold`` replaces the bound of the
-    score that ranks the pairs, ``choice`` keeps the best of them, and ``without`` leaves out the
+    score that ranks the pairs, ``selection`` keeps the best of them, and ``without`` leaves out the
     sentences of other files.
 
     Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
     """
     plan = _plan(filters, _context(languages, model))
-    if plan.ranking is None and (choice.any or threshold is not None):
+    if plan.ranking is None and (selection.any or threshold is not None):
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    plan, rest = plan.leaving_out(without).choosing(choice)
+    plan, rest = plan.leaving_out(without).selecting(selection)
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
     with opened as (run, bitexts, outputs):
-        found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, choice=rest)
+        found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
         bad = BitextRows(_rows(outputs, "rejected"))
         return FilteredRows(_rows(outputs, "kept"), bad, found.summary)
 

@@ -1,4 +1,4 @@
-"""Stages of a filter that compares all pairs, and of the choice of the best ones.
+"""Stages of a filter that compares all pairs, and of the selection of the best ones.
 
 Each piece sends keys of the pairs that are left. Of the keys of all pieces, partitions find the
 best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
@@ -13,10 +13,10 @@ from numpy.lib.recfunctions import repack_fields
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
-from miner.cleaning.choice import EVERYTHING, Choice, Limits
 from miner.cleaning.decide import Cleaned, compared_values, decided, to_compare
 from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
 from miner.cleaning.plan import Plan, Step
+from miner.cleaning.settings import EVERYTHING, Limits, Selection
 from miner.filters.filter_types import GLOBAL, MODEL, Comparison, Rivals
 from miner.tasks.task import Job, Result, hints
 
@@ -66,7 +66,7 @@ def send(
     """Send the data by which a filter compares the remaining pairs of a piece.
 
     A filter compares the best pairs of each key, by partition, or all pairs with their keys, or all
-    in order of their rank. So does the choice of the best, without a ``step``.
+    in order of their rank. So does the selection of the best, without a ``step``.
     """
     found = scores.decided()
     comparison = None if step is None else comparison_of(step, scores.plan)
@@ -117,15 +117,15 @@ def together(job: Job, sent: list[Result], pieces: list[Piece], step: Step, plan
 
 
 @hints(seconds=2e-6)
-def order(job: Job, sent: list[Result], choice: Choice = EVERYTHING) -> dict[str, Any]:
-    """Find the place of each pair among all, and how many of them each limit of a choice keeps.
+def order(job: Job, sent: list[Result], selection: Selection = EVERYTHING) -> dict[str, Any]:
+    """Find the place of each pair among all, and how many of them each limit of a selection keeps.
 
     Memory does not grow with the pairs, which come sorted by piece.
     """
     runs = [one.array("pairs") for one in sent]
     ends = np.cumsum([len(run) for run in runs])
     places = np.split(temporary_array(int(ends[-1]), np.int64, job.out), ends[:-1])
-    limits = Limits(choice)
+    limits = Limits(selection)
     done = 0
     for pairs, place, spans in merged(runs):
         start = 0

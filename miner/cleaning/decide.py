@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from miner.cleaning.choice import Choice, Limits
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.scorers import broken
+from miner.cleaning.settings import Limits, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.text.layout import UNREADABLE
 
@@ -212,18 +212,18 @@ def compared_values(
     return values
 
 
-def choose(found: Cleaned, choice: Choice) -> None:
+def choose(found: Cleaned, selection: Selection) -> None:
     """Keep the best of the pairs that are left, of a whole text."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
     best = rows[np.lexsort((rows, -found.rank[rows]))]
-    limits = Limits(choice)
+    limits = Limits(selection)
     limits.add(found.rank[best], found.words[best])
-    decide_places(found, choice, best, np.arange(len(best)), limits.kept)
+    decide_places(found, selection, best, np.arange(len(best)), limits.kept)
 
 
 def decide_places(
-    found: Cleaned, choice: Choice, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
+    found: Cleaned, selection: Selection, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
 ) -> None:
     """Keep the best of the pairs that are left, ``rows (m,)``.
 
@@ -231,7 +231,7 @@ def decide_places(
     """
     seen = np.zeros(found.count, dtype=bool)
     seen[rows] = True
-    for label, bounds in choice.limits:
+    for label, bounds in selection.limits:
         bad = np.zeros(found.count, dtype=bool)
         bad[rows[place >= kept[label]]] = True
         found._remove(label, bounds, seen, bad)

@@ -15,13 +15,13 @@ from typing import Any
 
 from miner.cleaning import comparing, stages
 from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
-from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.decide import Cleaned, Stage, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scoring, kept_scorers
+from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import stamp
 from miner.names import Languages
@@ -44,7 +44,7 @@ def filter_text(
     plan: Plan,
     *,
     outputs: Sequence[Outputs] = (),
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     all_scores: bool = False,
 ) -> Filtered:
     """Decide on each row of a text by the filters of a plan, and write it to an output.
@@ -71,13 +71,13 @@ def filter_text(
         bounds = None if all_scores else plan.stage(LOCAL)
         calls = _calls(pieces, **({} if all_scores else {"checked": checked}))
         rated = run.stage("rate", stages.rate, calls, scoring=expensive, bounds=bounds)
-    filtered = Filtered(run, plan, choice, pieces, checked, rated, cuts[0].value["header"])
+    filtered = Filtered(run, plan, selection, pieces, checked, rated, cuts[0].value["header"])
     scores = filtered.compared(plan)
     chosen = {}
-    if choice.any:
+    if selection.any:
         level = len(plan.stage(GLOBAL))
         sent = run.stage("send", comparing.send, _calls(pieces, f"{level}-", scores=scores))
-        order = run.task("order", comparing.order, str(level), sent=sent, choice=choice)
+        order = run.task("order", comparing.order, str(level), sent=sent, selection=selection)
         chosen = {"sent": sent, "order": [order] * len(pieces), "index": range(len(pieces))}
 
     wanted = outputs or [{}] * len(bitexts)
@@ -88,7 +88,7 @@ def filter_text(
         for piece in parts
     ]
     calls = _calls(pieces, scores=scores, packings=ends, **chosen)
-    written = run.stage("write", stages.write, calls, choice=choice)
+    written = run.stage("write", stages.write, calls, selection=selection)
     results = joined(run, of_outputs, written, wanted)
     run.wait(last=True)
     deliver(results, wanted, bitexts[: len(wanted)], plan.context.languages)
@@ -140,7 +140,7 @@ class Filtered:
 
     run: Run
     plan: Plan
-    choice: Choice
+    selection: Selection
     pieces: list[Piece]
     checked: list[Result]
     rated: list[Result]
@@ -155,7 +155,7 @@ class Filtered:
             steps = tuple(Stage(**stage) for stage in found["stages"])
             parts.append(Summary(**(found | {"stages": steps})))
         labels = [step.label for step in self.plan.steps]
-        return merged(parts, [*labels, *(label for label, _ in self.choice.limits)])
+        return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])
 
     def compared(self, plan: Plan, prefix: str = "") -> list[PieceScores]:
         """Register the stages that compare all pairs; return the scores of each piece to be.
@@ -212,12 +212,12 @@ class Filtered:
     def whole(self) -> Cleaned:
         """Return the decisions on all rows of the text, for a report."""
         found = self._gathered(self.plan, "")
-        if self.choice.any:
-            choose(found, self.choice)
+        if self.selection.any:
+            choose(found, self.selection)
         return found
 
     def unbounded(self) -> Cleaned:
-        """Decide again without a bound on the score that ranks, and without a choice.
+        """Decide again without a bound on the score that ranks, and without a selection.
 
         A threshold keeps the pairs of this result that reach it: of duplicates the best stays, so a
         duplicate removed for a pair below the threshold is below it, too. This does not hold for

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import resolve
 from miner.errors import ArtifactError
@@ -126,21 +126,23 @@ class Plan:
         require_languages("--lid", [own], self.context)
         return ordered([*kept, own], self.context, self.rank, self.repair)
 
-    def choosing(self, choice: Choice) -> tuple[Plan, Choice]:
-        """The plan with the filters of a choice as its last ones, and the limits that are left."""
+    def selecting(self, selection: Selection) -> tuple[Plan, Selection]:
+        """Append the filters of a selection; return the plan, and the limits that are left."""
         steps = []
-        if choice.percentile is not None:
-            steps.append(Step("percentile", "keep-percentile", {}, *choice.range))
-        if choice.per_source is not None:
-            steps.append(Step("per_source", "per-source", {}, None, float(choice.per_source)))
-        if choice.mixes:
+        if selection.percentile is not None:
+            steps.append(Step("percentile", "keep-percentile", {}, *selection.range))
+        if selection.per_source is not None:
+            steps.append(Step("per_source", "per-source", {}, None, float(selection.per_source)))
+        if selection.mixes:
             settings = {
-                "of": choice.balance or "corpus",
-                "temperature": choice.temperature or 1.0,
+                "of": selection.balance or "corpus",
+                "temperature": selection.temperature or 1.0,
             }
-            label = "balance" if choice.balance else "temperature"
-            steps.append(Step("mixed", label, settings, None, float(choice.top or 0)))
-        rest = Choice(None if choice.mixes else choice.top, choice.words, choice.precision)
+            label = "balance" if selection.balance else "temperature"
+            steps.append(Step("mixed", label, settings, None, float(selection.top or 0)))
+        rest = Selection(
+            None if selection.mixes else selection.top, selection.words, selection.precision
+        )
         return dataclasses.replace(self, steps=(*self.steps, *steps)), rest
 
     def with_labels(self, path: str) -> Plan:

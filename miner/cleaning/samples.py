@@ -170,7 +170,7 @@ def kept(found: Cleaned, size: int) -> Group:
 
 
 def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
-    """Samples of rows removed outside the filters: cut by a `Choice`, or unreadable."""
+    """Samples of rows removed outside the filters: cut by a `Selection`, or unreadable."""
     out = []
     for place in sorted(set(range(len(found.reasons))) - set(places(found))):
         ranked = found.reasons[place] != UNREAD and found.rank is not None

@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Bitext, bitexts_of, languages_of
-from miner.cleaning.choice import Split
+from miner.cleaning.settings import Split
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import MANIFEST, atomic_directory, replaceable, write_manifest

@@ -9,7 +9,6 @@ import numpy as np
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
-from miner.cleaning.choice import EVERYTHING, Choice
 from miner.cleaning.comparing import PieceScores, places_of
 from miner.cleaning.decide import PART, decide_places
 from miner.cleaning.funnel import summary
@@ -24,6 +23,7 @@ from miner.cleaning.scorers import (
     repairer,
     score_blocks,
 )
+from miner.cleaning.settings import EVERYTHING, Selection
 from miner.cleaning.write import write_rows, write_scores
 from miner.tasks.record import record
 from miner.tasks.task import Job, Result, fingerprint, hints, load
@@ -103,20 +103,20 @@ def write(
     job: Job,
     scores: PieceScores,
     packings: Mapping[str, str],
-    choice: Choice = EVERYTHING,
+    selection: Selection = EVERYTHING,
     sent: Result | None = None,
     order: Result | None = None,
     index: int = 0,
 ) -> dict[str, Any]:
     """Write the rows of a piece, kept and rejected ones and all scores, and count them.
 
-    ``packings`` are the suffixes by which each output is compressed. With a choice, ``sent`` has
+    ``packings`` are the suffixes by which each output is compressed. With a selection, ``sent`` has
     the pairs that are left, and ``order`` the place of each among all; the piece is its ``index``.
     """
     found = scores.decided()
     if sent is not None and order is not None:
         places = places_of(sent, order, index)
-        decide_places(found, choice, sent.array("rows"), places, order.value["kept"])
+        decide_places(found, selection, sent.array("rows"), places, order.value["kept"])
     if packings:
         with scores.piece.opened(scores.plan.columns) as rows:
             outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import click
 
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.cli import filtering, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
@@ -64,7 +64,7 @@ def filter(
         "Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
         type=NUMBER,
     ),
-    choice: Choice = Settings(Choice, "choice")(),
+    selection: Selection = Settings(Selection, "selection")(),
     without: Without = options.without(),
     labels: str | None = opt(
         "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
@@ -160,10 +160,10 @@ def filter(
         guard.check_suffixes(texts, tables)
         guard.check_writable([path for path in named.values() if path is not None])
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
-    filtering.refuse_choice(plan, choice, threshold)
+    filtering.refuse_selection(plan, selection, threshold)
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    if choice.temperature is not None and len(names) < 2:
+    if selection.temperature is not None and len(names) < 2:
         raise click.UsageError("--temperature mixes several BITEXTs; give a pattern of files")
     beside = guard.beside(kept[0])
     if dry_run is not None and workers.here:  # its results go
@@ -178,7 +178,7 @@ def filter(
         places = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
         if dry_run is not None:
             bitexts, size, total = sample(bitexts, dry_run, run.work / "sample")
-            choice, places = choice.of_a(size / max(total, 1)), []
+            selection, places = selection.of_a(size / max(total, 1)), []
             say(
                 f"trying {size:,} of {total:,} rows; counts to keep are scaled to the "
                 "sample, which has fewer duplicates than the whole text"
@@ -189,14 +189,14 @@ def filter(
             filtering.identified(plan, bitexts)
         if lid is not None:
             plan = plan.with_identifier(lid)
-        plan, choice = plan.leaving_out(without).choosing(choice)
+        plan, selection = plan.leaving_out(without).selecting(selection)
         filtering.warn(plan)
         found = filter_text(
             run,
             bitexts,
             plan,
             outputs=places,
-            choice=choice,
+            selection=selection,
             all_scores=all_scores or dry_run is not None or outputs.scores is not None,
         )
         counts = {"rows": found.summary.rows, "kept": found.summary.kept}

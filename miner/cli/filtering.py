@@ -22,8 +22,8 @@ from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES, BitextFormat
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
-    from miner.cleaning.choice import Choice
     from miner.cleaning.plan import Plan
+    from miner.cleaning.settings import Selection
     from miner.filters.filter_types import Context, Filter
     from miner.scoring.languages import Identified
     from miner.tasks.run import Run
@@ -108,14 +108,14 @@ def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Ident
     return languages
 
 
-def refuse_choice(plan: Plan, choice: Choice, threshold: float | None) -> None:
+def refuse_selection(plan: Plan, selection: Selection, threshold: float | None) -> None:
     """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
-    if plan.ranking is None and (choice.any or threshold is not None):
+    if plan.ranking is None and (selection.any or threshold is not None):
         raise click.UsageError(
             "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
             "another as 'rank' in the configuration"
         )
-    if choice.precision is not None and plan.ranking and plan.ranking.name != "quality":
+    if selection.precision is not None and plan.ranking and plan.ranking.name != "quality":
         raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
 
 

@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from miner.cleaning.choice import Split
+from miner.cleaning.settings import Split
 from miner.cli import filtering, guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress

@@ -3,7 +3,7 @@
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
 serves both directions. :class:`FaissEngine` searches each block twice, once for each direction, on
 either device. The similarities that an engine keeps are rounded in its own way;
-:mod:`miner.knn.settle` computes the similarities of the candidates again, exactly.
+:mod:`miner.knn.refine` computes the similarities of the candidates again, exactly.
 """
 
 import math
@@ -18,7 +18,7 @@ from miner.device import DRIVERS, resolve_device
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
-from miner.knn.strips import Strip, run_crosswise, run_strips, strips_per_side
+from miner.knn.matrix_threads import Strip, run_crosswise, run_strips, strips_per_side
 from miner.knn.vector_set import VectorSet
 from miner.machine import blas
 

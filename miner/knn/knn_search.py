@@ -1,7 +1,7 @@
 """k nearest neighbours in both directions, exhaustively or from a compressed index.
 
 An engine (:mod:`miner.knn.engines`) proposes a few more candidates than asked for, and
-:mod:`miner.knn.settle` ranks them by exact similarities. It searches again where the rounding of
+:mod:`miner.knn.refine` ranks them by exact similarities. It searches again where the rounding of
 the engine could have pushed a true neighbour out of the list. So the lists are the same for every
 block size, thread count and device: sorted by similarity descending, then by row. The error of a
 float32 similarity has a bound; for int8 five standard deviations are taken as the bound: the int8
@@ -24,9 +24,9 @@ from miner.knn.engines import (
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices_both
+from miner.knn.refine import SECOND_SLACK, refine
 from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
-from miner.knn.settle import SECOND_SLACK, settle
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
 from miner.parallel import use_loop_threads
@@ -59,12 +59,12 @@ def nearest_both(
     memory = memory_budget() if settings.memory is None else settings.memory
     search = BlockSearch(source, target, settings.neighbors, memory, engine, report)
     found = list(search.candidates())
-    # Candidates go as soon as they are settled.
-    forward = search.settle(source, target, found.pop(0))
-    return forward, search.settle(target, source, found.pop(0))
+    # Candidates go as soon as they are refined.
+    forward = search.refine(source, target, found.pop(0))
+    return forward, search.refine(target, source, found.pop(0))
 
 
-def settle_part(
+def refine_part(
     queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
 ) -> Neighbors:
     """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly.
@@ -77,7 +77,7 @@ def settle_part(
         8 * d + lists.width * (d * 6 + 48),
         12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48,
     )
-    return settle(
+    return refine(
         queries, base, lists, k, engine, max(1, min(BLOCK, memory // max(ranked, second)))
     )
 
@@ -131,12 +131,12 @@ class BlockSearch:
         # Lists of both sides: 8 bytes a place and 4 for the last similarity.
         ahead = len(source) * (self.forward_width * 8 + 4)
         back = len(target) * (self.backward_width * 8 + 4)
-        # Settling holds a result, of 12 bytes a place, beside both, then two beside one; and
+        # Refining holds a result, of 12 bytes a place, beside both, then two beside one; and
         # another 4 bytes for each row of one side.
         results = 12 * k * len(source.vectors), 12 * k * len(target.vectors)
         lists = back + results[0] + max(ahead, results[1]) + 4 * max(len(source), len(target))
         # One row of a block: the vectors of both sides, as float32 and as prepared; or, when the
-        # candidates are settled, what sorts them, with ample room.
+        # candidates are refined, what sorts them, with ample room.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
         self.block = BLOCK
         while lists + self.block * row > memory and self.block > LEAST_BLOCK:
@@ -148,9 +148,9 @@ class BlockSearch:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
-        # Settling may search a block again in float32 with longer lists; no block is held then.
+        # Refining may search a block again in float32 with longer lists; no block is held then.
         second = 12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48
-        self.settled_block = max(1, min(self.block, (memory - lists) // second))
+        self.refined_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
@@ -265,9 +265,9 @@ class BlockSearch:
         self.done += rows
         self.report("searching", round(self.done), self.total)
 
-    def settle(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
+    def refine(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
         """Rank the candidates of one direction exactly."""
-        return settle(queries, base, lists, self.k, self.engine, self.settled_block)
+        return refine(queries, base, lists, self.k, self.engine, self.refined_block)
 
 
 def use_threads(threads: int, engine: Engine) -> None:

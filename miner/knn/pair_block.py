@@ -13,7 +13,7 @@ from miner.kernels.fused import Pack
 from miner.kernels.gather import gather, put_pairs, similarities
 from miner.knn.engines import Int8Engine, round_int8
 from miner.knn.lists import Lists
-from miner.knn.strips import run_strips
+from miner.knn.matrix_threads import run_strips
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 

@@ -11,7 +11,7 @@ import numpy as np
 from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
 from miner.kernels.inverted import count_holders, inverse_lengths, invert, retrieve
-from miner.knn.strips import run_strips
+from miner.knn.matrix_threads import run_strips
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 

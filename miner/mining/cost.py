@@ -24,9 +24,9 @@ from miner.knn import clusters, hybrid
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
-from miner.mining.exchange import LISTED, RIVAL
 from miner.mining.keep import Keep
 from miner.mining.search import pairs_for_hybrid, verifier_for
+from miner.mining.transposed import LISTED, RIVAL
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified
@@ -324,12 +324,12 @@ class Planner:
             "retrieve": tokens * (both + shards),
             "hybrid": (code + 4 * hybrid.RETRIEVED) * shards,
             "recall": vector * both,
-            "against": vector * (n + DECOYS * left),
+            "decoy-search": vector * (n + DECOYS * left),
             # Each candidate's vector is read again, to rank it exactly.
             "merge": disk.get("search", disk.get("hybrid", 0.0))
             + vector * both * (1 + k + Int8Engine.slack),
             "lists": disk["merge"],
-            "contest": disk.get("rivals", 0.0),
+            "best-logits": disk.get("rivals", 0.0),
             "match": disk["score"],
             # A part of either side reads what the other side's parts wrote for it.
             "verify": (lists * n + MEAN * candidates) * rounds + places + tokens * (n + candidates),

@@ -313,9 +313,9 @@ def _compete(run: Run, found: Found, chosen: Result) -> Found:
     value, source = chosen.value, found.sides[0]
     drawn = DrawnDecoys(chosen, tuple(value["sizes"]), value["engine"], value["alike"])
     count = sum(drawn.sizes)
-    against = run.stage(
-        "against",
-        search_stages.against,
+    forward = run.stage(
+        "decoy-search",
+        search_stages.decoy_search,
         _each(source.parts, cost=count, bare=True),
         source=source.unread,
         decoys=drawn,
@@ -329,11 +329,11 @@ def _compete(run: Run, found: Found, chosen: Result) -> Found:
         source=source.unread,
         digests=source.digests,
         decoys=drawn,
-        against=against,
+        forward=forward,
         targets=found.lists,
         k=found.k,
     )
-    return replace(found, decoys=Competition(drawn, tuple(against), lists))
+    return replace(found, decoys=Competition(drawn, tuple(forward), lists))
 
 
 def _matched(
@@ -347,10 +347,10 @@ def _matched(
         rivals = run.stage(
             "rivals", score_stages.rivals, _each(targets.parts), found=found, verified=verify
         )
-        contest = run.task(
-            "contest", score_stages.contest, units=targets.size, found=found, parts=rivals
+        best = run.task(
+            "best-logits", score_stages.best_logits, units=targets.size, found=found, parts=rivals
         )
-        shared["verified"] = Verified(tuple(verify), contest)
+        shared["verified"] = Verified(tuple(verify), best)
     scores = run.stage("score", score_stages.score, _each(sources.parts), **shared)
     matched = run.task(
         "match",

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
-from miner.mining.exchange import Places
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Side, load_text
+from miner.mining.transposed import Places
 from miner.precision.decoys import merged_lists
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, two_nearest
@@ -36,11 +36,11 @@ from miner.tasks.task import Job, Result
 class Competition:
     """Decoys in a search: who they are, and the tasks that searched and ranked them.
 
-    ``against`` are the lists of each part of the sources, ``lists`` of the decoys.
+    ``forward`` are the lists of each part of the sources, ``lists`` of the decoys.
     """
 
     decoys: DrawnDecoys
-    against: tuple[Result, ...]
+    forward: tuple[Result, ...]
     lists: Result
 
 
@@ -135,7 +135,7 @@ class Round:
         own, decoys = self.part.forward, self.part.found.decoys
         if not self.number or decoys is None:
             return own
-        more = neighbors(decoys.against[self.part.number], f"{self.number - 1}-")
+        more = neighbors(decoys.forward[self.part.number], f"{self.number - 1}-")
         copy = Neighbors(np.array(more.similarity), np.array(more.row))
         return merged_lists(own, copy, self.targets)
 
@@ -207,17 +207,15 @@ class Round:
 
         return logits_of
 
-    def context_of(
-        self, logits: Result, contest: Result, hidden: CandidateBlocks | None = None
-    ) -> Context:
-        """Return the function of context features, by what :func:`verify` and others left.
+    def context_of(self, verified: Verified, hidden: CandidateBlocks | None = None) -> Context:
+        """Return the function of context features, by the logits of all candidates.
 
         ``hidden`` are candidates of :meth:`without`, to be compared among themselves.
         """
-        name = f"{self.number}-"
+        name, logits = f"{self.number}-", verified.parts[self.part.number]
         own = PairLogits(*(logits.array(name + part) for part in ("offsets", "target", "logit")))
         best = BestLogits(0), BestLogits(0)
-        best[1].best = contest.array(name + "best")
+        best[1].best = verified.best.array(name + "best")
         if hidden is None:
             best[0].best = logits.array(name + "best")
         else:
@@ -234,10 +232,10 @@ class Round:
 
 @dataclass(frozen=True)
 class Verified:
-    """Results of :func:`verify` for each part of the sources, and of :func:`contest`."""
+    """Results of :func:`verify` for each part of the sources, and of :func:`best_logits`."""
 
     parts: tuple[Result, ...]
-    contest: Result
+    best: Result
 
 
 def in_span(rows: np.ndarray, span: tuple[int, int]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Stages that score candidates and match them: verify, rivals, contest, score, match, features.
+"""Stages that score candidates and match them: verify, rivals, best logits, score, match.
 
 They go through the rounds of :mod:`miner.mining.rounds`.
 """
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.mining.exchange import rival_parts
 from miner.mining.rounds import (
     Found,
     Round,
@@ -21,6 +20,7 @@ from miner.mining.rounds import (
     save_candidates,
 )
 from miner.mining.sides import Part, Scorer
+from miner.mining.transposed import rival_parts
 from miner.precision.knock_out import LIKELY
 from miner.scoring.context_features import BestLogits
 from miner.scoring.margin import Candidates, Retrieval, best_pairs
@@ -88,7 +88,7 @@ def rivals(job: Job, found: Found, part: Part, verified: list[Result]) -> None:
 
 
 @hints(seconds=2e-6)
-def contest(job: Job, found: Found, parts: list[Result]) -> None:
+def best_logits(job: Job, found: Found, parts: list[Result]) -> None:
     """Join the best logits of all targets."""
     for number in found.rounds:
         job.join(f"{number}-best", (task.array(f"{number}-best") for task in parts))
@@ -127,7 +127,7 @@ def score(
 def _scored(one: Round, verified: Verified | None) -> Iterator[Candidates]:
     """Yield the blocks of a part's candidates with their scores."""
     if verified is not None:
-        context_of = one.context_of(verified.parts[one.part.number], verified.contest)
+        context_of = one.context_of(verified)
         yield from scored_blocks(one.blocks, one.verifier, context_of)
     else:
         for rows in one.blocks.spans(BLOCK):
@@ -176,7 +176,7 @@ def features(
         pairs = matched.array(f"{one.number}-pairs")
         own = load_candidates(pairs[in_span(pairs["source_row"], source.span)])
         own = replace(own, source_row=own.source_row - source.span[0])
-        context_of = one.context_of(verified.parts[part.number], verified.contest)
+        context_of = one.context_of(verified)
         text, first = one.target_text, 0
         if one.number:
             text, first = one.decoy_text, one.targets
@@ -206,7 +206,7 @@ def _knock_out(job: Job, one: Round, verified: Verified, matched: Result) -> Non
     held = np.zeros(one.targets)
     held[pairs["target_row"]] = pairs["score"]
     hidden = one.without(partner)
-    context_of = one.context_of(verified.parts[part.number], verified.contest, hidden)
+    context_of = one.context_of(verified, hidden)
     won = joined(
         [
             best_pairs(block.take(block.score > held[block.target_row]))[0]

@@ -10,15 +10,15 @@ import numpy as np
 from miner.errors import MinerError
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
-from miner.knn.knn_search import BlockSearch, engine_for, settle_part, use_threads
+from miner.knn.knn_search import BlockSearch, engine_for, refine_part, use_threads
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.mining.exchange import listed_parts
 from miner.mining.sides import Part, Scorer, Side, Vectors, load_text, save_text
+from miner.mining.transposed import listed_parts
 from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
 from miner.scoring.context_features import two_nearest
@@ -201,7 +201,7 @@ def merge(
     name = ("forward", "backward")[side]
     named = [block.array(name) for block in blocks]
     made = open_engine(engine, job.threads)
-    found = _settled(job, queries, base, named, k, made, complete=complete)
+    found = _refined(job, queries, base, named, k, made, complete=complete)
     save_neighbors(job, "", found)
     if side == 1:
         listed, starts = listed_parts(found, others)
@@ -209,7 +209,7 @@ def merge(
 
 
 @hints(seconds=1e-8, memory=700, searches=True)
-def against(
+def decoy_search(
     job: Job,
     part: Part,
     source: Vectors,
@@ -221,7 +221,7 @@ def against(
     for draw in range(len(decoys.sizes)):
         base = decoys.vectors(draw)
         forward, backward = BlockSearch(queries, base, k, job.memory, engine).candidates()
-        found = settle_part(queries, base, forward, k, job.memory, engine)
+        found = refine_part(queries, base, forward, k, job.memory, engine)
         save_neighbors(job, f"{draw}-", found)
         save_lists(job, f"{draw}-backward", backward, part.first)
 
@@ -254,7 +254,7 @@ def decoy_lists(
     source: Vectors,
     digests: list[str],
     decoys: DrawnDecoys,
-    against: list[Result],
+    forward: list[Result],
     targets: Result,
     k: int,
 ) -> None:
@@ -264,15 +264,15 @@ def decoy_lists(
     """
     base, engine = source.all(), open_engine(decoys.engine, job.threads)
     for draw in range(len(decoys.sizes)):
-        blocks = [task.array(f"{draw}-backward") for task in against]
-        found = _settled(job, decoys.vectors(draw), base, blocks, k, engine)
+        blocks = [task.array(f"{draw}-backward") for task in forward]
+        found = _refined(job, decoys.vectors(draw), base, blocks, k, engine)
         save_neighbors(job, f"{draw}-", found)
         nearest = two_nearest(found)
         job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(found)])
         job.join(f"{draw}-nearest", [targets.array("nearest"), nearest])
 
 
-def _settled(
+def _refined(
     job: Job,
     queries: VectorSet,
     base: VectorSet,
@@ -295,7 +295,7 @@ def _settled(
             position = np.ascontiguousarray(part["position"])
             merge_lists(similarity, position, start, *merged.arrays)
         release_pages(found)
-    return settle_part(queries, base, merged, k, job.memory, engine if complete else None)
+    return refine_part(queries, base, merged, k, job.memory, engine if complete else None)
 
 
 def save_neighbors(job: Job, name: str, found: Neighbors) -> None:

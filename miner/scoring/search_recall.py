@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
+from miner.knn.refine import search_float32
 from miner.knn.settings import SearchSettings
-from miner.knn.settle import search_float32
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 

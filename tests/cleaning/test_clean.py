@@ -13,7 +13,7 @@ from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import funnel, pipeline, scorers, stages, write
 from miner.cleaning.bitexts import bitexts_of, cut_all, sample
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.errors import CorpusError
 from miner.filters.filter_types import Context
 from miner.tasks.workers import Workers
@@ -167,7 +167,7 @@ def test_blocks_pieces_and_processes_do_not_matter(
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
     plan = plan_of(*PLAN, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
                    context=Context(model=str(knowing_model)))  # fmt: skip
-    found = cleaned(put(tmp_path / "a.tsv", b""), plan, choice=Choice(3, 5, 0.5))
+    found = cleaned(put(tmp_path / "a.tsv", b""), plan, selection=Selection(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")
     assert funnel.table(vars(found)["summary"]).startswith(
         "0 rows: 0 kept (-), 0 rejected; 0 words kept"

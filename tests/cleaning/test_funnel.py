@@ -12,7 +12,7 @@ from support.cleaning import cleaned, filters, parts, plan_of  # noqa: F401 (fix
 from support.raw_lines import put
 
 from miner.cleaning import funnel
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.text.formats import BitextFormat
 
 GRID = ("0", "0.1", "0.2", "0.3", "0.7", "1", "1.5")
@@ -33,15 +33,15 @@ def texts_and_bounds(draw):
         if low is not None and high is not None and Decimal(low) > Decimal(high):
             low, high = high, low
         bounds.append((low, high))
-    choice = Choice(
+    selection = Selection(
         draw(st.none() | st.integers(0, 14)),
         draw(st.none() | st.integers(0, 20)),
         draw(st.none() | st.sampled_from([0.1, 0.3, 0.5, 0.7])),
     )
-    return table, bounds, choice, draw(st.sampled_from(["expensive", "good"]))
+    return table, bounds, selection, draw(st.sampled_from(["expensive", "good"]))
 
 
-def reference(table, bounds, choice: Choice, expensive: str, all_scores: bool):
+def reference(table, bounds, selection: Selection, expensive: str, all_scores: bool):
     """Decide on each row and fill in the funnel, row by row and number by number."""
     removed: list[str | None] = [None] * len(table)
     stages = []
@@ -78,26 +78,26 @@ def reference(table, bounds, choice: Choice, expensive: str, all_scores: bool):
         if number == 2 and not all_scores:
             seen = [reason is None for reason in removed]
         stage(label, seen, bad)
-    if not choice.any:
+    if not selection.any:
         return removed, stages
     sign = 1 if expensive == "good" else -1
     best = [row for row in range(len(table)) if removed[row] is None]
     best.sort(key=lambda row: (-sign * Decimal(table[row][2]), row))
     keep = {}
-    if choice.top is not None:
-        keep["top-n"] = best[: choice.top]
-    if choice.words is not None:
+    if selection.top is not None:
+        keep["top-n"] = best[: selection.top]
+    if selection.words is not None:
         keep["target-words"] = [
             row
             for place, row in enumerate(best)
-            if sum(table[other][3] for other in best[: place + 1]) <= choice.words
+            if sum(table[other][3] for other in best[: place + 1]) <= selection.words
         ]
-    if choice.precision is not None:
+    if selection.precision is not None:
         many = [
             place
             for place in range(1, len(best) + 1)
             if sum(sign * float(np.float32(table[row][2])) for row in best[:place]) / place
-            >= choice.precision
+            >= selection.precision
         ]
         keep["target-precision"] = best[: max(many, default=0)]
     for label, rows in keep.items():
@@ -112,7 +112,7 @@ def reference(table, bounds, choice: Choice, expensive: str, all_scores: bool):
 @settings(max_examples=60)
 @given(texts_and_bounds(), st.booleans())
 def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
-    table, bounds, choice, expensive = drawn
+    table, bounds, selection, expensive = drawn
     lines = [
         "unreadable" if unread else "\t".join(["x", " ".join("y" * words), *scores])
         for *scores, words, unread in table
@@ -131,8 +131,10 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         one |= {} if low is None else {"minimum": float(low)}
         tables.append(one | ({} if high is None else {"maximum": float(high)}))
     plan = plan_of(*tables, rank="three")
-    found = cleaned(path, plan, BitextFormat(on_error="skip"), choice=choice, all_scores=all_scores)
-    removed, stages = reference(table, bounds, choice, expensive, all_scores)
+    found = cleaned(
+        path, plan, BitextFormat(on_error="skip"), selection=selection, all_scores=all_scores
+    )
+    removed, stages = reference(table, bounds, selection, expensive, all_scores)
     assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
     assert [
         (s.label, s.seen, s.alone, s.removed, s.removed_words, s.left, s.left_words)

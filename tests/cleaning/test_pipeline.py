@@ -10,11 +10,11 @@ from support.cleaning import filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning import scorers
-from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import filter_text, text_run
 from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scorers
+from miner.cleaning.settings import Selection
 from miner.errors import CorpusError, MismatchError
 from miner.tasks.run import Run
 from miner.tasks.workers import Workers
@@ -105,7 +105,7 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) 
     [
         ({}, set()),
         ({"output": True}, {"write", "join"}),
-        ({"choice": Choice(top=3)}, {"send", "order", "write"}),
+        ({"selection": Selection(top=3)}, {"send", "order", "write"}),
         ({"plan": {"high": 0.8}}, {"send", "together", "compare", "write"}),
         ({"plan": {"maximum": 5}}, {"write"}),
         ({"plan": {"label": "l"}}, {"check", "rate", "send", "together", "compare", "write"}),
@@ -120,8 +120,8 @@ def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> Non
     if "library" in change:
         monkeypatch.setattr(scorers.unicodedata, "unidata_version", "99")
     output = tmp_path / "out.tsv" if "output" in change else None
-    choice = change.get("choice", Choice())
-    run(text, work, plan(**change.get("plan", {})), output, choice=choice)
+    selection = change.get("selection", Selection())
+    run(text, work, plan(**change.get("plan", {})), output, selection=selection)
     assert redone(work, before) - {"gather", "prepare"} == kinds
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.raw_lines import put
 
-from miner.cleaning.choice import Split
+from miner.cleaning.settings import Split
 from miner.cleaning.split import PARTS, _Groups, split
 from miner.errors import ArtifactError, CorpusError
 from miner.text.bitext import read_bitext

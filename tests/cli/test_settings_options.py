@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.cli import cli
 from miner.cli.settings_options import Command, SettingOption, Settings
 from miner.config_fields import SettingsError, check, no_option, option, settings
@@ -26,7 +26,7 @@ COMMANDS = {
     Loading: ["encode"],
     Workers: ["mine"],
     BitextFormat: ["score"],
-    Choice: ["filter"],
+    Selection: ["filter"],
     TrainConfig: ["train"],
     ClassifierConfig: ["train-classifier"],
     GeneratorConfig: ["paraphrase", "train"],

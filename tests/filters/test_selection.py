@@ -11,7 +11,7 @@ from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner import filter as filter_rows
-from miner.cleaning.choice import Choice
+from miner.cleaning.settings import Selection
 from miner.config_fields import SettingsError
 from miner.filters.filter_types import Context, Rivals
 from miner.filters.selection import Mixed, places_in_groups
@@ -108,8 +108,10 @@ def test_options_and_python_choose_alike(miner, tmp_path: Path, knowing_model) -
         tmp_path / "a.tsv",
         "".join(f"satz {n}\t{'word ' * (1 + n % 3 * 5)}{n}\n" for n in range(60)).encode(),
     )
-    choice = Choice(top=12, balance="length")
-    by_call = filter_rows(path, filters=["length", "cosine"], choice=choice, model=knowing_model)
+    selection = Selection(top=12, balance="length")
+    by_call = filter_rows(
+        path, filters=["length", "cosine"], selection=selection, model=knowing_model
+    )
     lengths = Counter(len(row["target"].split()) for row in by_call)
     assert len(by_call) == 12 and set(lengths.values()) == {4}
     toml = put(tmp_path / "f.toml", b"[[filter]]\nname='length'\n[[filter]]\nname='cosine'\n")
@@ -155,4 +157,4 @@ def test_corpora_share_by_temperature(miner, tmp_path: Path, knowing_model) -> N
 )
 def test_choices_that_cannot_be(given: dict, said: str) -> None:
     with pytest.raises((SettingsError, ValueError), match=said):
-        Choice(**given)
+        Selection(**given)

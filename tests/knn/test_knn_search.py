@@ -25,8 +25,7 @@ from support.sides import (
 )
 
 from miner.kernels.exact import rescore, scan
-from miner.knn import knn_search
-from miner.knn import settle as settling
+from miner.knn import knn_search, refine
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import VectorSet
 
@@ -178,7 +177,7 @@ def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     """Some rows are in doubt and searched again, some are not."""
     monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
     again: list[int] = []
-    original = settling.search_float32
+    original = refine.search_float32
 
     def counted(vectors: np.ndarray, *rest: Any) -> Any:
         again.append(len(vectors))
@@ -189,7 +188,7 @@ def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     near[::2] = units(generator, 450, 32)
     source, target = side(near[:400].astype(np.float16)), side(near[400:].astype(np.float16))
     with monkeypatch.context() as patch:
-        patch.setattr(settling, "search_float32", counted)
+        patch.setattr(refine, "search_float32", counted)
         wanted = nearest("int8", source, target, 4)
     assert 300 < sum(again) < 800, "of 900"
     monkeypatch.setattr(knn_search, "BLOCK", settings.pop("block", knn_search.BLOCK))

@@ -26,7 +26,8 @@ from miner.tasks.workers import Workers
 HYBRID = SearchSettings(engine="hybrid")
 FAST = Keep(estimate=False)
 # Kinds of task that depend on the languages.
-SCORED = {"decoys", "against", "verify", "rivals", "contest", "score", "lists", "match", "features"}
+SCORED = {"decoys", "decoy-search", "lists", "verify", "rivals", "best-logits", "score", "match"}
+SCORED |= {"features"}
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from support.browser import needs_browser, slid
 
 from miner.cleaning import samples
-from miner.cleaning.choice import Choice
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import Filtered, filter_text, text_run
 from miner.cleaning.plan import Plan, Step
 from miner.cleaning.plan_file import read_plan
 from miner.cleaning.scorers import broken
+from miner.cleaning.settings import Selection
 from miner.filters.filter_types import Context
 from miner.reports import cleaning_report
 from miner.reports.cleaning_charts import curve_of
@@ -254,7 +254,12 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model)
     lines = [f"{source}\t{target}\n".encode() for source, target in pairs()]
     path.write_bytes(b"".join([*lines, b"one column\n", b"\xff\t\xff\n"]))
     done = run(
-        tmp_path, COSINE, tiny_model, (path,), BitextFormat(on_error="skip"), choice=Choice(top=10)
+        tmp_path,
+        COSINE,
+        tiny_model,
+        (path,),
+        BitextFormat(on_error="skip"),
+        selection=Selection(top=10),
     )
     found = done.whole()
     assert found.reasons == ["unreadable", "cosine", "top-n"]
@@ -262,12 +267,12 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model)
     rows = next(
         group.rows for group in summaries[0].groups if group.title.startswith("Just within")
     )
-    # Next to the bound, though the choice took them later.
+    # Next to the bound, though the selection took them later.
     assert not found.kept[rows].any() and (found.removed[rows] == 2).all()
-    (unread, some), (choice, around) = samples.others(found)
+    (unread, some), (label, around) = samples.others(found)
     assert (unread, sorted(some[0].rows)) == ("unreadable", [len(lines), len(lines) + 1])
     rank = found.rank
-    assert choice == "top-n" and rank is not None
+    assert label == "top-n" and rank is not None
     assert rank[around[0].rows[0]] == rank[found.removed == 2].max()
     assert rank[around[1].rows[0]] == rank[found.kept].min()
     curve = curve_of(found, done.unbounded())

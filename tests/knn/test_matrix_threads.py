@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.knn.strips import cut, run_crosswise
+from miner.knn.matrix_threads import cut, run_crosswise
 
 
 @pytest.mark.parametrize(("size", "number"), [(0, 3), (1, 3), (7, 3), (9, 3), (5, 1), (100, 64)])

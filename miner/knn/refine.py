@@ -21,7 +21,7 @@ PAGES = 64 << 20
 SECOND_SLACK = 60
 
 
-def settle(
+def refine(
     queries: VectorSet, base: VectorSet, lists: Lists, k: int, engine: Engine | None, block: int
 ) -> Neighbors:
     """Return the k nearest rows of ``base`` among the candidates of each of ``queries``.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.knn import settle
+from miner.knn import refine
 from miner.knn.vector_set import VectorSet
 
 
@@ -32,7 +32,7 @@ def test_candidates_are_ranked_by_exact_similarities(tmp_path_factory, seed, cou
     order = np.lexsort((found, -true), axis=1)[:, :3]
     for most in (pages, 1 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(settle, "PAGES", most)
-            similarity, position = settle.rank(queries, base, found, 3)
+            patch.setattr(refine, "PAGES", most)
+            similarity, position = refine.rank(queries, base, found, 3)
         np.testing.assert_array_equal(similarity, np.take_along_axis(true, order, axis=1))
         np.testing.assert_array_equal(position, np.take_along_axis(found, order, axis=1))

@@ -1,4 +1,4 @@
-"""Which pairs a run keeps, the best by the score that ranks, and how a split divides them."""
+"""Settings of a filtering and of a split: which pairs are kept, and how rows are divided."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Choice:
+class Selection:
     """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
 
     top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
     the most pairs whose estimated share of good ones, their mean quality, is at least this. The
     strictest of several limits counts; None is no limit.
 
-    per_source, percentile, balance and temperature become filters of a plan (`Plan.choosing`): the
+    per_source, percentile, balance and temperature become filters of a plan (`Plan.selecting`): the
     most pairs of a source; the range of ranks in per cent that is kept; what the ``top`` pairs are
     balanced by; and how several corpora share them. Raises ValueError for a range that is none, and
     SettingsError for a mixture without ``top``, or of two kinds.
@@ -88,7 +88,7 @@ class Choice:
         except ValueError:
             return 100.0, 0.0
 
-    def of_a(self, share: float) -> Choice:
+    def of_a(self, share: float) -> Selection:
         """Scale the counts to a sample that is this share of the text."""
         top, words = (
             None if count is None else round(count * share) for count in (self.top, self.words)
@@ -108,36 +108,36 @@ class Choice:
         return found + ([] if share is None else [("target-precision", f">= {share:g}")])
 
 
-EVERYTHING = Choice()
+EVERYTHING = Selection()
 
 
 class Limits:
-    """Number of pairs that each limit of a choice keeps, by pairs that come best first, in parts.
+    """Number of pairs that each limit of a selection keeps, counted over parts, best pairs first.
 
-    ``kept`` has it for each of :attr:`Choice.limits`.
+    ``kept`` has it for each of :attr:`Selection.limits`.
     """
 
-    def __init__(self, choice: Choice):
-        self.choice = choice
+    def __init__(self, selection: Selection):
+        self.selection = selection
         self._words, self._rank, self._done = 0, 0.0, 0
-        self.kept = dict.fromkeys((label for label, _ in choice.limits), 0)
+        self.kept = dict.fromkeys((label for label, _ in selection.limits), 0)
 
     def add(self, rank: np.ndarray, words: np.ndarray) -> None:
         """Take in the pairs that follow: their rank ``(m,) float64`` and tokens ``(m,)``."""
         import numpy as np
 
-        choice, before, self._done = self.choice, self._done, self._done + len(rank)
-        if choice.top is not None:
-            self.kept["top-n"] = min(choice.top, self._done)
-        if choice.words is not None:
+        selection, before, self._done = self.selection, self._done, self._done + len(rank)
+        if selection.top is not None:
+            self.kept["top-n"] = min(selection.top, self._done)
+        if selection.words is not None:
             sums = np.cumsum(np.append(self._words, words.astype(np.int64)))
-            self.kept["target-words"] += int(np.count_nonzero(sums[1:] <= choice.words))
+            self.kept["target-words"] += int(np.count_nonzero(sums[1:] <= selection.words))
             self._words = int(sums[-1])
-        if choice.precision is not None:
+        if selection.precision is not None:
             total = np.cumsum(np.append(self._rank, rank))
             means = total[1:] / np.arange(before + 1, self._done + 1)
             # Means of a descending list descend.
-            self.kept["target-precision"] += int(np.count_nonzero(means >= choice.precision))
+            self.kept["target-precision"] += int(np.count_nonzero(means >= selection.precision))
             self._rank = float(total[-1])
 
 
