@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,7 +42,8 @@ class BitextRows(Results):
         return len(self.rows)
 
     def take(self, keep: Any) -> Self:
-        return type(self)(_taken(self.rows, keep))
+        rows = self.rows[keep] if isinstance(keep, slice) else [self.rows[int(i)] for i in keep]
+        return replace(self, rows=rows)
 
     def columns(self) -> dict[str, Any]:
         names = dict.fromkeys(key for row in self.rows for key in row)
@@ -74,9 +75,6 @@ class FilteredRows(BitextRows):
 
     def __str__(self) -> str:
         return table(self.summary)
-
-    def take(self, keep: Any) -> Self:
-        return type(self)(_taken(self.rows, keep), self.rejected, self.summary)
 
 
 def score(
@@ -189,7 +187,3 @@ def _plan(filters: Filters | None, context: Context) -> Plan:
 
 def _context(languages: Languages, model: str | Path) -> Context:
     return Context(*languages, model=None if model == "default" else str(model))
-
-
-def _taken(rows: list[dict[str, Any]], keep: Any) -> list[dict[str, Any]]:
-    return rows[keep] if isinstance(keep, slice) else [rows[int(row)] for row in keep]

@@ -14,7 +14,7 @@ from miner.names import SIDES, Languages
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.artifacts import write_manifest
-from miner.text.compression import MAGIC
+from miner.text.compression import packing
 from miner.text.formats import ALL, file_format
 from miner.text.output import all_or_none, open_output
 from miner.text.write_bitext import beside, write_bitext
@@ -56,11 +56,10 @@ def packings(outputs: Outputs, piece: Piece, alone: bool) -> dict[str, str]:
 
 @hints(seconds=2e-6)
 def join(job: Job, parts: list[Result], packings: Mapping[str, str]) -> None:
-    for role, packing in packings.items():
-        with open_output(job.out / f"{role}{packing}", binary=True) as file:
+    for role, end in packings.items():
+        with open_output(job.out / f"{role}{end}", binary=True) as file:
             for part in parts:
-                end = packing if packing == NAMED else ""
-                with open(part.path / f"{role}{end}", "rb") as source:
+                with open(part.path / f"{role}{NAMED if end == NAMED else ''}", "rb") as source:
                     shutil.copyfileobj(source, file)
 
 
@@ -149,11 +148,12 @@ def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
     Two files become one of rows that are rejected or scored.
     """
     name, *other = (Path(file.name).name for file in bitext.files)
+    end = packing(name)
     suffixes = {"scores": ".jsonl"}
     if other:
         suffixes |= {"rejected": ".tsv", "scored": ".tsv"}
     found = {
-        role: str(Path(folder) / _with_suffix(name, suffixes.get(role, "")))
+        role: str(Path(folder) / (name.removesuffix(end) + suffixes.get(role, "") + end))
         for role, folder in folders.items()
     }
     if other and "kept" in folders:
@@ -177,21 +177,10 @@ def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
             other = file_format(path) not in kinds or path.endswith(NAMED)
             other |= bitext.reading.carry not in ((), (ALL,))
             other &= role not in LINES
-        found[role] = NAMED if other else _packing(path)
+        found[role] = NAMED if other else packing(path)
     return found
 
 
 def _are_split(role: str, outputs: Outputs) -> bool:
     """Tell whether an output is one of two, for both sides."""
     return role.startswith("kept") and "kept-1" in outputs
-
-
-def _packing(path: str) -> str:
-    """Return the suffix of a file's compression."""
-    return next((end for end in MAGIC if path.lower().endswith(end)), "")
-
-
-def _with_suffix(name: str, suffix: str) -> str:
-    """Add a suffix to a file name, before the suffix of the compression."""
-    packing = name[len(name) - len(_packing(name)) :]
-    return name.removesuffix(packing) + suffix + packing

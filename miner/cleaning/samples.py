@@ -14,7 +14,7 @@ import numpy as np
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.decide import PART, UNREAD, Cleaned
 from miner.cleaning.plan import Plan, Step
-from miner.cleaning.scorers import broken, repair_texts, repairer
+from miner.cleaning.scorers import broken, repaired
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
 from miner.text.counts import hash_of
@@ -259,7 +259,6 @@ def texts(
     Raises CorpusError if an input has changed since the run began.
     """
     chosen = np.unique(np.fromiter(rows, np.int64))
-    repair = repairer(plan.repair)
     out: dict[int, tuple[str, str]] = {}
     for piece in pieces:
         own = chosen[(chosen >= piece.first) & (chosen < piece.first + piece.rows)]
@@ -267,7 +266,7 @@ def texts(
             with piece.opened(plan.columns) as found:
                 blocks = found.chosen(own - piece.first)
                 for row, block in zip(own.tolist(), blocks, strict=True):
-                    seen, _ = repair_texts(found.layout.texts(block), repair)
+                    seen = repaired(found.layout.texts(block), plan.repair)
                     out[row] = seen.source[0], seen.target[0]
                 found.inputs.check()
         report("fetching samples", len(out), len(chosen))

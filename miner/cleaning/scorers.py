@@ -10,7 +10,7 @@ import dataclasses
 import json
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -150,13 +150,13 @@ class Scorers:
             step.filter.build(step.settings, context) for step in scoring.steps
         ]
         self.dtype, self.sketches, self.first = scoring.dtype, scoring.sketches, scoring.first
-        self.repair = repairer(scoring.repair)
+        self.repair = scoring.repair
         self.columns = list(map(str, scoring.columns))
 
     def __call__(self, layout: Layout, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Return records ``(n,)`` of a block, and the seconds that each step took."""
         out = np.zeros(len(block), dtype=self.dtype)
-        texts, repaired = repair_texts(layout.texts(block), self.repair)
+        texts = repaired(layout.texts(block), self.repair)
         more = list(zip(*texts.more, strict=True)) or [()] * len(self.columns)
         batch = Batch(texts.source, texts.target, dict(zip(self.columns, more, strict=True)))
         seconds = np.zeros(len(self.scorers))
@@ -164,7 +164,7 @@ class Scorers:
             begun = time.process_time()
             out["score"][:, column] = scorer(batch)
             seconds[column] = time.process_time() - begun
-        out["state"][:, 0] = texts.state | np.where(repaired, REPAIRED, 0)
+        out["state"][:, 0] = texts.state
         if self.first:
             out["tokens"] = batch.lengths.T
             for (name, _, _), comparison in self.sketches.items():
@@ -182,20 +182,15 @@ def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
     return source, target
 
 
-def repairer(wanted: bool) -> Callable[[str], str] | None:
-    """The function that repairs a text, None if it is not ``wanted``."""
-    return encoding.repairer() if wanted else None
-
-
-def repair_texts(texts: Texts, repair: Callable[[str], str] | None) -> tuple[Texts, np.ndarray]:
-    """Repair texts, unless ``repair`` is None; also return a mask of changed rows ``(n,) bool``."""
-    changed = np.zeros(len(texts.source), dtype=bool)
-    if repair is None:
-        return texts, changed
-    sides = [list(map(repair, side)) for side in (texts.source, texts.target)]
-    for new, old in zip(sides, (texts.source, texts.target), strict=True):
-        changed |= np.fromiter((a != b for a, b in zip(new, old, strict=True)), bool, len(new))
-    return dataclasses.replace(texts, source=sides[0], target=sides[1]), changed
+def repaired(texts: Texts, wanted: bool) -> Texts:
+    """Repair the encoding of texts where it is ``wanted``; rows that change are REPAIRED."""
+    if not wanted:
+        return texts
+    source, target = (list(map(encoding.repairer(), side)) for side in (texts.source, texts.target))
+    new, old = zip(source, target, strict=True), zip(texts.source, texts.target, strict=True)
+    changed = np.fromiter((a != b for a, b in zip(new, old, strict=True)), bool, len(source))
+    state = np.where(changed, texts.state | REPAIRED, texts.state)
+    return dataclasses.replace(texts, source=source, target=target, state=state)
 
 
 # Scorers of this process by fingerprint, the last KEPT that were built, and its processes by their

@@ -13,7 +13,7 @@ from miner.cleaning.settings import Split
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import MANIFEST, atomic_directory, replaceable, write_manifest
-from miner.text.compression import MAGIC
+from miner.text.compression import packing
 from miner.text.durable import scratch_directory
 from miner.text.formats import USUAL_FORMAT, BitextFormat, file_format
 from miner.text.layout import UNREADABLE, Raw
@@ -92,8 +92,7 @@ def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarra
             for side, own in enumerate((texts.source, texts.target)):
                 keys[side, part] = [key(bare(text)) for text in own]
                 if near:
-                    sets = [shingles(plain(text)) for text in own]
-                    signed[side, part] = signatures(sets, "split")
+                    signed[side, part] = signatures([shingles(plain(text)) for text in own])
             if settings.documents is not None:
                 # Not equal to a sentence: its key is of other bytes.
                 keys[2, part] = [key(b"\0" + encoded(name)) for (name,) in texts.more]
@@ -206,10 +205,9 @@ def _runs(keys: np.ndarray) -> Iterator[list[int]]:
 def _names(files: Sequence[str | Path]) -> list[str]:
     """Return the suffixes of the parts of each file: of its format and compression."""
     found = []
-    for path in map(Path, files):
-        ends = path.suffixes if path.name != "-" else []
-        packing = ends.pop() if ends and ends[-1].lower() in MAGIC else ""
-        found.append((ends[-1] if ends else ".tsv") + packing)
+    for path in map(str, files):
+        end = packing(path)
+        found.append((Path(path.removesuffix(end)).suffix or ".tsv") + end)
     return found if len(set(found)) == len(found) else [f".{Path(file).name}" for file in files]
 
 

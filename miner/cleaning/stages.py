@@ -19,8 +19,7 @@ from miner.cleaning.scorers import (
     Scoring,
     broken,
     build,
-    repair_texts,
-    repairer,
+    repaired,
     score_blocks,
 )
 from miner.cleaning.settings import EVERYTHING, Selection
@@ -62,10 +61,9 @@ def sample(
     chosen = spread_rows(total, size) - first
     chosen = chosen[(chosen >= 0) & (chosen < piece.rows)]
     source, target = [], []
-    mend = repairer(repair)
     with piece.opened(columns) as rows:
         for block in rows.chosen(chosen) if len(chosen) else ():
-            texts, _ = repair_texts(rows.layout.texts(block), mend)
+            texts = repaired(rows.layout.texts(block), repair)
             if texts.source[0].strip() and texts.target[0].strip():
                 source += texts.source
                 target += texts.target

@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.cleaning.decide import Cleaned, rounded
 from miner.cleaning.plan import Step
-from miner.cleaning.scorers import REPAIRED, ROWS, repair_texts, repairer
+from miner.cleaning.scorers import REPAIRED, ROWS, repaired
 from miner.filters.filter_types import Batch
 from miner.progress import Reporter, silent
 from miner.scoring.named_faults import Fault
@@ -43,18 +43,17 @@ def write_rows(
                 file.write(rows.head + b"\n")
             if bad is not None and "rejected" not in named:
                 bad.write(rows.head + b"\tfilter\tvalue\n")
-        repair = repairer(found.plan.repair)
         naming = namers(found) if bad is not None else {}
         done = 0
         for block in rows.blocks(ROWS):
-            raws = _written(found, rows, block, done, repair)
+            raws = _written(found, rows, block, done)
             removed = found.removed[done : done + len(block)].tolist()
             stay = [raw for raw, reason in zip(raws, removed, strict=True) if reason < 0]
-            if "kept" in named:
-                kept[0].write(_text([_named(rows, raw) for raw in stay]))
-            else:
-                for output, side in zip(kept, _joined(stay, len(kept)), strict=True):
-                    output.write(_text(side))
+            for side, output in enumerate(kept):
+                if len(kept) > 1:
+                    output.write(_text([raw[side] for raw in stay]))
+                else:
+                    output.write(_text([_line(rows, raw, "kept" in named) for raw in stay]))
             if bad is not None:
                 gone = []
                 faults = _faults(naming, rows, raws, removed, block.first)
@@ -62,8 +61,7 @@ def write_rows(
                     if reason >= 0:
                         label = found.reasons[reason] + faults.get(row - done, "")
                         cells = {"filter": label, "value": found.value(row)}
-                        form = _named if "rejected" in named else _ended
-                        gone.append(form(rows, raw, cells))
+                        gone.append(_line(rows, raw, "rejected" in named, cells))
                 bad.write(_text(gone))
             if lines is not None:
                 part = slice(done, done + len(block))
@@ -115,10 +113,10 @@ def write_scores(
     become one tsv; for JSON, scores become further keys.
     """
     replace = rows.layout.on_error == "replace"
-    form = _named if output.suffix == NAMED else _ended
+    named = output.suffix == NAMED
     done = 0
     with _opened(output) as file:
-        if rows.head is not None and not only and form is _ended:
+        if rows.head is not None and not only and not named:
             labels = (step.label for step in steps)
             file.write("\t".join([rows.head.decode("utf-8", "replace"), *labels]).encode() + b"\n")
         for block in rows.blocks(ROWS):
@@ -134,19 +132,18 @@ def write_scores(
                     continue
                 if replace:
                     raw = tuple(line.decode("utf-8", "replace").encode() for line in raw)
-                lines.append(form(rows, raw, cells))
+                lines.append(_line(rows, raw, named, cells))
             file.write(_text(lines))
             done += len(block)
             report("writing", done, len(table))
 
 
-def _ended(rows: Rows, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
-    """Return a row as its line with more cells at its end."""
-    return rows.layout.with_cells(raw, cells)
-
-
-def _named(rows: Rows, raw: Raw, cells: Mapping[str, str | float] | None = None) -> bytes:
-    """Return a row and more cells as JSON."""
+def _line(
+    rows: Rows, raw: Raw, named: bool, cells: Mapping[str, str | float] | None = None
+) -> bytes:
+    """Return a row as its line, or ``named`` as JSON, with more cells at its end."""
+    if not named:
+        return rows.layout.with_cells(raw, cells) if cells else rows.layout.line(raw)
     line = FORMATS["jsonl"].line(rows.layout.named(raw)).encode()
     return FORMATS["jsonl"].with_cells(line, cells) if cells else line
 
@@ -163,24 +160,15 @@ def _opened(path: Path) -> Iterator[IO[Any]]:
             yield file
 
 
-def _written(
-    found: Cleaned, rows: Rows, block: Block, first: int, repair: Callable[[str], str] | None
-) -> list[Raw]:
+def _written(found: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
     """Rows of a block as they are written: unchanged unless texts were repaired or replaced."""
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
         one = Block(block.first + number, [raws[number]])
-        texts, _ = repair_texts(rows.layout.texts(one), repair)
+        texts = repaired(rows.layout.texts(one), found.plan.repair)
         raws[number] = rows.layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
-
-
-def _joined(raws: list[Raw], files: int) -> list[list[bytes]]:
-    """Lines for each of ``files`` files; for one file, two sides become one line with a tab."""
-    if raws and 0 < files < len(raws[0]):
-        return [[b"\t".join(line.replace(b"\t", b" ") for line in raw) for raw in raws]]
-    return [[raw[file] for raw in raws] for file in range(files)]
 
 
 def _text(lines: list[bytes]) -> bytes:

@@ -5,12 +5,10 @@ encoding, once or several times. Characters that were lost (U+FFFD) cannot be re
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
-from miner.filters.filter_types import Context, Filter, Scorer, each
-from miner.libraries import library
+from miner.filters.filter_types import Filter, each
 
 # Replaced bytes, a byte order mark inside the text, control characters, characters that Unicode
 # never assigns, and lone surrogates.
@@ -37,19 +35,14 @@ def broken(source: str, target: str) -> float:
     return 0.0
 
 
-def repair(text: str) -> str:
-    """Decode wrongly decoded parts of ``text`` correctly; change nothing else.
-
-    Quotes, ligatures, widths, entities, control characters, line breaks and normal forms stay.
-    Raises :class:`~miner.errors.DependencyError` without ftfy.
-    """
-    return repairer()(text)
-
-
 @lru_cache(maxsize=1)
 def repairer() -> Callable[[str], str]:
-    """Return :func:`repair` as a function that is fast to call often."""
-    ftfy = library("ftfy", "finding broken encoding")
+    """Return a function that decodes wrongly decoded parts of a text, and changes nothing else.
+
+    Quotes, ligatures, widths, entities, control characters, line breaks and normal forms stay.
+    """
+    import ftfy  # here, as it loads slowly
+
     # `fix_encoding` uses only the settings about encodings.
     config = ftfy.TextFixerConfig(explain=False)
 
@@ -61,18 +54,13 @@ def repairer() -> Callable[[str], str]:
     return one
 
 
-def _encoding(settings: Mapping[str, Any], context: Context) -> Scorer:
-    repairer()  # if ftfy is missing, raise before any work
-    return each(broken)(settings, context)
-
-
 FILTERS = (
     Filter(
         "encoding",
         "1 for text that was decoded wrongly or has lost characters (U+FFFD) or control characters",
         "broken encoding",
         "lower",
-        _encoding,
+        each(broken),
         maximum=0,
         default=True,
         whole=True,

@@ -3,13 +3,9 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals
-from miner.libraries import library
+from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter, Rivals
 from miner.text import near_copies
 from miner.text.near_copies import HASHES, plain, shingles
 
@@ -20,16 +16,13 @@ def signatures(batch: Batch) -> np.ndarray:
         [*shingles("s" + plain(source)), *shingles("t" + plain(target))]
         for source, target in zip(*batch.sides, strict=True)
     ]
-    return near_copies.signatures(sets, "near_duplicates")
+    return near_copies.signatures(sets)
 
 
 class NearDuplicates(Comparison):
     """Comparison by MinHash signatures."""
 
     field = ("signature", "<u4", HASHES)
-
-    def __init__(self, settings: Mapping[str, Any], context: Context):
-        library("rensa", "near_duplicates")  # if missing, raise before any work
 
     def sketch(self, batch: Batch) -> np.ndarray:
         return signatures(batch)
@@ -60,7 +53,7 @@ FILTERS = (
         "estimated share of shingles in common with a better pair (MinHash), 0 to 1",
         "{value:.0%} the same as a better pair",
         "lower",
-        NearDuplicates,
+        lambda settings, context: NearDuplicates(),
         maximum=0.8,
         stage=GLOBAL,
         libraries=("rensa",),

@@ -7,7 +7,6 @@ import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, strictly
-from miner.libraries import library
 from miner.names import SIDES
 from miner.text.corpus import Reader
 from miner.text.formats import BitextFormat, file_format
@@ -51,7 +50,6 @@ class Unwanted:
         self.keys = _Sorted(np.array(list(first), np.uint64))
         texts = [text for _, text in first.values()]
         if near is not None:
-            library("rensa", "--near")  # if missing, raise before any work
             self.shingles = [shingles(plain(text)) for text in texts]
             self.bands = [_Sorted(column) for column in _bands(self.shingles).T]
         self.encoders: list[SentenceEncoder] = []
@@ -136,7 +134,7 @@ def texts_of(path: str) -> Iterator[tuple[int, str]]:
 
 
 def _bands(sets: Sequence[Sequence[str]]) -> np.ndarray:
-    return band_keys(signatures(sets, "--near"))
+    return band_keys(signatures(sets))
 
 
 class _Sorted:

@@ -13,6 +13,12 @@ from miner.errors import DependencyError
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
 
 
+def packing(path: str) -> str:
+    """Return the suffix by which a file is compressed, "" for none."""
+    suffix = os.path.splitext(path)[1]
+    return suffix if suffix.lower() in MAGIC else ""
+
+
 def codec(origin: str) -> Any:
     """Return the module that compresses files of this suffix, or None.
 

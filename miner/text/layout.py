@@ -169,15 +169,14 @@ class Layout:
             out.append(new.encode())
         return tuple(out)
 
-    def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
-        """Return the row as one line, with more cells at its end; of JSON, with more keys.
+    def line(self, raw: Raw) -> bytes:
+        """Return the row as one line: of two files, both with a tab between; other tabs go."""
+        return raw[0] if len(raw) == 1 else b"\t".join([side.replace(b"\t", b" ") for side in raw])
 
-        Two files become source, target and the cells; tabs in the texts become spaces.
-        """
-        if len(raw) == 1:
-            return FORMATS[self.formats[0]].with_cells(raw[0], cells)
-        line = b"\t".join([side.replace(b"\t", b" ") for side in raw])
-        return FORMATS["tsv"].with_cells(line, cells)
+    def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
+        """Return the row as one line, with more cells at its end; of JSON, with more keys."""
+        format = self.formats[0] if len(raw) == 1 else "tsv"
+        return FORMATS[format].with_cells(self.line(raw), cells)
 
     def named(self, raw: Raw) -> dict[str, Any]:
         """Return the cells of a row by name: source, target, and the others of one file."""

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from rensa import RMinHash
 
-from miner.libraries import library
 from miner.text.words import MARKS, NO_WORD, folded
 
 # `NO_WORD` in two steps, which is four times as fast: first the characters outside of ASCII, if a
@@ -49,12 +49,9 @@ def shingles(text: str) -> list[str]:
     return [text[i : i + SHINGLE] for i in range(max(len(text) - SHINGLE + 1, 1))]
 
 
-def signatures(sets: Sequence[Sequence[str]], what: str) -> np.ndarray:
-    """MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``.
-
-    Raises DependencyError, for ``what``, without rensa.
-    """
-    found = library("rensa", what).RMinHash.digests_from_token_sets(sets, HASHES, SEED)
+def signatures(sets: Sequence[Sequence[str]]) -> np.ndarray:
+    """MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``."""
+    found = RMinHash.digests_from_token_sets(sets, HASHES, SEED)
     return np.array(found, dtype=np.uint32).reshape(len(sets), HASHES)
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from miner.names import SIDES, Languages
-from miner.text.compression import MAGIC
+from miner.text.compression import packing
 from miner.text.formats import FORMATS, file_format
 from miner.text.output import Waiting, all_or_none, one_line, open_output
 from miner.text.text_format import BitextRows
@@ -46,5 +46,5 @@ def write_bitext(
 
 def beside(path: str, suffix: str) -> str:
     """Return the path of a file beside the file of a side: `out.ids` for `out.de`."""
-    packing = Path(path).suffix if Path(path).suffix.lower() in MAGIC else ""
-    return str(Path(path.removesuffix(packing)).with_suffix(suffix)) + packing
+    end = packing(path)
+    return str(Path(path.removesuffix(end)).with_suffix(suffix)) + end

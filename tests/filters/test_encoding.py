@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.filters import encoding
-from miner.filters.encoding import _SUSPICIOUS, broken, repair
+from miner.filters.encoding import _SUSPICIOUS, broken, repairer
 from miner.filters.filter_types import Batch, Context
+
+repair = repairer()
 
 WHOLE = [
     "Schöne Grüße aus Österreich – „alles gut“",

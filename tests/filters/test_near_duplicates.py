@@ -10,7 +10,7 @@ from support.cleaning import cleaned, plan_of
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
-from miner.filters.filter_types import Batch, Context, Rivals
+from miner.filters.filter_types import Batch, Rivals
 from miner.filters.near_duplicates import NearDuplicates, signatures
 from miner.text.near_copies import BAND, HASHES, SHINGLE, plain
 
@@ -40,7 +40,7 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
     noise = generator.random(table.shape) < 0.15
     table = np.where(noise, generator.integers(0, 3, table.shape), table).astype(np.uint32)
     rows = np.arange(n, dtype=np.int64) * 2
-    comparison, rank = NearDuplicates({}, Context()), np.array(scores[:n])
+    comparison, rank = NearDuplicates(), np.array(scores[:n])
     keys = comparison.keys(table)
     best = np.empty(keys.shape, dtype=np.int64)
     for column in range(keys.shape[1]):

@@ -1,7 +1,6 @@
 """Texts that must not occur: the lines of a file that others copy, nearly copy or translate."""
 
 import gzip
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 from miner.config_fields import SettingsError
 from miner.encoder.encoder import Encoder
-from miner.errors import CorpusError, DependencyError
+from miner.errors import CorpusError
 from miner.scoring.unwanted import Unwanted, texts_of
 from miner.scoring.without import Without
 from miner.text.durable import scratch_directory
@@ -83,14 +82,6 @@ def test_near_copies_agree_with_a_comparison_of_all() -> None:
 def jaccard(one: str, other: str) -> float:
     left, right = ({text[i : i + 5] for i in range(len(text) - 4)} for text in (one, other))
     return len(left & right) / max(len(left | right), 1)
-
-
-def test_near_copies_need_rensa(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "a.txt", "It rains.")
-    monkeypatch.setitem(sys.modules, "rensa", None)
-    with pytest.raises(DependencyError, match="--near needs rensa"):
-        Unwanted(path, 0.8)
-    assert Unwanted(path).lines(["it rains"]).tolist() == [1]
 
 
 def test_translations_are_found_by_vectors(
