@@ -109,7 +109,7 @@ def score(
         scores = evaluate(found)
         estimated, reached = np.array(sure, dtype=float).mean(axis=0).tolist()
         record[stage] = {
-            **scores.as_dict(),
+            **scores,
             "estimated precision": estimated,
             "reached": reached,
             "at 0.95": at_precision(np.array(sure, dtype=float), 0.95),

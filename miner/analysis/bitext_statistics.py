@@ -2,7 +2,6 @@
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -129,39 +128,37 @@ def count(
     """
     lines = [np.zeros(0, dtype=np.int64)]
     scores = {column: [np.zeros(0)] for column in score_columns}
-    with ExitStack() as stack:
-        counters = {name: stack.enter_context(TextCounter(keep)) for name in names}
-        done = 0
-        for (numbers, _, cells), sides in _counted(blocks, threads):
-            for place, column in enumerate(score_columns):
-                values = [row[place] for row in cells]
-                scores[column].append(parse_scores(values, origin, numbers))
-            for counter, side in zip(counters.values(), sides, strict=True):
-                counter.add_counted(side)
-            lines.append(numbers)
-            done += len(numbers)
-            report("counting", done, None)
-        if not done:
-            raise CorpusError(
-                f"{display_name(origin)}: nothing to count ({left_out['empty']} lines are empty, "
-                f"or a side of them, {left_out['undecodable']} not UTF-8); check the file and its "
-                "columns"
-            )
-        counted = list(counters.values())
-        if idf is not None:
-            counted = [TextCounter()]
-            for _, (side,) in _counted(text_blocks(idf, Counter()), threads):
-                counted[0].add_counted(side)
-        rarity = Rarity(*counted)
-        return BitextStatistics(
-            {name: counter.statistics(rarity) for name, counter in counters.items()},
-            np.concatenate(lines),
-            {column: np.concatenate(parts) for column, parts in scores.items()},
-            {name: counter.sentence_statistics(rarity) for name, counter in counters.items()}
-            if keep
-            else {},
-            left_out,
+    counters = {name: TextCounter(keep) for name in names}
+    done = 0
+    for (numbers, _, cells), sides in _counted(blocks, threads):
+        for place, column in enumerate(score_columns):
+            values = [row[place] for row in cells]
+            scores[column].append(parse_scores(values, origin, numbers))
+        for counter, side in zip(counters.values(), sides, strict=True):
+            counter.add(side)
+        lines.append(numbers)
+        done += len(numbers)
+        report("counting", done, None)
+    if not done:
+        raise CorpusError(
+            f"{display_name(origin)}: nothing to count ({left_out['empty']} lines are empty, "
+            f"or a side of them, {left_out['undecodable']} not UTF-8); check the file and its "
+            "columns"
         )
+    counted = list(counters.values())
+    if idf is not None:
+        counted = [TextCounter()]
+        for _, (side,) in _counted(text_blocks(idf, Counter()), threads):
+            counted[0].add(side)
+    rarity = Rarity(*counted)
+    kept = counters.items() if keep else ()
+    return BitextStatistics(
+        {name: counter.statistics(rarity) for name, counter in counters.items()},
+        np.concatenate(lines),
+        {column: np.concatenate(parts) for column, parts in scores.items()},
+        {name: counter.sentence_statistics(rarity) for name, counter in kept},
+        left_out,
+    )
 
 
 def _counted(blocks: Iterable[Block], threads: int) -> Iterator[tuple[Block, list[Counted]]]:
@@ -174,13 +171,9 @@ def _counted(blocks: Iterable[Block], threads: int) -> Iterator[tuple[Block, lis
             waiting.append(block)
             yield block[1]
 
-    with processes(threads if len(head) > ALONE else 1, _nothing) as pool:
+    with processes(threads if len(head) > ALONE else 1, silent) as pool:
         for found in pool.in_order(_count_sides, sides()):
             yield waiting.popleft(), found
-
-
-def _nothing() -> None:
-    """Make nothing ready: a process that counts needs nothing."""
 
 
 def _count_sides(texts: tuple[Sequence[str], ...]) -> list[Counted]:

@@ -16,7 +16,6 @@ whole text or of one sentence are:
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -24,7 +23,7 @@ from itertools import chain
 
 import numpy as np
 
-from miner.errors import writing
+from miner.arrays import GrowingArray
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.counts import Counts, entropy, hash_of
 from miner.text.words import tokens
@@ -42,8 +41,8 @@ SENTENCE_STATISTICS = (
 LONG = 3
 # Distinct trigrams that are counted exactly, in some 170 MB; of more, a sample is counted.
 TRIGRAMS = 1 << 23
-# Bytes about sentences that are kept in memory; more go to a temporary file.
-HELD = 1 << 26
+# Sentences whose statistics are computed together.
+BLOCK = 1 << 13
 # Statistics that are compared as target / source; the others as target - source.
 RATIOS = ("sentences", "tokens", "types", "mean_tokens", "mean_characters")
 
@@ -167,9 +166,8 @@ def trigram_starts(lengths: np.ndarray) -> np.ndarray:
 class TextCounter:
     """Counts of a text, or of one side of a bitext, that is read block by block.
 
-    Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 16 a sentence for the
-    statistics of each sentence; beyond 64 MB in a temporary file, which lives as long as the
-    context manager.
+    Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 16 a sentence, in
+    temporary files, for the statistics of each sentence.
     """
 
     def __init__(self, keep: bool = False) -> None:
@@ -182,22 +180,11 @@ class TextCounter:
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
-        self._file = tempfile.SpooledTemporaryFile(HELD) if keep else None  # noqa: SIM115
-        self._blocks: list[tuple[int, int]] = []  # (sentences, tokens) of each block in the file
+        # The number of each token, and four statistics of each sentence.
+        self._kept = (GrowingArray(np.int32), GrowingArray(np.float32)) if keep else None
 
-    def __enter__(self) -> TextCounter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    def add(self, texts: Sequence[str]) -> None:
-        """Count more sentences. Raises ResourceError where the temporary file has no room."""
-        self.add_counted(Counted.of(texts))
-
-    def add_counted(self, block: Counted) -> None:
-        """Count a block of sentences. Raises ResourceError as `add` does."""
+    def add(self, block: Counted) -> None:
+        """Count a block of sentences. Raises ResourceError where a temporary file has no room."""
         number = self._numbered(block.words)
         self._count[number] += block.count
         self._holders[number] += block.holders
@@ -208,17 +195,17 @@ class TextCounter:
         self._characters += int(block.characters.sum())
         self._every += block.every.sum(axis=1)
         self._repeated += (block.every - block.distinct).sum(axis=1)
-        if self._file is not None:
+        if self._kept is not None:
             repetition = (block.every - block.distinct) / np.maximum(block.every, 1)
-            known = np.stack([block.lengths, block.characters, *repetition]).astype(np.float32)
-            self._keep(known, token.astype(np.int32))
+            self._kept[0].append(token)
+            self._kept[1].append(np.stack([block.lengths, block.characters, *repetition], 1))
 
     def holders(self) -> dict[str, int]:
         """Return the number of sentences that hold each token."""
         return dict(zip(self._numbers, self._holders.tolist(), strict=False))
 
-    def statistics(self, rarity: Rarity | None = None) -> TextStatistics:
-        """Return the statistics of all sentences added. rarity: default, of this text alone."""
+    def statistics(self, rarity: Rarity) -> TextStatistics:
+        """Return the statistics of all sentences added."""
         count = self._count[: len(self._numbers)]
         total = int(count.sum())
         repetition, trigram_repetition = (
@@ -231,7 +218,7 @@ class TextCounter:
             types=len(count),
             mean_tokens=total / self.sentences if self.sentences else None,
             mean_characters=self._characters / self.sentences if self.sentences else None,
-            idf=float(count @ self._idf(rarity)) / total if total else None,
+            idf=float(count @ rarity(self._numbers)) / total if total else None,
             entropy=entropy(count) if total else None,
             trigram_entropy=self._trigrams.entropy(),
             repetition=repetition,
@@ -239,29 +226,27 @@ class TextCounter:
             counted=self._trigrams.share,
         )
 
-    def sentence_statistics(self, rarity: Rarity | None = None) -> np.ndarray:
+    def sentence_statistics(self, rarity: Rarity) -> np.ndarray:
         """Return the statistics of each sentence, ``(6, n) float32``; rows: `SENTENCE_STATISTICS`.
 
-        rarity: default, of this text alone. 0 where a sentence has no data: no trigram in a
-        sentence of two tokens, for example. Raises ValueError where they were not kept.
+        0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
+        ValueError where they were not kept.
         """
-        if self._file is None:
+        if self._kept is None:
             raise ValueError("the statistics of sentences were not kept; pass keep=True")
         count = self._count[: len(self._numbers)]
-        by_token = self._idf(rarity), np.log2(max(1, count.sum()) / count)
+        by_token = rarity(self._numbers), np.log2(max(1, count.sum()) / count)
         found = np.zeros((len(SENTENCE_STATISTICS), self.sentences), dtype=np.float32)
+        tokens, known = (one.array() for one in self._kept)
+        found[[0, 1, 4, 5]] = known.reshape(-1, 4).T
         done = 0
-        self._file.seek(0)
-        for rows, size in self._blocks:
-            known = np.frombuffer(self._file.read(16 * rows), np.float32).reshape(4, rows)
-            token = np.frombuffer(self._file.read(4 * size), np.int32)
-            row = np.repeat(np.arange(rows), known[0].astype(np.int64))
-            block = found[:, done : done + rows]
-            block[[0, 1, 4, 5]] = known
+        for start in range(0, self.sentences, BLOCK):
+            block = found[:, start : start + BLOCK]
+            row = np.repeat(np.arange(block.shape[1]), block[0].astype(np.int64))
+            token, done = tokens[done : done + len(row)], done + len(row)
             for place, values in zip((2, 3), by_token, strict=True):
-                sums = np.bincount(row, weights=values[token], minlength=rows)
-                block[place] = sums / np.maximum(known[0], 1)
-            done += rows
+                sums = np.bincount(row, weights=values[token], minlength=block.shape[1])
+                block[place] = sums / np.maximum(block[0], 1)
         return found
 
     def _numbered(self, words: list[str]) -> np.ndarray:
@@ -274,16 +259,6 @@ class TextCounter:
             self._count = np.append(self._count, np.zeros(more, dtype=np.int64))
             self._holders = np.append(self._holders, np.zeros(more, dtype=np.int64))
         return found
-
-    def _keep(self, known: np.ndarray, token: np.ndarray) -> None:
-        """Write one block: ``known (4, n) float32`` and the token numbers."""
-        assert self._file is not None
-        self._blocks.append((known.shape[1], len(token)))
-        with writing(tempfile.gettempdir()):
-            self._file.write(known.tobytes() + token.tobytes())
-
-    def _idf(self, rarity: Rarity | None) -> np.ndarray:
-        return (rarity or Rarity(self))(self._numbers)
 
 
 def correlations(score: np.ndarray, statistics: np.ndarray) -> dict[str, float | None]:

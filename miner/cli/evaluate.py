@@ -118,8 +118,7 @@ def align(
     from miner.evaluation import alignment as alignments
 
     guard.check([alignment, gold], {"--json": json_file})
-    found = alignments.evaluate([(read_ladder(alignment), read_ladder(gold))])
-    record = found.as_dict()
+    record = alignments.evaluate([(read_ladder(alignment), read_ladder(gold))])
     for way in alignments.WAYS:
         values = "  ".join(f"{name} {value:.3f}" for name, value in record[way].items())
         click.echo(f"{way:6s}  {values}")

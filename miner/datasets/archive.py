@@ -81,31 +81,6 @@ def unpack(path: Path, into: Path) -> None:
                 out.write(block)
 
 
-def bz2_lines(path: Path, file: Iterable[bytes]) -> Iterator[bytes]:
-    """Decompress the lines of a bzip2 member of the archive ``path``.
-
-    Raises CorpusError for damage.
-    """
-    unpacking, rest = bz2.BZ2Decompressor(), b""
-    try:
-        for block in file:
-            while block:
-                if unpacking.eof:  # bzip2 files may hold several streams
-                    unpacking = bz2.BZ2Decompressor()
-                rest += unpacking.decompress(block)
-                block = unpacking.unused_data
-            if len(rest) > BLOCK + LONGEST and b"\n" not in rest[:LONGEST]:
-                raise ValueError(f"a line has no end within {LONGEST:,} bytes")
-            *whole, rest = rest.split(b"\n")
-            yield from (line + b"\n" for line in whole)
-    except (OSError, ValueError) as error:
-        raise _damaged(path, error) from error
-    if not unpacking.eof:
-        raise _damaged(path, EOFError("its bzip2 member ends early"))
-    if rest:
-        yield rest
-
-
 def lines(file: Iterable[bytes]) -> Iterator[str]:
     """Decode each line without its end; a byte-order mark is dropped.
 
@@ -162,8 +137,13 @@ def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
 
 
 def _lines(path: Path, name: str, file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a member. Few bytes may unpack to a line larger than memory: refuse it."""
+    """Yield the lines of a member, decompressed where its name ends in ``.bz2``.
+
+    Few bytes may unpack to a line larger than memory: it is refused.
+    """
     number = 0
+    if name.endswith(".bz2"):
+        file = bz2.open(file)  # noqa: SIM115
     while line := file.readline(LONGEST + 1):
         number += 1
         if len(line) > LONGEST:

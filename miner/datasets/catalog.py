@@ -4,7 +4,7 @@ A size or checksum stands here only where a source states it; None is unknown. T
 records of TensorFlow Datasets (BUCC, MSRPC) and Hugging Face Datasets (SICK).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 # The only part of a set that is not split by language.
@@ -41,8 +41,8 @@ class Dataset:
     name: str
     content: str
     home: str
-    licence: str
     parts: Mapping[str, tuple[File, ...]]
+    licence: str = "unknown"
     note: str = ""
     large: bool = False
 
@@ -137,57 +137,25 @@ def _sts(year: int) -> Dataset:
         name=f"sts{year}",
         content=f"similarity, {len(STS_NAMES[year])} English sets",
         home=f"{STS_WIKI}/index.php/Main_Page",
-        licence="unknown",
         parts=_whole(f"{STS_WIKI}/images/{STS_FOLDERS[year]}/STS{year}-en-test.zip"),
         note="pairs without a gold score are left out" if year > 2014 else "",
     )
 
 
-def _senteval() -> tuple[Dataset, ...]:
-    """Return the sets of SentEval that no other entry holds, from the addresses of its script."""
+def _senteval(name: str, content: str, *files: File | str) -> Dataset:
+    """Return a set of SentEval that no other entry holds; the addresses are of its script."""
+    home = "https://github.com/facebookresearch/SentEval"
+    note = "for 'miner evaluate senteval'"
+    return Dataset(name, content, home, _whole(*files), note=note)
+
+
+def _treebank() -> Iterator[File]:
     sentiment = "https://raw.githubusercontent.com"
     binary = f"{sentiment}/PrincetonML/SIF/master/data/sentiment-"
     fine = f"{sentiment}/AcademiaSinicaNLPLab/sentiment_dataset/master/data/stsa.fine."
-    questions = "http://cogcomp.cs.illinois.edu/Data/QA/QC"
-    sick = "http://alt.qcri.org/semeval2014/task1/data/uploads"
-    treebank = [
-        File(f"{where}{part}", saved_as=f"sst.{labels}.{part}")
-        for labels, where in ((2, binary), (5, fine))
-        for part in ("train", "dev", "test")
-    ]
-    sick_parts = ("sick_train", "sick_trial", "sick_test_annotated")
-    return tuple(
-        Dataset(
-            name=name,
-            content=content,
-            home="https://github.com/facebookresearch/SentEval",
-            licence="unknown",
-            parts=parts,
-            note="for 'miner evaluate senteval'",
-        )
-        for name, content, parts in (
-            (
-                "senteval-small",
-                "classification: MR, CR, SUBJ, MPQA",
-                _whole(f"{SENTEVAL}/datasmall_NB_ACL12.zip"),
-            ),
-            (
-                "sst",
-                "classification: Stanford Sentiment Treebank, 2 and 5 labels",
-                _whole(*treebank),
-            ),
-            (
-                "trec",
-                "classification: kinds of questions",
-                _whole(f"{questions}/train_5500.label", f"{questions}/TREC_10.label"),
-            ),
-            (
-                "sick-e",
-                "entailment and relatedness, English captions, SemEval 2014 split",
-                _whole(*(f"{sick}/{name}.zip" for name in sick_parts)),
-            ),
-        )
-    )
+    for labels, where in ((2, binary), (5, fine)):
+        for part in ("train", "dev", "test"):
+            yield File(f"{where}{part}", saved_as=f"sst.{labels}.{part}")
 
 
 _EVERY = (
@@ -195,7 +163,6 @@ _EVERY = (
         name="bucc2018",
         content="mining bitext, with gold",
         home="https://comparable.limsi.fr/bucc2018/bucc2018-task.html",
-        licence="unknown",
         parts={pair: _bucc(pair) for pair in ("de-en", "fr-en", "ru-en", "zh-en")},
         note="no gold of test is known to be published",
     ),
@@ -212,7 +179,6 @@ _EVERY = (
         name="sts2017",
         content="similarity, 7 tracks, ar en es tr",
         home="https://alt.qcri.org/semeval2017/task1/",
-        licence="unknown",
         parts=_whole(
             "http://alt.qcri.org/semeval2017/task1/data/uploads/sts2017.eval.v1.1.zip",
             "http://alt.qcri.org/semeval2017/task1/data/uploads/sts2017.gs.zip",
@@ -251,13 +217,31 @@ _EVERY = (
         name="pit-2015",
         content="paraphrase or not, and similarity, tweets",
         home="https://github.com/cocoxu/SemEval-PIT2015",
-        licence="unknown",
         parts=_whole(
             "https://github.com/cocoxu/SemEval-PIT2015/raw/master/data/SemEval-PIT2015-github.zip"
         ),
         note="this address was not seen; its page says where the archive is",
     ),
-    *_senteval(),
+    _senteval(
+        "senteval-small",
+        "classification: MR, CR, SUBJ, MPQA",
+        f"{SENTEVAL}/datasmall_NB_ACL12.zip",
+    ),
+    _senteval("sst", "classification: Stanford Sentiment Treebank, 2 and 5 labels", *_treebank()),
+    _senteval(
+        "trec",
+        "classification: kinds of questions",
+        "http://cogcomp.cs.illinois.edu/Data/QA/QC/train_5500.label",
+        "http://cogcomp.cs.illinois.edu/Data/QA/QC/TREC_10.label",
+    ),
+    _senteval(
+        "sick-e",
+        "entailment and relatedness, English captions, SemEval 2014 split",
+        *(
+            f"http://alt.qcri.org/semeval2014/task1/data/uploads/{name}.zip"
+            for name in ("sick_train", "sick_trial", "sick_test_annotated")
+        ),
+    ),
     Dataset(
         name="opusparcus",
         content="paraphrases of subtitles, graded",
@@ -275,7 +259,6 @@ _EVERY = (
         name="ppdb",
         content="paraphrases of phrases, English",
         home="http://paraphrase.org",
-        licence="unknown",
         parts=_whole("http://nlpgrid.seas.upenn.edu/PPDB/eng/ppdb-2.0-l-phrasal.gz"),
         note="this address was not seen; its page has the other sizes",
     ),
@@ -283,7 +266,6 @@ _EVERY = (
         name="simpwiki",
         content="sentences of Wikipedia and simple ones",
         home="https://cs.pomona.edu/~dkauchak/simplification",
-        licence="unknown",
         parts=_whole(
             "https://cs.pomona.edu/~dkauchak/simplification/data.v2/sentence-aligned.v2.tar.gz"
         ),

@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from miner.datasets.archive import bz2_lines, lines
+from miner.datasets.archive import lines
 from miner.datasets.catalog import STS_NAMES, STS_TRACKS
 from miner.datasets.converted_files import (
     Convert,
@@ -173,9 +173,8 @@ def _opusparcus(writer: PartWriter, language: str, files: Sequence[Path]) -> Non
             output = f"paraphrase/opusparcus.{language}.{split}.tsv"
             writer.rows(output, _opusparcus_rows(where, lines(file)))
         else:
-            plain = bz2_lines(files[0], file) if where.endswith(".bz2") else file
             output = f"train/paraphrases/opusparcus.{language}.tsv.gz"
-            writer.rows(output, _ranked_rows(where, lines(plain)))
+            writer.rows(output, _ranked_rows(where, lines(file)))
 
 
 def _opusparcus_rows(where: str, texts: Iterable[str]) -> Iterator[Row]:

@@ -7,46 +7,18 @@ beads; recall, which is the precision of the gold against the alignment, leaves 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 Bead = tuple[tuple[int, ...], tuple[int, ...]]
 WAYS = ("strict", "lax")
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """Precision, recall and F1, 0 to 1; 0 where there is nothing to divide by."""
+def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> dict[str, Any]:
+    """Score alignments, each with its gold, all documents together; the result is JSON.
 
-    precision: float
-    recall: float
-
-    @property
-    def f1(self) -> float:
-        both = self.precision + self.recall
-        return 2 * self.precision * self.recall / both if both else 0.0
-
-
-@dataclass(frozen=True)
-class AlignmentScores:
-    """Scores of alignments; ``by_kind`` has, by sizes of gold beads, those found and all."""
-
-    strict: Agreement
-    lax: Agreement
-    by_kind: dict[tuple[int, int], tuple[int, int]]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return all scores, ready for JSON."""
-        record: dict[str, Any] = {
-            way: {"precision": own.precision, "recall": own.recall, "f1": own.f1}
-            for way, own in zip(WAYS, (self.strict, self.lax), strict=True)
-        }
-        record["by kind"] = {f"{a}-{b}": found for (a, b), found in self.by_kind.items()}
-        return record
-
-
-def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> AlignmentScores:
-    """Score alignments, each with its gold, all documents together."""
+    It has ``precision``, ``recall`` and ``f1`` of each of `WAYS`, 0 where there is nothing to
+    divide by, and ``by kind``, by sizes of gold beads, the numbers found and of all.
+    """
     found: Counter[str] = Counter()
     kinds: Counter[tuple[int, int]] = Counter()
     right: Counter[tuple[int, int]] = Counter()
@@ -59,14 +31,16 @@ def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> Alig
             kind = len(bead[0]), len(bead[1])
             kinds[kind] += 1
             right[kind] += bead in known
-
-    def share(metric: str, way: str) -> float:
-        return found[f"{metric} {way}"] / max(1, found[f"{metric} all"])
-
-    strict, lax = (Agreement(*(share(m, way) for m in ("precision", "recall"))) for way in WAYS)
-    return AlignmentScores(
-        strict, lax, {kind: (right[kind], kinds[kind]) for kind in sorted(kinds)}
-    )
+    record: dict[str, Any] = {}
+    for way in WAYS:
+        precision, recall = (
+            found[f"{metric} {way}"] / max(1, found[f"{metric} all"])
+            for metric in ("precision", "recall")
+        )
+        f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+        record[way] = {"precision": precision, "recall": recall, "f1": f1}
+    record["by kind"] = {f"{a}-{b}": (right[a, b], kinds[a, b]) for a, b in sorted(kinds)}
+    return record
 
 
 def _count(beads: Sequence[Bead], gold: Sequence[Bead]) -> dict[str, int]:

@@ -51,8 +51,10 @@ def test_documents_are_aligned(files, texts, tmp_path: Path) -> None:
     assert [i for side, _ in beads for i in side] == list(range(59))
     assert [j for _, side in beads for j in side] == list(range(58))
     scores = evaluate([(beads, gold())])
-    assert scores.strict.f1 > 0.9 and scores.lax.f1 > 0.95
-    assert found.precision is not None and abs(found.precision - scores.strict.precision) < 0.1
+    assert scores["strict"]["f1"] > 0.9 and scores["lax"]["f1"] > 0.95
+    assert (
+        found.precision is not None and abs(found.precision - scores["strict"]["precision"]) < 0.1
+    )
     row = next(row for row in found if row["source_lines"] == "3,4")
     assert row["source"] == f"{texts[0][3]} {texts[0][4]}" and row["target"] == texts[1][3]
     assert row["target_lines"] == "3" and row["target_document"] == str(files[1])

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from miner.analysis import text_statistics
 from miner.analysis.text_statistics import (
     SENTENCE_STATISTICS,
+    Counted,
     Rarity,
     TextCounter,
     TextStatistics,
@@ -83,10 +84,10 @@ def reference_statistics(texts: list[str]) -> tuple[TextStatistics, list[list[fl
 
 
 def measured(texts: list[str], block: int) -> tuple[TextStatistics, np.ndarray]:
-    with TextCounter(keep=True) as side:
-        for start in range(0, len(texts), block):
-            side.add(texts[start : start + block])
-        return side.statistics(), side.sentence_statistics()
+    side = TextCounter(keep=True)
+    for start in range(0, len(texts), block):
+        side.add(Counted.of(texts[start : start + block]))
+    return side.statistics(Rarity(side)), side.sentence_statistics(Rarity(side))
 
 
 @given(st.lists(TEXT, max_size=10), st.integers(1, 5))
@@ -106,8 +107,8 @@ def test_statistics_agree_with_plain_counting(texts: list[str], block: int) -> N
 def test_rarity_in_another_text() -> None:
     """Two of the table's four sentences hold "cat", none holds "ox", which counts as one."""
     side, more = TextCounter(keep=True), TextCounter()
-    side.add(["cat ox", "cat"])
-    more.add(["a", "dog"])
+    side.add(Counted.of(["cat ox", "cat"]))
+    more.add(Counted.of(["a", "dog"]))
     rare, common = math.log(4), math.log(2)
     both, other = Rarity(side, more), Rarity(more, more)
     assert side.statistics(both).idf == pytest.approx((2 * common + rare) / 3)
@@ -117,27 +118,23 @@ def test_rarity_in_another_text() -> None:
 
 
 def test_statistics_of_nothing() -> None:
-    with TextCounter() as side:
-        for texts in ([], [""], []):
-            side.add(texts)
-        found = side.statistics()
-        assert found.sentences == 1 and found.mean_tokens == 0
-        assert found.idf is found.entropy is found.trigram_entropy is found.repetition is None
-        with pytest.raises(ValueError, match="keep=True"):
-            side.sentence_statistics()
-    assert TextCounter().statistics().mean_tokens is None
+    side, empty = TextCounter(), TextCounter()
+    for texts in ([], [""], []):
+        side.add(Counted.of(texts))
+    found = side.statistics(Rarity(side))
+    assert found.sentences == 1 and found.mean_tokens == 0
+    assert found.idf is found.entropy is found.trigram_entropy is found.repetition is None
+    with pytest.raises(ValueError, match="keep=True"):
+        side.sentence_statistics(Rarity(side))
+    assert empty.statistics(Rarity(empty)).mean_tokens is None
 
 
 def test_sentences_in_a_temporary_file(english, monkeypatch, tmp_path):
     _, expected = measured(english, 7)
-    monkeypatch.setattr(text_statistics, "HELD", 100)
+    monkeypatch.setattr(text_statistics, "BLOCK", 11)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with TextCounter(keep=True) as side:
-        side.add(english[:30])
-        side.add(english[30:])
-        np.testing.assert_array_equal(side.sentence_statistics(), expected)
-        file = side._file
-    assert file is not None and file.closed and not list(tmp_path.iterdir())
+    np.testing.assert_array_equal(measured(english, 30)[1], expected)
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_against_the_other() -> None:
@@ -146,7 +143,7 @@ def test_one_against_the_other() -> None:
     assert (found["sentences"], found["types"]) == (2, 4 / 3)
     assert found["idf"] == pytest.approx(math.log(2))
     assert found["trigram_entropy"] is None and "counted" not in found
-    assert target.compared_with(TextCounter().statistics())["tokens"] is None, (
+    assert target.compared_with(measured([], 1)[0])["tokens"] is None, (
         "there is no ratio to nothing"
     )
 
