@@ -185,7 +185,14 @@ class TextCounter:
 
     def add(self, block: Counted) -> None:
         """Count a block of sentences. Raises ResourceError where a temporary file has no room."""
-        number = self._numbered(block.words)
+        numbers = self._numbers
+        number = np.array(
+            [numbers.setdefault(word, len(numbers)) for word in block.words], np.int64
+        )
+        if len(numbers) > len(self._count):
+            more = max(len(numbers) - len(self._count), len(self._count))
+            self._count = np.append(self._count, np.zeros(more, dtype=np.int64))
+            self._holders = np.append(self._holders, np.zeros(more, dtype=np.int64))
         self._count[number] += block.count
         self._holders[number] += block.holders
         token = number[block.token]  # (t,)
@@ -247,17 +254,6 @@ class TextCounter:
             for place, values in zip((2, 3), by_token, strict=True):
                 sums = np.bincount(row, weights=values[token], minlength=block.shape[1])
                 block[place] = sums / np.maximum(block[0], 1)
-        return found
-
-    def _numbered(self, words: list[str]) -> np.ndarray:
-        """Return the numbers of tokens ``(w,) int64``; new tokens get the next ones."""
-        numbers = self._numbers
-        found = np.array([numbers.setdefault(word, len(numbers)) for word in words], dtype=np.int64)
-        size = len(numbers)
-        if size > len(self._count):
-            more = max(size, 2 * len(self._count)) - len(self._count)
-            self._count = np.append(self._count, np.zeros(more, dtype=np.int64))
-            self._holders = np.append(self._holders, np.zeros(more, dtype=np.int64))
         return found
 
 

@@ -4,7 +4,7 @@ Each piece sends keys of the pairs that are left. Of the keys of all pieces, par
 best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -216,8 +216,13 @@ def _sketches_of(
 @hints(seconds=1e-6)
 def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     """Join the scores of all pieces, without sketches, for a report about the whole text."""
-    for name in ("checked", "rated") if scores[0].rated is not None else ("checked",):
-        job.join(name, (_unsketched(getattr(one, name).array("scores")) for one in scores))
+    # The scores of a piece without the sketches.
+    fields = {"checked": ["state", "tokens", "score"]}
+    if scores[0].rated is not None:
+        fields["rated"] = ["state", "score"]
+    for name, own in fields.items():
+        tables: Iterator[Any] = (getattr(one, name).array("scores") for one in scores)
+        job.join(name, (np.asarray(repack_fields(table[own])) for table in tables))
     for level in range(len(scores[0].compared)):
         values = [one.compared[level].array("values") for one in scores]
         job.save(**{f"values_{level}": np.concatenate(values)})
@@ -226,13 +231,6 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
         for label, time in one.seconds.items():
             seconds[label] = seconds.get(label, 0.0) + time
     return {"seconds": seconds}
-
-
-def _unsketched(table: np.ndarray) -> np.ndarray:
-    """Copy the scores of a piece without the sketches."""
-    fields: Any = table
-    names = [name for name in ("state", "tokens", "score") if name in fields.dtype.names]
-    return np.asarray(repack_fields(fields[names]))
 
 
 def whole(gathered: Result, plan: Plan) -> Cleaned:

@@ -166,28 +166,21 @@ def decided(
     compare; :class:`Cleaned` has the other arguments, too.
     """
     found = Cleaned(plan, local, model, seconds)
-    _decide_alone(found)
+    everything = np.ones(found.count, dtype=bool)
+    unread = (found.state & UNREADABLE) > 0
+    if unread.any():
+        found._remove(UNREAD, "", everything, unread)
+    for step in (*plan.stage(LOCAL), *plan.stage(MODEL)):
+        values = found.scores(step.label)
+        bad = broken([step], values[:, None])[:, 0]
+        seen = ~np.isnan(values) & ~unread
+        found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
     for step, values in zip(plan.stage(GLOBAL), compared, strict=True):
         found.compared[step.label] = values
         seen = ~np.isnan(values)
         bad = broken([step], values[:, None])[:, 0] & seen
         found._remove(step.label, step.bounds(), seen, bad)
     return found
-
-
-def _decide_alone(found: Cleaned) -> None:
-    """Decide on each row by the filters that look at one pair at a time."""
-    everything = np.ones(found.count, dtype=bool)
-    unread = (found.state & UNREADABLE) > 0
-    if unread.any():
-        found._remove(UNREAD, "", everything, unread)
-    for stage, table in ((LOCAL, found.local), (MODEL, found.model)):
-        for step in found.plan.stage(stage):
-            assert table is not None
-            values = found.scores(step.label)
-            bad = broken([step], values[:, None])[:, 0]
-            seen = ~np.isnan(values) & ~unread
-            found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
 
 
 def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:

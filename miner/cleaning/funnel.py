@@ -66,7 +66,13 @@ def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
     stages = []
     unread = any(stage.label == UNREAD for part in parts for stage in part.stages)
     for label in [*([UNREAD] if unread else []), *labels]:
-        own = [_stage(part, label) for part in parts]
+        own = [
+            next(
+                (stage for stage in part.stages if stage.label == label),
+                Stage(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0),
+            )
+            for part in parts
+        ]
         names = [one.name for one in dataclasses.fields(Stage)[2:]]
         sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
         stages.append(Stage(label, own[0].bounds, **sums))
@@ -74,11 +80,6 @@ def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
     counts = {name: sum(getattr(part, name) for part in parts) for name in names}
     known = [part.quality for part in parts if part.quality is not None]
     return Summary(**counts, quality=sum(known) if known else None, stages=tuple(stages))
-
-
-def _stage(part: Summary, label: str) -> Stage:
-    found = next((stage for stage in part.stages if stage.label == label), None)
-    return found or Stage(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0)
 
 
 def table(found: Summary) -> str:

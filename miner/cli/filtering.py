@@ -202,7 +202,8 @@ def listing() -> str:
         ]
         lines.append(f"    bounds: {', '.join(bounds) or 'none unless given'}")
         for name, setting in entry.settings.items():
-            lines.append(f"    {name} = {_default(setting.default)}: {setting.help}{_of(setting)}")
+            choices = f" ({', '.join(setting.choices)})" if setting.choices else ""
+            lines.append(f"    {name} = {_default(setting.default)}: {setting.help}{choices}")
         notes = ["needs the languages"] * entry.languages + [entry.paper] * bool(entry.paper)
         if notes:
             lines.append(f"    {'; '.join(notes)}")
@@ -214,10 +215,6 @@ def _default(value: Any) -> str:
     if value is None:
         return "(must be given)"
     return str(value).lower() if isinstance(value, bool) else repr(value).replace("'", '"')
-
-
-def _of(setting: Any) -> str:
-    return f" ({', '.join(setting.choices)})" if setting.choices else ""
 
 
 def scoring() -> dict[str, Filter]:

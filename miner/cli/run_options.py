@@ -65,7 +65,8 @@ def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[s
     if path is not None:
         read = {key.replace("-", "_"): value for key, value in read_toml(path).items()}
         # Filters and the facts beside them are for the reader of plans.
-        plan = PLAN_KEYS if "filter" in read and _has_filters(command) else ()
+        own = any(option.name == "config" and option.expose_value for option in command.params)
+        plan = PLAN_KEYS if own and "filter" in read else ()
         read = {key: _words(path, key, value) for key, value in read.items() if key not in plan}
         for key in read:
             if key not in options or options[key] in NEVER:
@@ -108,10 +109,6 @@ def finish(given: dict[str, Any], ctx: click.Context) -> None:
             file.writelines(f"{line}\n" for line in lines)
     except OSError as error:
         raise resource_error(error, path) from None
-
-
-def _has_filters(command: click.Command) -> bool:
-    return any(option.name == "config" and option.expose_value for option in command.params)
 
 
 def _words(path: str, key: str, value: Any) -> Any:

@@ -34,11 +34,6 @@ def _figures(digits: str) -> int:
     return int(digits[:_LONG].rstrip("0") or "0")
 
 
-def _ascii(digits: str) -> str:
-    """Write digits of any script as 0 to 9."""
-    return digits if digits.isascii() else "".join(str(int(digit)) for digit in digits)
-
-
 def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
     """Find the numbers of a text: each with its parts, and the set of all numbers and parts.
 
@@ -46,7 +41,9 @@ def _numbers(text: str) -> tuple[dict[int, list[str]], set[int]]:
     """
     found = {}
     for match in _NUMBER.findall(text):
-        parts = [_ascii(part) for part in _PART.findall(match)]
+        if not match.isascii():  # digits of any script become 0 to 9
+            match = _DIGIT.sub(lambda digit: str(int(digit[0])), match)
+        parts = _PART.findall(match)
         found[_figures("".join(parts))] = parts
     return found, {*found, *(_figures(part) for parts in found.values() for part in parts)}
 

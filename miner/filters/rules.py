@@ -1,13 +1,12 @@
 """Filters on the form of a pair, which need no knowledge of a language."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Context, Filter, Scorer, each
+from miner.filters.filter_types import Filter, each
 from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, folded, spaced
 
 # Visible characters: no white space, and no marks of width or direction.
@@ -101,10 +100,6 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
     return longest / (sizes + _SLACK)
 
 
-def _repeated(settings: Mapping[str, Any], context: Context) -> Scorer:
-    return lambda batch: np.maximum(repeated(batch.source), repeated(batch.target))
-
-
 def markup(text: str) -> int:
     """Number of tags, entities, and braces of templates and links."""
     # Most text has none of these, and a regular expression takes longer to find out.
@@ -158,7 +153,7 @@ FILTERS = (
         "higher of both sides",
         "{value:.0%} of a side repeats one phrase",
         "lower",
-        _repeated,
+        lambda settings, context: lambda batch: np.maximum(*map(repeated, batch.sides)),
         maximum=0.4,
         default=True,
     ),

@@ -162,7 +162,8 @@ class Answers:
 
     def kinds(self, key: int) -> set[str]:
         """Return the kinds of errors that judges name of a pair."""
-        return {_kind(one) for one in self.standing.get(key, {}).values()} - {""}
+        found = self.standing.get(key, {}).values()
+        return {one.kind or one.answer for one in found if one.kind or one.answer == "partly"}
 
     def agreement(self) -> list[tuple[str, str, int, float]]:
         """Return each two judges with common pairs, how many, and Cohen's kappa (1960)."""
@@ -187,10 +188,6 @@ def kappa(pairs: Iterable[tuple[float, float]]) -> float:
     shares = [sum(pair[side] for pair in both) / len(both) for side in (0, 1)]
     chance = shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1])
     return 1.0 if chance == 1 else (same - chance) / (1 - chance)
-
-
-def _kind(answer: Answer) -> str:
-    return answer.kind or ("partly" if answer.answer == "partly" else "")
 
 
 def _answer(cells: Mapping[str, object]) -> Answer:

@@ -99,16 +99,10 @@ def _number(text: str, material: Material, generator: random.Random) -> str | No
         word = match.group()
         others = [other for other in row if other.lower() != word.lower()]
         return _replaced(text, match, _like(word, generator.choice(others)))
-    digits = _NUMBER_DIGIT.sub(lambda digit: _other_digit(digit, generator), match.group())
-    return _replaced(text, match, digits)
-
-
-# The first digit of a number, which is no leading zero, or its only one.
-_NUMBER_DIGIT = re.compile(r"^\d")
-
-
-def _other_digit(digit: re.Match[str], generator: random.Random) -> str:
-    return generator.choice([other for other in "123456789" if other != digit.group()])
+    # Another first digit, which is no leading zero.
+    first, rest = match.group()[0], match.group()[1:]
+    other = generator.choice([digit for digit in "123456789" if digit != first])
+    return _replaced(text, match, other + rest)
 
 
 def _negation(text: str, material: Material, generator: random.Random) -> str | None:
@@ -124,7 +118,8 @@ def _negation(text: str, material: Material, generator: random.Random) -> str | 
             return _replaced(text, match, _like(word, english.CONTRACTIONS[low]))
         if low.endswith("n't"):
             return _replaced(text, match, word[:-3])
-        if low == "never" or (low == "not" and place and _next_to(text, words[place - 1], match)):
+        after_word = place and text[words[place - 1].end() : match.start()] == " "
+        if low == "never" or (low == "not" and after_word):
             return _without(text, match)
     places = [
         match
@@ -306,11 +301,6 @@ def _clauses(text: str) -> list[tuple[int, int]]:
     if end > start:
         spans.append((start, end))
     return spans
-
-
-def _next_to(text: str, first: re.Match[str], second: re.Match[str]) -> bool:
-    """Tell if only a space is between two words."""
-    return text[first.end() : second.start()] == " "
 
 
 def _replaced(text: str, match: re.Match[str], word: str) -> str:

@@ -114,7 +114,8 @@ def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
     if isinstance(corpus, str):
         return [*matching(corpus)]
     if isinstance(corpus, list | tuple) and corpus:
-        if all(isinstance(one, Path) or _is_address(one) for one in corpus):
+        strings = [one for one in corpus if not isinstance(one, Path)]
+        if all(isinstance(one, str) and _ADDRESS.fullmatch(one) for one in strings):
             return [*corpus]
         if all(isinstance(one, str) and os.path.isfile(one) for one in corpus):
             raise ValueError(
@@ -126,7 +127,3 @@ def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
     if isinstance(first, Path):
         return [first, *items]
     return [given_texts(items if first is None else chain([first], items), name)]
-
-
-def _is_address(name: Any) -> bool:
-    return isinstance(name, str) and _ADDRESS.fullmatch(name) is not None

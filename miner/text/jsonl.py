@@ -80,7 +80,10 @@ class Jsonl(TextFormat):
         A key that is there already gets a number: ``quality_2``. A line that is no JSON object
         becomes the text of a key "line". An infinite number or NaN becomes null.
         """
-        more = {key: _finite(cell) for key, cell in cells.items()}
+        more: dict[str, str | float | None] = {
+            key: None if isinstance(cell, float) and not math.isfinite(cell) else cell
+            for key, cell in cells.items()
+        }
         text = line.decode("utf-8", "replace")
         try:
             found = json.loads(text)
@@ -161,7 +164,3 @@ def _behind(text: str, at: int) -> int:
     while text[at] in " \t\n\r":
         at += 1
     return at
-
-
-def _finite(cell: str | float) -> str | float | None:
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell

@@ -84,7 +84,7 @@ def _rows(
         sources = [text for language, text in texts if _is(language, wanted)]
         others = [(language, text) for language, text in texts if not _is(language, wanted)]
         if chosen[1] is None:
-            reader.others |= {_base(language) for language, _ in others}
+            reader.others |= {re.split("[-_]", language.lower())[0] for language, _ in others}
             if len(reader.others) > 1:
                 raise CorpusError(
                     f"{name}, line {line}: several target languages "
@@ -153,7 +153,3 @@ def _is(language: str, wanted: str) -> bool:
     """Tell whether a language is the wanted one, or one of both is a variant of the other."""
     found, code = (f"{one.lower().replace('_', '-')}-" for one in (language, wanted))
     return found.startswith(code) or code.startswith(found)
-
-
-def _base(language: str) -> str:
-    return re.split("[-_]", language.lower())[0]

@@ -45,13 +45,11 @@ def plain_form(text: str) -> str:
     """
     text = " ".join(folded(text).split())
     end = len(text)
-    while end and (text[end - 1] == " " or _is_final(text[end - 1])):
+    while end and text[end - 1] not in "?\u061f\u037e":
+        if text[end - 1] != " " and unicodedata.category(text[end - 1])[0] != "P":
+            break
         end -= 1
     return text[:end] if end else text
-
-
-def _is_final(mark: str) -> bool:
-    return mark not in "?\u061f\u037e" and unicodedata.category(mark)[0] == "P"
 
 
 def tokens(text: str) -> list[str]:
