@@ -146,6 +146,9 @@ def align_places(
     doubts = [line for task in results for line in task.value["notes"]]
     documents = [_read(both, languages, beads) for both in places]
     texts = [[text for both in documents for text in both[side].texts] for side in (0, 1)]
+    for own, name in zip(texts, SIDES, strict=True):
+        some = [own[row] for row in spread(len(own)).tolist()]
+        doubts += [f"the {name}: {doubt}" for doubt in unread(encoder.on_side(name), some)]
     codes = codes_of(texts, languages)
     columns = np.concatenate(pair), np.concatenate(spans), np.concatenate(score)
     found = Aligned(documents, *columns, None, tuple(doubts), codes)
@@ -253,9 +256,6 @@ def align_texts(
     lattice = Lattice.of(sides[0], sides[1], settings)
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
-    for own, encoder, name in zip(texts, encoders, SIDES, strict=True):
-        some = [own[row] for row in spread(len(own)).tolist()]
-        doubts += [f"the {name}: {doubt}" for doubt in unread(encoder, some)]
     if not coarse and all(texts):
         quality = _quality(encoders[0], texts, languages)
         if quality is None:

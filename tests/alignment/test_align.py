@@ -157,6 +157,15 @@ def test_odd_documents_give_a_line(source: str, fault: str, miner, files, texts,
     assert sum(line.count("\t") == 2 for line in out.splitlines()) == len(out.splitlines()) > 0
 
 
+def test_documents_that_no_model_reads_are_warned_of_once(miner, tmp_path: Path) -> None:
+    for number in "12":
+        (tmp_path / f"{number}.en").write_text("the dog sleeps.\n", "utf-8")
+        (tmp_path / f"{number}.chr").write_text("ᏣᎳᎩ ᎦᏬᏂᎯᏍᏗ.\n", "utf-8")
+    code, _, err = miner("align", tmp_path / "*.en", tmp_path / "*.chr", "-o", tmp_path / "out")
+    assert code == 0 and err.count("in no piece of the model") == 1, err
+    assert "warning: the target: 100% of the letters" in err
+
+
 def test_a_document_is_its_own_translation(miner, files, texts) -> None:
     code, out, err = miner("align", files[0], files[0])
     rows = [line.split("\t") for line in out.splitlines()]
