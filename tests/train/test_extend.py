@@ -105,6 +105,35 @@ def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
     assert more.languages["de"].pairs > base.languages["de"].pairs
 
 
+def test_names_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, miner) -> None:
+    monkeypatch.setattr(learn_verifier, "ENOUGH", 20)
+    monkeypatch.setattr(learn_verification, "FEWEST", 100)
+    monkeypatch.setattr(learn_comparer, "LEAST", 500)
+    latin, cyrillic = "abdefgiklmnoprstuvzhcjyx", "абдефгиклмнопрстувзхцйыш"
+    spelled, generator = str.maketrans(latin, cyrillic), np.random.default_rng(1)
+    names = ["".join(generator.choice([*latin], 6)) for _ in range(700)]
+    source, target = synthetic(700)
+    sides = (
+        [f"{text} {name}".translate(spelled) for text, name in zip(source, names, strict=True)],
+        [f"{text} {name.capitalize()}" for text, name in zip(target, names, strict=True)],
+    )
+    text = write(tmp_path / "ru-en" / "text.tsv", *sides)
+    config = dataclasses.replace(CONFIG, epochs=20)
+    model = train_model([TextPair(str(text))], config, tmp_path / "base")
+    assert model.names and "transliterated" in dict(model.verifier or {})["quality"]["weight"]
+    french = [one.translate(OTHER) for one in source]
+    more = write(tmp_path / "fr-en" / "text.tsv", french, target)
+    again = "train-verifier", tmp_path / "base", "--bitext", text, "--no-comparer"
+    added = "train", "--from", tmp_path / "base", "--bitext", more, "--pieces", "90"
+    for command in (again, added):
+        code, _, err = miner(*command, "-o", tmp_path / command[0])
+        assert code == 0, err
+        kept = (tmp_path / command[0] / "names.npz").read_bytes()
+        assert kept == (tmp_path / "base" / "names.npz").read_bytes()
+        found = Encoder.load(tmp_path / command[0])
+        assert len(Quality(Verifier(found, ("ru", "en"))).score(*sides)) == 700
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
