@@ -33,7 +33,7 @@ from miner_train.development import by_teacher
 from miner_train.heldout import mining_f1
 from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
-from miner_train.pipeline import make_trainer, run_training, tokenise_once
+from miner_train.pipeline import learn_and_tokenise, make_trainer, run_training
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
@@ -89,7 +89,7 @@ def distill(
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report)
+        files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report)
         pairs = _hold_out(text, tokenised, config, report)
         sentences = [*pairs.sentences, *held_out]
         with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):

@@ -92,7 +92,7 @@ def train_model(
     with Checkpoint(output, key) as checkpoint:
         if restart:
             checkpoint.remove()
-        files, tokenizers, tokenised = tokenise_once(text, config, checkpoint, report, base)
+        files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report, base)
         try:
             pairs = hold_out(text, tokenised, config, report)
         except CorpusError:
@@ -134,14 +134,14 @@ def train_model(
         return model
 
 
-def tokenise_once(
+def learn_and_tokenise(
     text: Text,
     config: TrainConfig,
     checkpoint: Checkpoint,
     report: Report,
     base: Model | None = None,
 ) -> tuple[dict[str, bytes], Tokenizers, PairData]:
-    """Learn the vocabularies of a text and tokenise it, or load both from the checkpoint.
+    """Learn the vocabularies of a text, or load them from the checkpoint, and tokenise the text.
 
     With ``base``, its vocabulary is taken, extended by pieces of languages that it lacks.
 
@@ -161,11 +161,7 @@ def tokenise_once(
     else:
         report(f"going on from {checkpoint.directory}")
     tokenizers = open_tokenizers(files, config.architecture)
-    pairs = checkpoint.load_pairs()
-    if pairs is None:
-        pairs = tokenise(text, tokenizers, report)
-        checkpoint.save_pairs(pairs)
-    return files, tokenizers, pairs
+    return files, tokenizers, tokenise(text, tokenizers, report)
 
 
 def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> Tokenizers:
