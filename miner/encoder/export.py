@@ -9,7 +9,7 @@ Pieces that our encoder ignores have zero rows, which change no direction.
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
 from miner.encoder.model_info import CARD as MODEL_CARD
-from miner.encoder.pieces import SPACE_MARK
+from miner.encoder.unigram_model import SPACE_MARK, fields
 from miner.errors import ArtifactError
 from miner.text.artifacts import atomic_directory
 from miner.text.language_codes import describe
@@ -111,25 +111,21 @@ def tokenizer_json(encoder: Encoder, vocabulary: bytes) -> dict[str, Any]:
     if spec.remove_extra_whitespaces:
         normalizers.append({"type": "Strip", "strip_left": True, "strip_right": True})
         normalizers.append({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+    spaces = {
+        "type": "Metaspace",
+        "replacement": SPACE_MARK,
+        "prepend_scheme": "always" if spec.add_dummy_prefix else "never",
+        "split": True,
+    }
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [],
         "normalizer": {"type": "Sequence", "normalizers": normalizers},
-        "pre_tokenizer": {
-            "type": "Metaspace",
-            "replacement": SPACE_MARK,
-            "prepend_scheme": "always" if spec.add_dummy_prefix else "never",
-            "split": True,
-        },
+        "pre_tokenizer": spaces,
         "post_processor": None,
-        "decoder": {
-            "type": "Metaspace",
-            "replacement": SPACE_MARK,
-            "prepend_scheme": "always" if spec.add_dummy_prefix else "never",
-            "split": True,
-        },
+        "decoder": spaces,
         "model": {"type": "Unigram", "unk_id": unknown, "vocab": pieces, "byte_fallback": False},
     }
 
@@ -221,50 +217,15 @@ class NormalizerSpec:
 
 
 def normalizer_spec(vocabulary: bytes) -> NormalizerSpec:
-    """Read the normalisation of a model. Raises ArtifactError for bytes that are none."""
+    """Read the normalisation of a SentencePiece model."""
     found = NormalizerSpec()
-    for number, value in _fields(vocabulary):
-        if number == NORMALIZER_SPEC and isinstance(value, bytes):
-            known = dict(_fields(value))
-            charsmap = known.get(CHARSMAP, b"")
+    for number, span in fields(vocabulary, 0, len(vocabulary)):
+        if number == NORMALIZER_SPEC and isinstance(span, slice):
+            known = dict(fields(vocabulary, span.start, span.stop))
+            charsmap = known.get(CHARSMAP)
             found = NormalizerSpec(
-                charsmap if isinstance(charsmap, bytes) else b"",
+                vocabulary[charsmap] if isinstance(charsmap, slice) else b"",
                 bool(known.get(DUMMY_PREFIX, True)),
                 bool(known.get(EXTRA_WHITESPACES, True)),
             )
     return found
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield number and value of each field: an integer, or bytes."""
-    place = 0
-
-    def varint() -> int:
-        nonlocal place
-        value = shift = 0
-        while True:
-            byte = data[place]
-            place += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    try:
-        while place < len(data):
-            key = varint()
-            number, kind = key >> 3, key & 7
-            if kind == 0:
-                yield number, varint()
-                continue
-            size = {1: 8, 5: 4}.get(kind)
-            if size is None:
-                if kind != 2:
-                    raise ValueError(f"wire type {kind}")
-                size = varint()
-            if place + size > len(data):
-                raise ValueError("a field that is cut short")
-            yield number, data[place : place + size]
-            place += size
-    except (IndexError, ValueError) as error:
-        raise ArtifactError(f"not a SentencePiece model ({error}); copy it again") from None

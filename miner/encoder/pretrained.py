@@ -25,9 +25,9 @@ from miner.text.input_files import file_sha256
 
 # Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
 BATCH, GPU_BATCH, STATIC_BATCH = 32, 128, 1024
-# Files that decide the vectors, by suffix; directories of other backends' weights.
+# Files that decide the vectors, by suffix; backends whose weights have a directory of that name.
 SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
-EXPORTED = {"onnx": "onnx", "openvino": "openvino"}
+EXPORTED = ("onnx", "openvino")
 # File of a directory without which no encoder is in it.
 MARKERS = {HF: ("modules.json", "config.json"), MODEL2VEC: ("config.json",)}
 CARD = "README.md"
@@ -74,7 +74,7 @@ class SentenceTransformerModel(ForeignEncoder):
         self.device = resolve_device(device)
         with suppress(ImportError):  # a bar for each part of a model
             import_module("transformers.utils.logging").disable_progress_bar()
-        with loads(self.name, NAME), torch_threads(self._threads):
+        with loads(self.name), torch_threads(self._threads):
             self.loaded = transformers.SentenceTransformer(
                 place,
                 device=self.device,
@@ -90,7 +90,8 @@ class SentenceTransformerModel(ForeignEncoder):
         )
         self.fingerprint = directory_digest(directory, loading.backend)
         if any(self.prompts):
-            self.fingerprint = _with_text(self.fingerprint, *dict.fromkeys(self.prompts))
+            texts = "\0".join([self.fingerprint, *dict.fromkeys(self.prompts)])
+            self.fingerprint = hashlib.sha256(texts.encode()).hexdigest()[:16]
         longest = self.loaded.max_seq_length
         self.longest = int(longest) if longest and longest < 1 << 24 else None
         self._cut: Counter[str] = Counter()  # one for both sides
@@ -153,7 +154,7 @@ class Model2VecModel(ForeignEncoder):
         self.name = f"{MODEL2VEC}:{place}"
         model2vec = library("model2vec", self.name, "hf")
         self._threads = thread_count(threads)
-        with loads(self.name, NAME):
+        with loads(self.name):
             # What is in the cache is not downloaded again.
             self.loaded = model2vec.StaticModel.from_pretrained(place, force_download=False)
         directory = _snapshot(place, local)
@@ -206,11 +207,7 @@ def _files(directory: Path, backend: str) -> list[Path]:
     for path in sorted(directory.rglob("*")):
         parts = path.relative_to(directory).parts
         hidden = any(part.startswith(".") for part in parts)
-        other = any(
-            part == folder and backend != own
-            for own, folder in EXPORTED.items()
-            for part in parts[:-1]
-        )
+        other = any(part in EXPORTED and part != backend for part in parts[:-1])
         if path.is_file() and path.suffix in SUFFIXES and not hidden and not other:
             found.append(path)
     newer = {path.parent for path in found if path.suffix == ".safetensors"}
@@ -247,7 +244,7 @@ def _snapshot(place: str, local: str | None) -> Path:
 
 
 @contextmanager
-def loads(name: str, remedy: str) -> Iterator[None]:
+def loads(name: str) -> Iterator[None]:
     """Turn a library's exception for a place that it cannot load into one line."""
     try:
         yield
@@ -256,7 +253,7 @@ def loads(name: str, remedy: str) -> Iterator[None]:
     except ImportError as error:
         raise DependencyError(f"{name}: {reason(error)}") from None
     except Exception as error:
-        raise ArtifactError(f"{name}: cannot be loaded ({reason(error)}); {remedy}") from None
+        raise ArtifactError(f"{name}: cannot be loaded ({reason(error)}); {NAME}") from None
 
 
 def _usual_prompt(model: Any) -> str:
@@ -267,10 +264,6 @@ def _usual_prompt(model: Any) -> str:
     """
     prompts = model.prompts or {}
     return prompts.get(model.default_prompt_name) or prompts.get("query") or ""
-
-
-def _with_text(fingerprint: str, *texts: str) -> str:
-    return hashlib.sha256("\0".join([fingerprint, *texts]).encode()).hexdigest()[:16]
 
 
 def _quiet_tokenizers(threads: int) -> None:

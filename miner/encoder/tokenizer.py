@@ -27,14 +27,6 @@ class Tokenizer(Protocol):
         """Return a ragged array: ``ids (t,) int32`` and ``offsets (n + 1,) int64``."""
         ...
 
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        """Return the units of one sentence as text, and their ids ``(t,) int32``.
-
-        Joined, the text is the sentence as the model reads it: normalised, and with folded case if
-        the model folds case. Units without an id are included and have -1.
-        """
-        ...
-
 
 class MarkedTokenizer:
     """Tokenizer of one column of a model whose columns have a vocabulary each (P19).
@@ -63,10 +55,6 @@ class MarkedTokenizer:
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         ids, offsets = self.tokenizer(sentences)
         return self.place[ids], offsets
-
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        texts, ids = self.tokenizer.surfaces(sentence)
-        return texts, np.where(ids >= 0, self.place[ids], ids)
 
 
 def open_tokenizer(

@@ -35,22 +35,12 @@ class TrigramTokenizer:
         self._table = table(pack_trigrams(types))
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        ids, offsets = self._around(self.normalise(sentences))
-        return keep_ids(ids, offsets, ids >= 0)
-
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        """Return the characters of one sentence, and the id of the trigram around each, or -1."""
-        texts = self.normalise([sentence])
-        return list(texts[0]), self._around(texts)[0]
-
-    def _around(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the id of the trigram around each character, or -1, and the texts' offsets."""
         from miner.kernels.units import trigrams
 
-        codes, offsets = code_points(texts)
+        codes, offsets = code_points(self.normalise(sentences))
         ids = np.empty(len(codes), dtype=np.int32)
         trigrams(codes, offsets, *self._table, ids)
-        return ids, offsets
+        return keep_ids(ids, offsets, ids >= 0)
 
 
 class HashedTrigrams:
@@ -74,11 +64,6 @@ class HashedTrigrams:
         trigram_keys(codes, offsets, keys)
         mixed = (keys ^ (keys >> np.uint64(29))) * np.uint64(0x9E3779B97F4A7C15)
         return (mixed >> np.uint64(64 - HASH_BITS)).astype(np.int32), offsets
-
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        """Return the characters of one sentence, and the id of the trigram around each."""
-        texts = self.normalise([sentence])
-        return list(texts[0]), self(texts)[0]
 
 
 def pack_trigrams(trigrams: Sequence[str]) -> np.ndarray:

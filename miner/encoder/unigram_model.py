@@ -82,7 +82,7 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
     """Return the pieces' texts, scores ``(V,) float32`` and kinds ``(V,)``, and the rules' span."""
     spans: list[slice] = []
     parts: dict[int, slice] = {}
-    for number, value in _fields(vocabulary, 0, len(vocabulary)):
+    for number, value in fields(vocabulary, 0, len(vocabulary)):
         if not isinstance(value, slice) or number in parts:
             raise ValueError("not a usual model")
         if number == _PIECE:
@@ -92,7 +92,7 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
     settings = {
         (part, number): value
         for part, span in parts.items()
-        for number, value in _fields(vocabulary, span.start, span.stop)
+        for number, value in fields(vocabulary, span.start, span.stop)
     }
     rules = parts.get(_RULES, slice(0, 0))
     known = all(settings.get(field) in values for field, values in _USUAL.items())
@@ -116,7 +116,7 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
     return texts, scores, kind, rules
 
 
-def _fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
+def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
     """Yield number and value of each field of a protobuf message; its span, if it is no varint."""
     while place < end:
         tag, place = _varint(data, place)

@@ -17,13 +17,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 import time
 import warnings
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from miner.text.durable import is_private
 
 PACKAGE = Path(__file__).parent
 # Loops that a wheel brings compiled, as `folder` has them.
@@ -98,7 +99,7 @@ def folder() -> Path:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             _remove_stale(path)
         tempfile.TemporaryFile(dir=path).close()
-        if _private(path):
+        if is_private(path):
             os.utime(path)  # in use: not stale
             return path
         fault = f"{path} is not yours alone"
@@ -121,13 +122,6 @@ _temporary: list[tempfile.TemporaryDirectory[str]] = []  # removed when the proc
 
 def _below(base: Path) -> Path:
     return base.absolute() / "bitext-miner" / f"kernels-{content()}"
-
-
-def _private(path: Path) -> bool:
-    """Return True if only the user can write here."""
-    found = path.stat()
-    others = stat.S_IWGRP | stat.S_IWOTH
-    return os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & others)
 
 
 def _remove_stale(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Training of an averaging encoder: means of a batch, gradient of the margin loss, sparse Adam.
+"""Training of an averaging encoder: embedding dropout, gradient of the margin loss, sparse Adam.
 
 Token ids and offsets are flat as in :mod:`miner.kernels.pool`. Threads split the output rows, never
 the input, so results are the same bits for any number of threads.
@@ -8,24 +8,6 @@ import numpy as np
 
 from miner.kernels.loops import njit
 from miner.kernels.model1 import occurrences
-
-
-@njit(lanes=True, error_model="numpy")
-def mean_batch(lane, lanes, table, ids, offsets, out):
-    """Write the mean of each sentence's rows to ``out (n, d) float32``; zeros without ids."""
-    d = table.shape[1]
-    for i in range(lane, len(offsets) - 1, lanes):
-        row = out[i]
-        row[:] = np.float32(0.0)
-        for p in range(offsets[i], offsets[i + 1]):
-            source = table[ids[p]]
-            for j in range(d):
-                row[j] += source[j]
-        count = offsets[i + 1] - offsets[i]
-        if count > 0:
-            inverse = np.float32(1.0 / count)
-            for j in range(d):
-                row[j] *= inverse
 
 
 @njit()
@@ -65,9 +47,10 @@ def dropout_mask(lane, lanes, places, seed, cut, out):
 
 @njit(lanes=True, error_model="numpy")
 def mean_dropped(lane, lanes, table, ids, offsets, seed, cut, out):
-    """Compute :func:`mean_batch` with embedding dropout, by the factors of :func:`dropout_mask`.
+    """Write the mean of each sentence's rows to ``out (n, d) float32``, with embedding dropout.
 
-    The place of a token is its index in ``ids``. ``out (n, d) float32``.
+    The factors are :func:`dropout_mask`'s; the place of a token is its index in ``ids``. Without
+    dropout, :func:`miner.kernels.pool.mean_rows` computes the means.
     """
     d = table.shape[1]
     draws = np.empty((d + 3) // 4, np.uint64)

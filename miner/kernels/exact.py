@@ -25,47 +25,33 @@ def _dot(a, b):
     return np.float32(total)
 
 
-def rescore(queries: np.ndarray, base: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
+def rescore(
+    queries: np.ndarray,
+    base: np.ndarray,
+    rows: np.ndarray,
+    out: np.ndarray,
+    query: np.ndarray | None = None,
+) -> None:
     """Compute ``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
 
-    ``queries (n, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in
-    [-1, m), ``out (n, c) float32``.
+    ``queries (q, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in
+    [-1, m), ``out (n, c) float32``. ``query (n,)`` are rows of ``queries`` to take, by default all.
     """
     queries, base = bits(queries), bits(base)
+    query = np.arange(len(rows)) if query is None else query
     in_ranges(
-        lambda first, last: _rescore(queries, base, rows[first:last], first, out[first:last]),
+        lambda first, last: _rescore(queries, base, query, rows, first, last, out),
         len(rows),
         max(1, CHUNK // max(1, rows.shape[1])),
     )
 
 
 @njit(nogil=True, error_model="numpy")
-def _rescore(queries, base, rows, first, out):
-    for i in range(rows.shape[0]):
+def _rescore(queries, base, query, rows, first, last, out):
+    for i in range(first, last):
         for j in range(rows.shape[1]):
             row = rows[i, j]
-            out[i, j] = _dot(queries[first + i], base[row]) if row >= 0 else -np.inf
-
-
-def rescore_pairs(
-    queries: np.ndarray, base: np.ndarray, query: np.ndarray, row: np.ndarray, out: np.ndarray
-) -> None:
-    """Compute ``out[i] = queries[query[i]] · base[row[i]]``, as :func:`rescore` does.
-
-    ``query (p,)`` and ``row (p,)`` are integers, ``out (p,) float32``.
-    """
-    queries, base = bits(queries), bits(base)
-    in_ranges(
-        lambda first, last: _rescore_pairs(queries, base, query, row, first, last, out),
-        len(query),
-        CHUNK,
-    )
-
-
-@njit(nogil=True, error_model="numpy")
-def _rescore_pairs(queries, base, query, row, first, last, out):
-    for i in range(first, last):
-        out[i] = _dot(queries[query[i]], base[row[i]])
+            out[i, j] = _dot(queries[query[i]], base[row]) if row >= 0 else -np.inf
 
 
 @njit(fastmath={"reassoc", "contract"}, error_model="numpy")
@@ -86,9 +72,9 @@ def scan(
     ascending order, so that the lower row of a tie is listed first. The exact product is computed
     only where the float32 product and its rounding reach the list.
     """
-    own, others = np.empty(len(queries)), np.empty(len(base))
-    _lengths(queries, own)
-    _lengths(base, others)
+    own, others = (
+        np.sqrt(np.einsum("nd,nd->n", side, side, dtype=np.float64)) for side in (queries, base)
+    )
     # Bound on the error of the float32 product, four times too large.
     rounding = 4.0 * queries.shape[1] * 2.0**-24 * own * others.max(initial=0.0)
     in_ranges(
@@ -96,12 +82,6 @@ def scan(
         len(queries),
         TOGETHER,
     )
-
-
-@njit(nogil=True, error_model="numpy")
-def _lengths(vectors, out):
-    for i in range(len(vectors)):
-        out[i] = np.sqrt(np.float64(_dot(vectors[i], vectors[i])))
 
 
 @njit(nogil=True, error_model="numpy")

@@ -72,7 +72,7 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
     position. A position of -1 is an empty place.
     """
-    from miner.kernels.exact import rescore, rescore_pairs
+    from miner.kernels.exact import rescore
 
     scores = np.full(found.shape, -np.inf, dtype=np.float32)
     rows = np.where(found >= 0, base.rows[found], -1)
@@ -89,9 +89,9 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
         for first, last in zip(places, places[1:], strict=False):
             own = order[first:last]
             if len(own):
-                value = np.empty(len(own), np.float32)
-                rescore_pairs(vectors, base.vectors, own // rows.shape[1], flat[own], value)
-                values[own] = value
+                value = np.empty((len(own), 1), np.float32)
+                rescore(vectors, base.vectors, flat[own, None], value, own // rows.shape[1])
+                values[own] = value[:, 0]
                 release_pages(base.vectors)
     order = np.lexsort((found, -scores), axis=1)[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)

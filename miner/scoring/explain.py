@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.encoder.word_units import WordTokenizer
 from miner.ragged import offsets_of
 from miner.scoring.comparer import COMPARED, SURPRISE
 from miner.scoring.logistic import sigmoid
@@ -99,14 +100,13 @@ def explain(
 
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
     """Return the tokens of both sentences, each with its best counterpart on the other side."""
-    texts, ids = zip(
-        *(verifier.encoder.tokenizer.surfaces(text) for text in (source, target)), strict=True
-    )
+    tokenizer = verifier.encoder.tokenizer
+    assert isinstance(tokenizer, PieceTokenizer | WordTokenizer)  # others are never verified
+    texts, ids = zip(*(tokenizer.surfaces(text) for text in (source, target)), strict=True)
     left, right = ids
     sides = _tokens(texts[0], left, right, verifier), _tokens(texts[1], right, left, verifier)
     if verifier.comparer is not None:
-        meaningful = verifier.encoder.tokenizer.meaningful
-        known = [np.flatnonzero((side >= 0) & meaningful[side]) for side in ids]
+        known = [np.flatnonzero((side >= 0) & tokenizer.meaningful[side]) for side in ids]
         objections = verifier.comparer.objections(left[known[0]], right[known[1]])
         for tokens, places, values in zip(sides, known, objections, strict=True):
             for place, value in zip(places.tolist(), values.tolist(), strict=True):

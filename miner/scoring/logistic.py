@@ -109,38 +109,28 @@ def fit_ridge(
     """
     # One thread, so that sums are added in one order.
     with blas().limit(limits=1):
-        return _newton(design, positive, negative, penalty, center)
+        at = center.astype(np.float64)
+        total = positive + negative
 
+        def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
+            logit = design @ at
+            soft = np.logaddexp(0, -logit)  # -log of the share
+            return float(total @ soft + negative @ logit + penalty @ (at - center) ** 2 / 2), soft
 
-def _newton(
-    design: np.ndarray,
-    positive: np.ndarray,
-    negative: np.ndarray,
-    penalty: np.ndarray,
-    center: np.ndarray,
-) -> np.ndarray:
-    at = center.astype(np.float64)
-    total = positive + negative
-
-    def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
-        logit = design @ at
-        soft = np.logaddexp(0, -logit)  # -log of the share
-        return float(total @ soft + negative @ logit + penalty @ (at - center) ** 2 / 2), soft
-
-    value, soft = loss(at)
-    for _ in range(STEPS):
-        share = np.exp(-soft)
-        gradient = design.T @ (total * share - positive) + penalty * (at - center)
-        curvature = np.maximum(total * share * (1 - share), 1e-12)
-        hessian = (design * curvature[:, None]).T @ design
-        step = np.linalg.solve(hessian + np.diag(penalty + 1e-9), gradient)
-        # A long step where the function is flat would overshoot, and whole steps may go in circles.
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
-        tried, soft = loss(at - step)
-        while tried > value - LEAST_GAIN * float(gradient @ step) + ROUNDING * (1 + abs(value)):
-            step /= 2
+        value, soft = loss(at)
+        for _ in range(STEPS):
+            share = np.exp(-soft)
+            gradient = design.T @ (total * share - positive) + penalty * (at - center)
+            curvature = np.maximum(total * share * (1 - share), 1e-12)
+            hessian = (design * curvature[:, None]).T @ design
+            step = np.linalg.solve(hessian + np.diag(penalty + 1e-9), gradient)
+            # A long step where the function is flat would overshoot; whole steps may go in circles.
+            step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
             tried, soft = loss(at - step)
-        at, value = at - step, tried
-        if np.abs(step).max() < 1e-7:
-            break
-    return at
+            while tried > value - LEAST_GAIN * float(gradient @ step) + ROUNDING * (1 + abs(value)):
+                step /= 2
+                tried, soft = loss(at - step)
+            at, value = at - step, tried
+            if np.abs(step).max() < 1e-7:
+                break
+        return at

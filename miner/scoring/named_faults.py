@@ -40,8 +40,9 @@ class FaultNames:
     """Names of the faults of pairs in the languages of a verifier that has a comparer."""
 
     def __init__(self, verifier: Verifier):
-        self.verifier, self.tokenizer = verifier, verifier.encoder.tokenizer
-        assert isinstance(self.tokenizer, PieceTokenizer)
+        tokenizer = verifier.encoder.tokenizer
+        assert isinstance(tokenizer, PieceTokenizer)
+        self.verifier, self.tokenizer = verifier, tokenizer
         # Token ids by what they are: with a letter, a negation.
         words = [piece.strip(SPACE_MARK) for piece in self.tokenizer.spellings()]
         self.lettered = np.array([any(map(str.isalpha, word)) for word in words])

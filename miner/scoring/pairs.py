@@ -77,23 +77,11 @@ class Pairs(Results):
 
     def ids(self) -> Iterator[tuple[float, str, str]]:
         """Yield (score, source id, target id) of each pair, for :mod:`miner.evaluation`."""
-        for part in self._blocks():
-            yield from zip(
-                part.score.tolist(),
-                part.source.ids(part.source_row),
-                part.target.ids(part.target_row),
-                strict=True,
-            )
+        return self._cells(["score", *IDS])
 
     def texts(self) -> Iterator[tuple[float, str, str]]:
         """Yield ``(score, source sentence, target sentence)`` of every pair."""
-        for part in self._blocks():
-            yield from zip(
-                part.score.tolist(),
-                part.source.sentences(part.source_row),
-                part.target.sentences(part.target_row),
-                strict=True,
-            )
+        return self._cells(["score", *SIDES])
 
     def write(
         self,
@@ -137,12 +125,12 @@ class Pairs(Results):
             FORMATS[kind].write(rows, path, languages)
 
     def _rows(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield some cells of every pair."""
+        """Yield some cells of every pair, by name."""
+        return (dict(zip(names, cells, strict=True)) for cells in self._cells(names))
+
+    def _cells(self, names: Sequence[str]) -> Iterator[Any]:
         for part in self._blocks():
-            columns = [part._column(name) for name in names]
-            yield from (
-                dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True)
-            )
+            yield from zip(*(part._column(name) for name in names), strict=True)
 
     def _column(self, name: str) -> list[Any]:
         """Return the cells of a column: score, a text, an id, or a carried one."""

@@ -30,34 +30,24 @@ class Trigrams:
     P(w) has N(. w). The rest of P(w) is shared equally by all words, the end mark and one unknown
     word, so that all probabilities are above 0 and sum to 1.
 
-    ``numbers``: id of each word seen, from 3. ``discounts``: of words, pairs and triples, each in
-    (0, 1). ``words``, ``pairs``, ``triples``: as in :mod:`miner.kernels.ngrams`. Training is
-    deterministic.
+    ``numbers``: id of each word seen, from 3. ``words``, ``pairs``, ``triples``: as in
+    :mod:`miner.kernels.ngrams`. Training is deterministic.
     """
 
     numbers: Mapping[str, int]
-    discounts: tuple[float, float, float]
     words: tuple[np.ndarray, np.ndarray]
     pairs: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
     triples: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     @classmethod
-    def train(
-        cls,
-        sentences: Iterable[Sequence[str]],
-        name: str,
-        discounts: tuple[float, float, float] | None = None,
-    ) -> Trigrams:
+    def train(cls, sentences: Iterable[Sequence[str]], name: str) -> Trigrams:
         """Train on sentences, which are lists of words; empty ones are ignored.
 
-        ``discounts`` are estimated where none are given. Raises CorpusError, which names the text
-        ``name``, if there are no words, and ValueError for a discount outside (0, 1).
+        Raises CorpusError, which names the text ``name``, if there are no words.
         """
         from miner.kernels.ngrams import END, START, UNKNOWN
         from miner.kernels.units import table
 
-        if discounts is not None and not all(0 < discount < 1 for discount in discounts):
-            raise ValueError(f"discounts are {discounts}; each must lie between 0 and 1")
         numbers: dict[str, int] = {}
         lowest = 1 + max(UNKNOWN, END, START)
         flat = array("i")
@@ -84,21 +74,18 @@ class Trigrams:
         pair_count = np.bincount(pair, minlength=len(pair_keys))
         first, second = (part.astype(np.int64) for part in (pair_keys >> _HALF, pair_keys & _LOW))
         word_count = np.bincount(second[pair_count > 0], minlength=size)
-        if discounts is None:
-            discounts = _discount(word_count), _discount(pair_count), _discount(count)
 
         possible = np.ones(size)
         possible[START] = 0
-        alone, left = _discounted(word_count, np.zeros(size, np.int64), discounts[0], 1)
+        alone, left = _discounted(word_count, np.zeros(size, np.int64), 1)
         word = alone + left * possible / possible.sum()
-        alone, word_left = _discounted(pair_count, first, discounts[1], size)
+        alone, word_left = _discounted(pair_count, first, size)
         after_one = alone + word_left[first] * word[second]
-        alone, pair_left = _discounted(count, context, discounts[2], len(pair_keys))
+        alone, pair_left = _discounted(count, context, len(pair_keys))
         after_two = alone + pair_left[context] * after_one[pair]
         with np.errstate(divide="ignore"):  # no text has the start of a sentence for a word
             return cls(
                 numbers,
-                discounts,
                 (np.log(word), np.log(word_left)),
                 (*table(pair_keys), np.log(after_one), np.log(pair_left)),
                 (*table(triple_keys), np.log(after_two)),
@@ -132,20 +119,17 @@ def _key(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return left.astype(np.uint64) << _HALF | right.astype(np.uint64)
 
 
-def _discount(count: np.ndarray) -> float:
-    once, twice = (int((count == times).sum()) for times in (1, 2))
-    # Without n-grams seen once the unknown word would get nothing; without any seen twice, all.
-    return once / (once + 2 * twice) if once and twice else DISCOUNT
-
-
 def _discounted(
-    count: np.ndarray, context: np.ndarray, discount: float, contexts: int
+    count: np.ndarray, context: np.ndarray, contexts: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each n-gram's discounted probability, and each context's rest for shorter ones.
 
     ``count (m,)`` may be 0; ``context (m,)`` is below ``contexts``. A context without n-grams
     leaves all of its probability.
     """
+    once, twice = (int((count == times).sum()) for times in (1, 2))
+    # Without n-grams seen once the unknown word would get nothing; without any seen twice, all.
+    discount = once / (once + 2 * twice) if once and twice else DISCOUNT
     total = np.bincount(context, count, contexts)
     kinds = np.bincount(context, count > 0, contexts)
     left = np.ones(contexts)

@@ -83,8 +83,9 @@ class Unwanted:
                 best[row], out[row] = share, self.line[other]
         return out
 
-    def lines_by_vectors(self, vectors: np.ndarray) -> np.ndarray:
-        """Return the line of the sentence that is nearest to each vector, 0 if none is near."""
+    def lines_by_meaning(self, texts: Sequence[str], side: int) -> np.ndarray:
+        """Return the line of the sentence that each text of a side translates or repeats, or 0."""
+        vectors = np.asarray(self.encoders[side].encode(texts), np.float32)
         nearest = np.zeros(len(vectors), np.int64)
         best = np.full(len(vectors), np.nextafter(np.float32(self.cosine), np.float32(0)))
         for start in range(0, self.vectors.shape[1], BLOCK):
@@ -95,11 +96,6 @@ class Unwanted:
             best[better] = value[better]
             nearest[better] = self.line[(start + place[better]) % len(self.line)]
         return nearest
-
-    def lines_by_meaning(self, texts: Sequence[str], side: int) -> np.ndarray:
-        """Return the line of the sentence that each text of a side translates or repeats, or 0."""
-        vectors = self.encoders[side].encode(texts)
-        return self.lines_by_vectors(np.asarray(vectors, np.float32))
 
     def hits(self, texts: Sequence[str], side: int) -> np.ndarray:
         """Return the line of the sentence that each text of a side is too much like, else 0."""

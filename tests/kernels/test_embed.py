@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.kernel_references import (
     dropout_mask_reference,
-    mean_batch_reference,
+    mean_rows_reference,
     scale_both_reference,
 )
 
@@ -15,12 +15,12 @@ from miner.kernels.embed import (
     dropout_mask,
     group_by_id,
     margin_gradient,
-    mean_batch,
     mean_dropped,
     scale_both,
     sparse_adam,
     spread_dropped,
 )
+from miner.kernels.pool import mean_rows
 from miner.parallel import use_loop_threads
 from miner_train import losses
 
@@ -107,15 +107,15 @@ def test_the_mask_drops_its_share_and_keeps_the_mean():
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 16, 300])
-def test_mean_batch_is_the_mean(dimension):
+def test_mean_rows_are_the_means(dimension):
     generator = np.random.default_rng(dimension)
     table = generator.normal(size=(40, dimension)).astype(np.float32)
     ids, offsets = batch(generator, 40, 200, longest=25, shortest=0)
     out = np.full((200, dimension), np.nan, dtype=np.float32)
-    mean_batch(table, ids, offsets, out)
+    mean_rows(table, np.ones(40, np.float32), ids, offsets, out)
 
     assert (np.diff(offsets) == 0).any()
-    np.testing.assert_allclose(out, mean_batch_reference(table, ids, offsets), rtol=1e-5, atol=2e-6)
+    np.testing.assert_allclose(out, mean_rows_reference(table, ids, offsets), rtol=1e-5, atol=2e-6)
 
 
 @pytest.mark.parametrize("every", [False, True])
@@ -192,7 +192,7 @@ def test_threads_do_not_show(thread_counts, pull):
         out = np.empty((300, 33), dtype=np.float32)
         for step in range(1, 4):
             ids, offsets = batch(generator, 50, 300, longest=20)
-            mean_batch(tables[0], ids, offsets, out)
+            mean_dropped(tables[0], ids, offsets, np.uint64(5), np.uint64(9000), out)
             adam_step(tables, out, ids, offsets, step, 0.01, start, pull)
         results.append([array.tobytes() for array in (*tables, out)])
     assert all(result == results[0] for result in results)

@@ -26,9 +26,6 @@ class Letters:
         ids = np.array([one for each in lists for one in each], dtype=np.int32)
         return ids, offsets_of(np.array([len(each) for each in lists], dtype=np.int64))
 
-    def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        return list(sentence), self([sentence])[0]
-
 
 def overlap_reference(tokenizer, source: Sequence[str], target: Sequence[str]) -> float:
     """Compute the share of common pieces as the paper defines it, by sets."""

@@ -24,7 +24,6 @@ TEXT = [
 ]
 # As numbers and as words, and as few as to repeat often.
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=12)
-DISCOUNTS = st.none() | st.tuples(*[st.floats(0.01, 0.99)] * 3)
 
 
 def numbered(model: Trigrams, sentences: list[list[str]]) -> list[list[int]]:
@@ -61,8 +60,8 @@ class Definition:
             n.count(1) / (n.count(1) + 2 * n.count(2)) if {1, 2} <= set(n) else 0.5 for n in counts
         )
 
-    def __call__(self, u: str, v: str, w: str, discounts: tuple[float, ...]) -> float:
-        one, two, three = discounts
+    def __call__(self, u: str, v: str, w: str) -> float:
+        one, two, three = self.discounts
         ending = len([p for p in self.pairs if p[1] == w])
         kinds = len(self.words)
         p = max(ending - one, 0) / len(self.pairs) + one * kinds / len(self.pairs) / (kinds + 1)
@@ -78,21 +77,20 @@ class Definition:
         return p
 
 
-@given(SENTENCES.filter(any), SENTENCES, DISCOUNTS)
-def test_values_are_those_of_the_definition(text, sentences, discounts) -> None:
-    model, definition = Trigrams.train(text, "it", discounts), Definition(text)
-    assert model.discounts == pytest.approx(discounts or definition.discounts)
+@given(SENTENCES.filter(any), SENTENCES)
+def test_values_are_those_of_the_definition(text, sentences) -> None:
+    model, definition = Trigrams.train(text, "it"), Definition(text)
     for words, found in zip(sentences, logs(model, sentences), strict=True):
         p = ["<s>", "<s>", *words, "</s>"]
         for i, value in zip(range(2, len(p)), found, strict=True):
-            expected = definition(*p[i - 2 : i + 1], model.discounts)
+            expected = definition(*p[i - 2 : i + 1])
             assert value == pytest.approx(math.log(expected), abs=1e-9)
 
 
-@given(SENTENCES.filter(any), st.lists(st.sampled_from("abcdefg"), max_size=4), DISCOUNTS)
-def test_probabilities_sum_to_one(text, before, discounts) -> None:
+@given(SENTENCES.filter(any), st.lists(st.sampled_from("abcdefg"), max_size=4))
+def test_probabilities_sum_to_one(text, before) -> None:
     """Of every word, the end and the unknown word, after anything; and none of them is 0."""
-    model = Trigrams.train(text, "it", discounts)
+    model = Trigrams.train(text, "it")
     context = tuple(numbered(model, [before])[0])
     each = [probability(model, context, w) for w in (UNKNOWN, END, *model.numbers.values())]
     assert min(each) > 0
@@ -113,7 +111,6 @@ def test_probabilities_sum_to_one(text, before, discounts) -> None:
 )
 def test_small_texts(text: list[list[str]]) -> None:
     model = Trigrams.train(text, "it")
-    assert all(0 < discount < 1 for discount in model.discounts)
     values = model.perplexity([*text, [], ["never"], ["never", "seen"] * 500, text[0] * 500])
     assert np.isfinite(values).all() and (values > 1).all()
     assert np.isfinite(model.unknown)
@@ -123,12 +120,6 @@ def test_small_texts(text: list[list[str]]) -> None:
 def test_no_words(text: list[list[str]]) -> None:
     with pytest.raises(MinerError, match=r"^some\.txt: has no words .*; give "):
         Trigrams.train(text, "some.txt")
-
-
-@pytest.mark.parametrize("discount", [0.0, 1.0, -1.0, math.nan])
-def test_discounts_that_leave_nothing(discount: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Trigrams.train(TEXT, "it", (0.5, discount, 0.5))
 
 
 def test_marks_in_the_text_are_words_like_others() -> None:

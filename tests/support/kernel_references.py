@@ -115,8 +115,8 @@ def mean_pool_reference(
     return out
 
 
-def mean_batch_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Means by :func:`miner.kernels.embed.mean_batch`."""
+def mean_rows_reference(table: np.ndarray, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Means by :func:`miner.kernels.pool.mean_rows`."""
     out = np.zeros((len(offsets) - 1, table.shape[1]), dtype=np.float32)
     for i in range(len(out)):
         if offsets[i + 1] > offsets[i]:

@@ -8,15 +8,18 @@ import numpy as np
 from miner.kernels.embed import (
     dropout_mask,
     group_by_id,
-    mean_batch,
     mean_dropped,
     sparse_adam,
     spread_dropped,
 )
+from miner.kernels.pool import mean_rows
+from miner.parallel import in_ranges
 from miner_train.config import TrainConfig
 from miner_train.data import Sentences, dropped
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
+# Sentences that a thread averages at a time.
+CHUNK = 64
 Arrays = dict[str, np.ndarray]
 
 
@@ -111,6 +114,7 @@ class Average:
         self.table, self.dropout = table, config.dropout
         self.embedding_dropout = config.embedding_dropout
         self.size = config.dimension
+        self._scales = np.ones(len(table.weights), dtype=np.float32)
         # Memory of the gradients by token. New memory in each step takes longer than the gradients.
         self._by_token = np.empty((0, self.size), dtype=np.float32)
 
@@ -139,7 +143,14 @@ class Average:
     def means(self, sentences: Sentences) -> np.ndarray:
         """Vectors ``(n, size) float32``, not normalised, without anything random."""
         out = np.empty((len(sentences), self.size), dtype=np.float32)
-        mean_batch(self.table.weights, sentences.ids, sentences.offsets, out)
+        table, ids, offsets = self.table.weights, sentences.ids, sentences.offsets
+        in_ranges(
+            lambda first, last: mean_rows(
+                table, self._scales, ids, offsets[first : last + 1], out[first:last]
+            ),
+            len(out),
+            CHUNK,
+        )
         return out
 
     def learned(self) -> Arrays:
