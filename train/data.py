@@ -164,12 +164,10 @@ def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
 
 
 def fingerprint(
-    source: Sequence[str], target: Sequence[str], same: np.ndarray | None = None
+    source: Sequence[str], target: Sequence[str], labels: np.ndarray | None = None
 ) -> str:
     """Hash of a training's text and labels: a checkpoint is continued on the same text only."""
-    digest = hashlib.sha256()
-    if same is not None:
-        digest.update(same.tobytes())
+    digest = hashlib.sha256(b"" if labels is None else labels.tobytes())
     for side in (source, target):
         for sentence in side:
             digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")

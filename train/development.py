@@ -1,6 +1,5 @@
 """Choice of the best epoch: by semantic similarity, as P19 by STS 2017, or by a teacher."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -28,13 +27,6 @@ class GradedPairs:
     first: list[str]
     second: list[str]
     score: np.ndarray
-
-    @property
-    def digest(self) -> str:
-        """Hash of all of it, for the key of a checkpoint."""
-        found = hashlib.sha256(self.score.tobytes())
-        found.update("\n".join([*self.first, *self.second]).encode("utf-8", "surrogatepass"))
-        return found.hexdigest()[:16]
 
 
 def read_graded(path: str) -> GradedPairs:

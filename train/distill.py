@@ -86,16 +86,14 @@ def distill(
     # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
     key = {"config": config.as_dict(), "text": text.fingerprint, "teacher": teacher.fingerprint}
     place = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
-    with Checkpoint(output, key) as checkpoint:
-        if restart:
-            checkpoint.remove()
+    with Checkpoint(output, key, restart) as checkpoint:
         files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report)
         pairs = _hold_out(text, tokenised, config, report)
         sentences = [*pairs.sentences, *held_out]
         with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):
             parts = cached_vectors(teacher, sentences, place, restart=restart, report=progress)
         axes = Axes.of(parts, config.dimension)
-        wanted = axes.reduce_parts(parts)
+        wanted = np.concatenate([axes.reduce(part).astype(np.float16) for part in parts])
         start: dict[str, np.ndarray] = {}
         if checkpoint.load_state() is None:
             with stage("encoding the pieces of the vocabulary by the teacher", report):

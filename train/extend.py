@@ -93,17 +93,17 @@ def _new_text(base: Model, text: Text) -> tuple[list[str], np.ndarray]:
 def _entries(scores: Mapping[str, float]) -> bytes:
     """Serialise pieces with their scores: messages of ``ModelProto.pieces``, to be appended."""
     return b"".join(
-        _field(1, _field(1, piece.encode()) + b"\x15" + struct.pack("<f", score))
+        _field(_field(piece.encode()) + b"\x15" + struct.pack("<f", score))
         for piece, score in scores.items()
     )
 
 
-def _field(number: int, content: bytes) -> bytes:
-    """Serialise a field of bytes in protobuf's wire format."""
+def _field(content: bytes) -> bytes:
+    """Serialise bytes as the first field of a message, in protobuf's wire format."""
     size, rest = b"", len(content)
     while rest > 127:
         size, rest = size + bytes([rest & 127 | 128]), rest >> 7
-    return bytes([number << 3 | 2]) + size + bytes([rest]) + content
+    return b"\x0a" + size + bytes([rest]) + content
 
 
 def _used(vocabulary: bytes, sentences: list[str], first: int, one_script: bool) -> set[str]:

@@ -21,7 +21,7 @@ from miner.text.artifacts import replaceable
 from miner_train import extend
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
-from miner_train.data import PairData, SplitPairs, prepare, split
+from miner_train.data import PairData, SplitPairs, fingerprint, prepare, split
 from miner_train.development import by_grades, read_graded
 from miner_train.heldout import enough
 from miner_train.language_texts import recorded_languages
@@ -86,12 +86,10 @@ def train_model(
     if text.languages:
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     if graded:
-        key["graded"] = [one.digest for one in graded]
+        key["graded"] = [fingerprint(one.first, one.second, one.score) for one in graded]
     if base is not None:
         key["base"] = base.fingerprint
-    with Checkpoint(output, key) as checkpoint:
-        if restart:
-            checkpoint.remove()
+    with Checkpoint(output, key, restart) as checkpoint:
         files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report, base)
         try:
             pairs = hold_out(text, tokenised, config, report)

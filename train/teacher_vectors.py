@@ -126,10 +126,6 @@ class Axes:
         """Centre vectors ``(n, D)`` and turn them to the axes: unit rows ``(n, d) float32``."""
         return unit_rows((vectors.astype(np.float32) - self.mean) @ self.axes)
 
-    def reduce_parts(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Reduce all parts: ``(n, d) float16``."""
-        return np.concatenate([self.reduce(part).astype(np.float16) for part in parts])
-
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
     """Scale rows ``(n, d)`` to length 1. Zero rows stay zero."""

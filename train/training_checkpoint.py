@@ -24,19 +24,21 @@ class Checkpoint:
     It holds the vocabularies and the last state of the training, archives with checksums, each
     written whole or not at all. ``key`` identifies the configuration and the text; a checkpoint of
     another key or version is not continued. A ``with`` block keeps other processes out of the
-    directory, and raises ResourceError if one of them holds it.
+    directory, and raises ResourceError if one of them holds it; with ``restart`` it begins anew.
     """
 
-    def __init__(self, output: str | Path, key: dict[str, Any]):
+    def __init__(self, output: str | Path, key: dict[str, Any], restart: bool = False):
         target = Path(output)
         self.directory = target.with_name(f".{target.name}.training")
         self.key = json.dumps({"version": VERSION, **key}, sort_keys=True)
-        self._lock = ExitStack()
+        self._lock, self._restart = ExitStack(), restart
 
     def __enter__(self) -> "Checkpoint":
         with writing(self.directory):
             self.directory.parent.mkdir(parents=True, exist_ok=True)
         self._lock.enter_context(lock(self.directory))
+        if self._restart:
+            self.remove()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -6,10 +6,15 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.markdown import table
-from miner.encoder.known_languages import GOOD_FOR
 from miner.text.language_codes import ENGLISH, describe
 
 TESTS = ("Tatoeba", "news", "games")
+# Use of each level of a language.
+GOOD_FOR = {
+    "good": "mining and filtering",
+    "fair": "mining with verification; read a sample",
+    "weak": "little: train on more text, or use another encoder",
+}
 # Texts of the model that ships, by kind.
 KINDS = {
     "machine-translated": "mdn-mt ms-edgeai ms-azd ms-iot ms-security-101",

@@ -14,12 +14,6 @@ from miner.text.language_codes import alike, primary
 # pairs for it. Pairs count only where nothing was measured.
 LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 10_000), ("weak", 0.0, 0))
 
-GOOD_FOR = {
-    "good": "mining and filtering",
-    "fair": "mining with verification; read a sample",
-    "weak": "little: train on more text, or use another encoder",
-}
-
 
 @dataclass(frozen=True)
 class KnownLanguage:

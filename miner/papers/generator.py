@@ -22,7 +22,7 @@ from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.machine import thread_count
 from miner.papers.generation import Decoding
-from miner.papers.translators import Translation, by_length, distinct
+from miner.papers.translators import Translation, distinct
 from miner.text.artifacts import atomic_directory
 from miner.text.input_files import file_sha256
 from miner.text.words import tokens
@@ -152,9 +152,11 @@ class Rewriter:
         ids = self.generator.source_ids(sentences)
         found: list[list[Translation]] = [[] for _ in sentences]
         known = [row for row, own in enumerate(ids) if own]
+        known.sort(key=lambda row: -len(ids[row]))  # a batch is as long as its longest sentence
         decode = self.generator.processor.decode
         with torch_threads(self.threads):
-            for rows in by_length(known, ids, ROWS):
+            for start in range(0, len(known), ROWS):
+                rows = known[start : start + ROWS]
                 for row, own in zip(rows, self._decoded(sentences, ids, rows, k), strict=True):
                     found[row] = distinct((decode(pieces), cost) for pieces, cost in own)[:k]
         return found

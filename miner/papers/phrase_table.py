@@ -97,16 +97,9 @@ def _table(counts: Counter[tuple[Words, Words]]) -> PhraseTable:
 
 @numba.njit(cache=True)
 def _probability(x, y, rows, columns, probability):
-    low, high = rows[x], rows[x + 1]
-    while low < high:
-        middle = (low + high) >> 1
-        if columns[middle] < y:
-            low = middle + 1
-        else:
-            high = middle
-    if low < rows[x + 1] and columns[low] == y:
-        return probability[low]
-    return np.float32(0.0)
+    place = rows[x] + np.searchsorted(columns[rows[x] : rows[x + 1]], y)
+    known = place < rows[x + 1] and columns[place] == y
+    return probability[place] if known else np.float32(0.0)
 
 
 @numba.njit(cache=True)

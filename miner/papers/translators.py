@@ -1,7 +1,7 @@
-"""Protocol of the translators, their translations, and batches of sentences."""
+"""Protocol of the translators, and their translations."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,10 +30,3 @@ def distinct(translations: Iterable[tuple[str, float]]) -> list[Translation]:
         if text.strip():
             found.setdefault(text.strip(), cost)
     return [Translation(text, cost) for text, cost in found.items()]
-
-
-def by_length(rows: Iterable[int], sentences: Sequence[Sized], size: int) -> Iterator[list[int]]:
-    """Yield rows in batches, the longest sentences first: a batch is as long as its longest."""
-    ordered = sorted(rows, key=lambda row: -len(sentences[row]))
-    for start in range(0, len(ordered), size):
-        yield ordered[start : start + size]

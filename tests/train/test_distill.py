@@ -97,7 +97,7 @@ def test_axes_keep_what_differs() -> None:
     generator = np.random.default_rng(2)
     flat = generator.normal(size=(300, 4)) @ generator.normal(size=(4, 9)) + 5
     parts = [flat[:100].astype(np.float16), flat[100:].astype(np.float16)]
-    reduced = Axes.of(parts, 4).reduce_parts(parts).astype(np.float32)
+    reduced = Axes.of(parts, 4).reduce(np.concatenate(parts))
     centred = np.concatenate(parts).astype(np.float64)
     centred -= centred.mean(axis=0)
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)

@@ -70,9 +70,7 @@ def train_generator(
         for part in (training, held)
     ]
     key = {"generator": asdict(config), "text": digests}
-    with Checkpoint(output, key) as checkpoint, torch_threads(thread_count(threads)):
-        if restart:
-            checkpoint.remove()
+    with Checkpoint(output, key, restart) as checkpoint, torch_threads(thread_count(threads)):
         files = checkpoint.load_vocabulary()
         if files is None:
             report(f"learning a vocabulary of {config.pieces:,} pieces")
