@@ -110,7 +110,7 @@ def align(
     guard.check([pairs, *(path for pair in both for path in pair)], {**outputs, "--work": work})
     if not ladder:
         guard.check_suffixes(named, TABLES if file is None else ())
-    guard.check_writable([path for path in outputs.values() if path is not None])
+    guard.check_writable(outputs.values())
     if page is not None:
         alignment_report.check(page)
 

@@ -82,7 +82,7 @@ def align_documents(
     guard.check([*both[0], *both[1], model], {**named, "--work": work})
     guard.check_suffixes({"-o": output}, Parquet.suffixes)
     guard.check_suffixes({"--then-sentences": sentences}, TABLES)
-    guard.check_writable([path for path in named.values() if path is not None])
+    guard.check_writable(named.values())
 
     def write(aligned: AlignedDocuments) -> None:
         report.close()

@@ -288,9 +288,7 @@ def _run(
     from miner.evaluation import suite
     from miner.evaluation.evaluated_model import open_model
 
-    # Find out before the work, not after it.
-    if json_file is not None:
-        guard.check_writable([json_file])
+    guard.check_writable([json_file])  # before the work, not after it
     several = len(names) > 1
     tasks, left_out = suite.choose(data, names, skip_missing=several)
     opened = [open_model(model, threads, device, loading)]

@@ -153,12 +153,12 @@ def filter(
     guard.check([*paths, config, lid, *map(str, plan.files())], {**named, "--work": work})
     if folders:
         refuse_equal_names(names)
-        guard.check_writable([outputs.page] if outputs.page is not None else [])
+        guard.check_writable([outputs.page])
     else:
         tables = TABLES if len(kept) == 1 else ()
         texts = {name: path for name, path in named.items() if name != "--report"}
         guard.check_suffixes(texts, tables)
-        guard.check_writable([path for path in named.values() if path is not None])
+        guard.check_writable(named.values())
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
     filtering.refuse_selection(plan, selection, threshold)
     if threshold is not None:

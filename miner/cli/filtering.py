@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import glob
 import os
-import shlex
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -85,10 +82,12 @@ def opened(
     """Open a run over bitexts, as :func:`miner.cleaning.pipeline.text_run`, with its progress."""
     from miner.cleaning.pipeline import text_run
 
-    with Progress("rows" if workers.backend == "serial" else "tasks") as report:
-        means = partial(text_run, work=work, beside=beside, workers=workers, note=say)
-        with means(name, files, layout, report=report) as (run, bitexts):
-            yield report, run, bitexts
+    means: dict[str, Any] = dict(work=work, beside=beside, workers=workers, note=say)
+    with (
+        Progress("rows" if workers.backend == "serial" else "tasks") as report,
+        text_run(name, files, layout, report=report, **means) as (run, bitexts),
+    ):
+        yield report, run, bitexts
 
 
 def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:
@@ -184,7 +183,7 @@ def in_folders(given: Sequence[str], files: Sequence[Sequence[str]], *outputs: s
 
 def provenance(paths: Sequence[str]) -> dict[str, Any]:
     """Return the facts of a manifest about a run: its command and input files."""
-    return {"command": shlex.join(["miner", *sys.argv[1:]]), "inputs": [*paths]}
+    return {"command": options.command_line(), "inputs": [*paths]}
 
 
 def listing() -> str:

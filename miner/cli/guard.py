@@ -76,8 +76,8 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
                 )
 
 
-def check_writable(paths: Sequence[str]) -> None:
-    """Refuse, before any work, text outputs that cannot be made.
+def check_writable(outputs: Iterable[str | None]) -> None:
+    """Refuse, before any work, text outputs that cannot be made; None counts for nothing.
 
     Raises UsageError where two are standard output, ResourceError for a directory and for a file
     in a directory that is missing, and DependencyError without the library that compresses it.
@@ -85,6 +85,7 @@ def check_writable(paths: Sequence[str]) -> None:
     from miner.errors import resource_error
     from miner.text.compression import codec
 
+    paths = [path for path in outputs if path is not None]
     if paths.count("-") > 1:
         raise click.UsageError("- is given for two outputs; name a file for one of them")
     for path in paths:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from miner.cli import guard
-from miner.cli.options import say
+from miner.cli.options import command_line, say
 from miner.cli.settings_options import Settings
 from miner.config_fields import option, setting
 from miner.mining.keep import Keep, KeepError
@@ -149,7 +147,7 @@ class Output:
 
     def check(self, work: str | None, without: Without) -> None:
         """Refuse, before any work, a place that cannot be written; it may be below ``work``."""
-        from miner.errors import resource_error
+        from miner.errors import writing
         from miner.libraries import require
         from miner.reports import search_report
         from miner.text.artifacts import MANIFEST, replaceable
@@ -158,13 +156,11 @@ class Output:
         if self.rejected is not None and not without.files:
             raise click.UsageError("--rejected takes the pairs that --without leaves out; give it")
         if work is not None and not is_remote(work):
-            try:
+            with writing(work):
                 Path(work).mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise resource_error(error, work) from error
         files = [self.target, self.rejected, self.page]
         files += [] if self.is_directory else [self.output]
-        guard.check_writable([path for path in files if path is not None])
+        guard.check_writable(files)
         if self.is_directory:
             replaceable(self.output, MANIFEST)
         if self.page is not None:
@@ -184,7 +180,7 @@ class Output:
         kept, pairs = mined.pairs, mined.all_pairs
         for note in mined.notes:
             say(note)
-        command = shlex.join(["miner", *sys.argv[1:]])
+        command = command_line()
         if self.is_directory:
             write_parts(mined, self.output, ids=self.ids, bucc=self.bucc, command=command)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -190,6 +191,11 @@ def write_json(path: str, record: Any, **layout: Any) -> None:
 
     with open_output(path) as file:
         file.write(json.dumps(record, **layout) + "\n")
+
+
+def command_line() -> str:
+    """Return the words of this command, as a shell takes them."""
+    return shlex.join(["miner", *sys.argv[1:]])
 
 
 def say(line: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from miner.config_fields import read_toml
-from miner.errors import ArtifactError, resource_error
+from miner.errors import ArtifactError, writing
 from miner.names import PLAN_KEYS
 
 # Keys in a context's ``meta``: -1 with -q, 1 with -v; and the options that the file sets.
@@ -104,11 +104,8 @@ def finish(given: dict[str, Any], ctx: click.Context) -> None:
             number = isinstance(value, str) and re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", value)
             shown = value if number else json.dumps(value, ensure_ascii=False)
             lines.append(f"{key} = {shown}")
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise resource_error(error, path) from None
+    with writing(path), open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
 
 
 def _words(path: str, key: str, value: Any) -> Any:

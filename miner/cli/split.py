@@ -1,8 +1,5 @@
 """``miner split``: a bitext into training, development and test rows."""
 
-import shlex
-import sys
-
 import click
 
 from miner.cleaning.settings import Split
@@ -40,7 +37,8 @@ def split(
     from miner.cleaning.split import split as split_rows
 
     with Progress("rows") as report:
-        command = shlex.join(["miner", *sys.argv[1:]])
-        counts = split_rows(inputs, output, settings, layout, command=command, report=report)
+        counts = split_rows(
+            inputs, output, settings, layout, command=options.command_line(), report=report
+        )
     parts = (f"{name} {count_of(count, 'row')}" for name, count in counts.items())
     say(f"{output}: {', '.join(parts)}")

@@ -36,6 +36,7 @@ from miner.datasets.converted_files import (
     wanted_members,
 )
 from miner.errors import CorpusError
+from miner.text.bitext import number_in
 
 NO_GOLD, DEBATABLE = "without a gold score", "of a debatable grade"
 SPLITS = {"train", "dev", "test"}
@@ -116,11 +117,7 @@ def _scored_row(
     score = score.strip()
     if not score:
         return NO_GOLD
-    try:
-        known = least <= float(score) <= 5
-    except ValueError:
-        known = False
-    if not known:
+    if not least <= number_in(score) <= 5:
         raise CorpusError(f"{where}, line {number}: score {score!r} is not from {least} to 5")
     return score, pair[0].strip(), pair[1].strip()
 

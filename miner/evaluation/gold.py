@@ -5,8 +5,9 @@ import os
 from collections.abc import Hashable, Iterable, Iterator
 
 from miner.errors import CorpusError
-from miner.evaluation.labelled_text import number_in, tab_rows
+from miner.evaluation.labelled_text import tab_rows
 from miner.evaluation.metrics import IdPair, ScoredIds
+from miner.text.bitext import number_in
 from miner.text_table import quoted
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.text.bitext import number_in
 from miner.text.corpus import Reader
 from miner.text.output import StrPath
 from miner.text_table import quoted
@@ -35,14 +36,6 @@ def tab_rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
     for block in Reader(path, format="plain"):
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
             yield line, text.split("\t")
-
-
-def number_in(cell: str) -> float:
-    """Parse a number; NaN for text that is none."""
-    try:
-        return float(cell)
-    except ValueError:
-        return math.nan
 
 
 def find_file(directory: Path, name: str) -> Path | None:

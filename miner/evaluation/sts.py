@@ -8,7 +8,7 @@ translation, its English first sentences are also compared with the translated s
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -76,26 +76,14 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     means: list[Metric] = []
     for span, wanted in MEANS.items():
         there = [by_set[name] for name in wanted if name in by_set]
-        title = mean_name(span, len(there), len(wanted))
+        title = span
+        if len(there) < len(wanted):
+            title += f", {len(there)} of {len(wanted)} sets"
         means += [mean_of(title, same) for same in zip(*there, strict=True)]
     single = [found for name, found in by_set.items() if not name.startswith(tuple(YEARS))]
     headline = [one for one in (*means, *chain(*single)) if one.name == PEARSON]
     shown = (*means, *chain(*by_set.values()))
     return TaskResult(TASK, shown, tuple(headline), (*_missing(by_set), *missing))
-
-
-def mean_name(span: str, there: int, every: int) -> str:
-    """Name a mean of `MEANS`; the name says so where sets are missing."""
-    return span if there == every else f"{span}, {there} of {every} sets"
-
-
-def mean_in(found: Iterable[Metric], span: str, name: str = PEARSON) -> Metric | None:
-    """Return the mean of the `MEANS` named span, complete or not; None where there is none."""
-    names = {mean_name(span, there, len(MEANS[span])) for there in range(1, len(MEANS[span]) + 1)}
-    for metric in found:
-        if metric.name == name and metric.dataset in names:
-            return metric
-    return None
 
 
 def correlations(

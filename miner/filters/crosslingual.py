@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -61,22 +59,16 @@ def _vectors(encoders: Encoders, texts: Texts) -> Vectors:
     return encoders[0].encode(texts[0]), encoders[1].encode(texts[1])
 
 
-class _Margin:
-    """Scorer by margins against a reference, by default a sample of the text itself."""
-
-    def __init__(self, settings: Mapping[str, Any], context: Context):
-        self.encoders = encoders_of(settings, context)
-        self.kind = settings["margin"]
-        texts = context.sample
-        if settings["reference"]:
-            with strictly():
-                bitext = read_bitext(context.directory / settings["reference"])
-            texts = bitext.source, bitext.target
-        self.reference = Reference(texts, _vectors(self.encoders, texts), settings["k"])
-
-    def __call__(self, batch: Batch) -> np.ndarray:
-        vectors = _vectors(self.encoders, batch.sides)
-        return self.reference.margins(batch.sides, vectors, self.kind)
+def _margin(settings: Mapping[str, Any], context: Context) -> Scorer:
+    """Score by margins against a reference, by default a sample of the text itself."""
+    encoders, texts = encoders_of(settings, context), context.sample
+    if settings["reference"]:
+        with strictly():
+            bitext = read_bitext(context.directory / settings["reference"])
+        texts = bitext.source, bitext.target
+    reference = Reference(texts, _vectors(encoders, texts), settings["k"])
+    kind = settings["margin"]
+    return lambda batch: reference.margins(batch.sides, _vectors(encoders, batch.sides), kind)
 
 
 MODEL_SETTING = Setting("", "directory of the model [--model]", file=True)
@@ -117,7 +109,7 @@ FILTERS = (
         "cosine against the mean cosines of both sides' nearest neighbours in a reference",
         "a margin of {value:.3f}",
         "higher",
-        _Margin,
+        _margin,
         settings={
             "model": MODEL_SETTING,
             "margin": Setting("ratio", "how cosine and means combine", ("ratio", "distance")),

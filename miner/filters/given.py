@@ -11,6 +11,7 @@ from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Se
 from miner.names import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
+from miner.text.bitext import number_in
 from miner.text.corpus import Reader
 from miner.text.words import tokens
 
@@ -28,10 +29,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
             # An unreadable row is blank and has no cost; it is removed as the worst.
             if not (text or any(sides)):
                 continue
-            try:
-                out[row] = float(text)
-            except ValueError:
-                out[row] = np.nan
+            out[row] = number_in(text)
             if np.isnan(out[row]):
                 raise CorpusError(
                     f"column {column}: {text!r} is not a cost; every row must have a number there"

@@ -17,7 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from miner.errors import MinerError, ResourceError
-from miner.review.review import Question, Review
+from miner.review.review import Review
 from miner.scoring.marks import Spans, segments
 from miner.text.answers import KINDS, RIGHT, SKIP
 
@@ -62,8 +62,18 @@ class Server(ThreadingHTTPServer):
     def state(self) -> dict[str, Any]:
         """Return what the page shows: the next question, marked, and how far the judge has come."""
         question = self.review.next()
-        state = {"name": self.name, "done": self.done, "goal": self.goal, "kinds": KINDS}
-        return state | ({} if question is None else {"question": self._shown(question)})
+        state: dict[str, Any] = {
+            "name": self.name,
+            "done": self.done,
+            "goal": self.goal,
+            "kinds": KINDS,
+        }
+        if question is not None:
+            texts = question.source, question.target
+            sides = zip(texts, self.unmatched(*texts), strict=True)
+            source, target = (segments(text, spans) for text, spans in sides)
+            state["question"] = asdict(question) | {"source": source, "target": target}
+        return state
 
     def answer(self, row: int, answer: str, kind: str = "") -> dict[str, Any]:
         """Keep an answer about the question of ``row``; one about another changes nothing."""
@@ -92,12 +102,6 @@ class Server(ThreadingHTTPServer):
     def finish(self) -> dict[str, Any]:
         Thread(target=self.shutdown).start()  # which waits for the loop that serves this request
         return {"name": self.name, "done": self.done, "goal": self.goal, "finished": True}
-
-    def _shown(self, question: Question) -> dict[str, Any]:
-        texts = question.source, question.target
-        sides = zip(texts, self.unmatched(*texts), strict=True)
-        source, target = (segments(text, spans) for text, spans in sides)
-        return asdict(question) | {"source": source, "target": target}
 
 
 class Handler(BaseHTTPRequestHandler):

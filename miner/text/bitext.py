@@ -1,5 +1,6 @@
 """`Bitext`: aligned sentences of two files or of two columns of one, whole or in blocks."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -120,15 +121,19 @@ def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.nd
 
     ``lines (n,)`` are line numbers in ``origin``, for the CorpusError that other text raises.
     """
-    out = np.empty(len(column), dtype=np.float64)
-    for i, text in enumerate(column):
-        try:
-            out[i] = float(text)
-        except ValueError:
-            out[i] = np.nan
-        if np.isnan(out[i]):
-            raise CorpusError(
-                f"{display_name(origin)}, line {lines[i]}: the score {text!r} is no number; mend "
-                "the line or choose another column"
-            )
+    out = np.array([number_in(text) for text in column], dtype=np.float64)
+    if np.isnan(out).any():
+        i = int(np.isnan(out).argmax())
+        raise CorpusError(
+            f"{display_name(origin)}, line {lines[i]}: the score {column[i]!r} is no number; mend "
+            "the line or choose another column"
+        )
     return out
+
+
+def number_in(cell: str) -> float:
+    """Parse a number; NaN for text that is none."""
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan

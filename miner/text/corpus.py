@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 import numpy as np
 
-from miner.text.formats import FORMATS, BitextFormat, check_on_error, file_format
+from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.output import StrPath
 from miner.text.rows import Rows
@@ -81,10 +81,10 @@ class Reader:
     ) -> None:
         self.origin = os.fspath(path)
         self.format = file_format(self.origin, format)
-        check_on_error(on_error)
+        self._reading = BitextFormat(header=header, format=self.format, on_error=on_error)
         if block < 1:
             raise ValueError(f"block is {block}; it must be at least 1")
-        self.header, self.on_error, self.every, self.block = header, on_error, every, block
+        self.every, self.block = every, block
         self.lines = self.empty = self.undecodable = self.replaced = 0
         format_ = FORMATS[self.format]
         self._columns = [
@@ -98,8 +98,7 @@ class Reader:
 
     def __iter__(self) -> Iterator[Corpus]:
         self.lines = self.empty = self.undecodable = self.replaced = 0
-        reading = BitextFormat(header=self.header, format=self.format, on_error=self.on_error)
-        rows = Rows(self.origin, None, reading, columns=self._columns)
+        rows = Rows(self.origin, None, self._reading, columns=self._columns)
         for first, cells in rows.cells(self.block):
             (texts, names), state = rows.layout.parse(first, cells)
             without = [i for i, text in enumerate(texts) if not text or text.isspace()]
@@ -131,7 +130,7 @@ class Reader:
     @property
     def head(self) -> int:
         """Number of lines before the first record."""
-        return int(self.header and FORMATS[self.format].has_header)
+        return int(self._reading.header and FORMATS[self.format].has_header)
 
 
 def read(path: StrPath, **reading: Unpack[Reading]) -> Corpus:

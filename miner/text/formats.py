@@ -97,7 +97,10 @@ class BitextFormat:
 
     def __post_init__(self) -> None:
         file_format("", self.format)
-        check_on_error(self.on_error)
+        if self.on_error not in ON_ERROR:
+            raise ValueError(
+                f"on_error is {self.on_error!r}; it must be one of {', '.join(ON_ERROR)}"
+            )
 
     def columns(self, origin: str) -> tuple[int | str, int | str]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""
@@ -154,12 +157,6 @@ def check_written(path: str, written: str) -> None:
             f"{path}: rows of {written} would be written there; name it {suffixes[0]}, or with no "
             "suffix"
         )
-
-
-def check_on_error(on_error: str) -> None:
-    """Raise ValueError for an ``on_error`` that does not exist."""
-    if on_error not in ON_ERROR:
-        raise ValueError(f"on_error is {on_error!r}; it must be one of {', '.join(ON_ERROR)}")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -68,9 +68,6 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
         assert value["2012-2016, 3 of 25 sets"] == pytest.approx(np.mean(every))
         every.append(value["sick-r.test"])
         assert value["2012-2015, Twitter and SICK, 4 of 22 sets"] == pytest.approx(np.mean(every))
-        mean = sts.mean_in(result.metrics, "2012", metric)
-        assert mean is not None and mean.value == value["2012, 2 of 5 sets"]
-        assert sts.mean_in(result.metrics, "2014", metric) is None
     assert not {"2014", "2015", "2016", "2017"} & set(value)
     assert [(one.dataset, one.name) for one in result.headline] == [
         (name, "pearson")
