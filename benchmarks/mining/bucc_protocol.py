@@ -61,7 +61,7 @@ def measure(
         "settings": {
             "rank": rank,
             "k": replace(settings, rank=rank).neighbors,
-            "margin": settings.margin,
+            "margin": settings.margin_function,
             "retrieval": settings.retrieval,
         },
         **found.as_dict(),
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--pair", action="append", required=True, help="de-en; repeatable")
     parser.add_argument("--model", action="append", required=True, help="directory; repeatable")
     parser.add_argument("--rank", choices=RANKS, help="[probability, if the model has a verifier]")
-    parser.add_argument("--margin", default="ratio", choices=MARGINS)
+    parser.add_argument("--margin", choices=MARGINS)
     parser.add_argument("--retrieval", default="max", choices=RETRIEVALS)
     parser.add_argument("-k", type=int, help="neighbours [8 for probability, 4 for margin]")
     parser.add_argument("--submit", type=Path, help="write the test pairs at the tuned threshold")

@@ -10,13 +10,12 @@ from miner.libraries import require
 class BeadSettings:
     """How sentences are aligned, and which rows are asked for.
 
-    ``unaligned`` adds rows of sentences without a counterpart, and of the sentences of beads that
-    are not kept; these have a score of 0. ``coarse`` leaves out the second stage. ``split`` splits
-    lines of documents that do not have a sentence a line. Raises DependencyError without the
-    library for it.
+    ``coarse`` leaves out the second stage. ``split`` splits lines of documents that do not have a
+    sentence a line. ``unaligned`` adds rows of sentences without a counterpart, and of the
+    sentences of beads that are not kept; these have a score of 0. Raises DependencyError without
+    the library to split lines.
     """
 
-    unaligned: bool = option(False, "Write sentences without a counterpart, too.")
     coarse: bool = option(
         False, "Compare by vectors and lengths alone: a twentieth of the time, and less exact."
     )
@@ -25,6 +24,7 @@ class BeadSettings:
         "Split lines into sentences first (extra: split). Documents with about a sentence a line "
         "stay as they are.",
     )
+    unaligned: bool = option(False, "Write sentences without a counterpart, too.")
 
     def __post_init__(self) -> None:
         if self.split:

@@ -69,11 +69,6 @@ def _codes(given: dict[str, str]) -> tuple[str | None, str | None]:
 
 
 def _search(given: dict[str, Any]) -> SearchSettings:
-    """Return the settings of a search; a margin that is given implies the rank."""
-    if "margin" in given:
-        if given.get("rank") == "probability":
-            raise click.UsageError("--margin ranks by margin; leave it out, or --rank")
-        given["rank"] = "margin"
     languages = given.pop("source", None), given.pop("target", None)
     return SearchSettings(**given, languages=languages)
 

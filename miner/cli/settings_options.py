@@ -26,18 +26,19 @@ from miner.errors import UnreadableError
 
 # Adds options to a function: as a decorator, or as the default of the parameter that receives them.
 Decorator: TypeAlias = Any
-# Options under the headings of a help text, both in this order; others stand under the first.
+# Options under the headings of a help text, both in this order; others stand under the first. An
+# option of settings that is not here follows the one before it.
 HEADINGS = {
     "Options": "",
     "Output": "output then-sentences lines unaligned report json ids bucc carry rejected "
     "scores-jsonl score-only all-scores overwrite restart",
-    "How much to keep": "threshold target-precision top-n target-words keep-percentile per-source "
-    "balance temperature estimate refit decoys decoy-embeddings without near near-vectors",
+    "How much to keep": "threshold target-precision top-n target-words per-source keep-percentile "
+    "estimate without",
     "Languages": "source-lang target-lang lid language side",
     "Input": "source target bitext format on-error header scol tcol column id-column "
     "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",
-    "Search": "index neighbors rank margin retrieval duplicates engine exact query-side by-host",
-    "Scale": "work backend workers address shard-lines memory device threads",
+    "Search": "index neighbors query-side by-host",
+    "Scale": "work backend memory device threads",
     "Foreign encoders": "source-prompt target-prompt runtime",
     "Any command": "config save-config quiet verbose",
 }
@@ -213,8 +214,12 @@ class Command(click.Command):
             for place, name in enumerate(names.split())
         }
         groups: dict[str, list[tuple[int, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
+        place, heading, before = 0, "Options", None
         for option in (one for one in self.get_params(ctx) if isinstance(one, click.Option)):
-            place, heading = places.get(max(option.opts, key=len), (0, "Options"))
+            of = getattr(option, "of", None)
+            if of is None or of is not before:
+                place, heading, before = 0, "Options", of
+            place, heading = places.get(max(option.opts, key=len), (place, heading))
             if (record := option.get_help_record(ctx)) is not None:
                 group = getattr(option, "group", "") or heading
                 groups.setdefault(group, []).append((place, record))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from miner.config_fields import check, no_option, option
+from miner.config_fields import SettingsError, check, no_option, option
 from miner.names import ALIASES, DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS
 
 # Neighbours in each direction, by how pairs are ranked.
@@ -16,12 +16,12 @@ class SearchSettings:
     - ``k``: neighbours in each direction, at least 1. None: 8 to rank by probability, else 4.
     - ``rank``: ``probability`` of being a translation, by the model's verifier
       (:mod:`miner.scoring.verifier`), or ``margin``. None: probability where there is a verifier.
-    - ``margin``: ``absolute``, ``distance`` or ``ratio`` (Artetxe & Schwenk 2019, section 3).
+    - ``margin``: ``absolute``, ``distance`` or ``ratio`` (Artetxe & Schwenk 2019, section 3); it
+      implies the rank. None: ratio.
     - ``retrieval``: ``forward``, ``backward``, ``intersection`` or ``max`` (one-to-one).
     - ``duplicates``: ``first`` reports a sentence that occurs several times under its first row;
       ``each`` pairs the i-th occurrence of the source with the i-th of the target, as a gold
       standard that matches by id expects.
-    - ``memory``: bytes that the search may allocate. None: half of what is free.
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
       compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
@@ -29,12 +29,14 @@ class SearchSettings:
       FAISS's search.
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
+    - ``memory``: bytes that the search may allocate. None: half of what is free.
     - ``device``: ``auto``, ``cpu`` or ``cuda``.
     - ``threads``: None: all cores. Never changes the result.
     - ``languages``: BCP-47 codes of source and target, for verification and the estimate of
       precision. None: the language of most of a sample.
 
-    Raises ValueError that begins with the name of the field, for a value that it does not allow.
+    Raises ValueError that begins with the name of the field, for a value that it does not allow,
+    and SettingsError for a margin with the rank probability.
     """
 
     k: int | None = option(
@@ -49,8 +51,8 @@ class SearchSettings:
         "[probability if the model has a verifier].",
         choices=RANKS,
     )
-    margin: str = option(
-        "ratio",
+    margin: str | None = option(
+        None,
         "Score of a pair against both neighbourhoods; implies --rank margin [ratio].",
         quiet=True,
         choices=MARGINS,
@@ -70,11 +72,6 @@ class SearchSettings:
         "order (for a gold standard that counts each).",
         choices=DUPLICATES,
     )
-    memory: int | None = option(
-        None,
-        "Memory that the search may allocate: 512M, 8G [half of the free memory].",
-        kind="size",
-    )
     engine: str = option(
         "auto",
         "fused compares all pairs, hybrid a few per cent of them; auto is hybrid for very large "
@@ -85,6 +82,11 @@ class SearchSettings:
         False,
         "Multiply in float32, and search again where rounding may have changed a list: the "
         "neighbours are exact. Flat indexes only.",
+    )
+    memory: int | None = option(
+        None,
+        "Memory that the search may allocate: 512M, 8G [half of the free memory].",
+        kind="size",
     )
     device: str = option(
         "auto", "Device of the search; cuda without a GPU is an error.", choices=DEVICES
@@ -99,6 +101,20 @@ class SearchSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "retrieval", ALIASES.get(self.retrieval, self.retrieval))
         check(self)
+        if self.margin is not None:
+            if self.rank == "probability":
+                raise SettingsError("--margin ranks by margin; leave it out, or --rank")
+            object.__setattr__(self, "rank", "margin")
+
+    @property
+    def margin_function(self) -> str:
+        """``margin``, or the default."""
+        return self.margin or "ratio"
+
+    @property
+    def fits_models(self) -> bool:
+        """True if margins are as the thresholds of models were found by."""
+        return (self.margin_function, self.retrieval, self.neighbors) == ("ratio", "max", 4)
 
     @property
     def neighbors(self) -> int:

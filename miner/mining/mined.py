@@ -198,10 +198,9 @@ def _threshold(
         notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
         return CAUTIOUS
     # The model's threshold was found with these settings, and means nothing for others.
-    settings = found.settings
-    usual = (settings.margin, settings.retrieval, settings.neighbors) == ("ratio", "max", 4)
     model = None if encoder is None else encoder.model
-    threshold = model.threshold if model is not None and usual else None
+    fits = model is not None and found.settings.fits_models
+    threshold = model.threshold if model is not None and fits else None
     if threshold is not None:
         notes.append(f"keeping scores of {threshold:.4f} or more: the model's default")
     return threshold

@@ -341,7 +341,7 @@ def _matched(
 ) -> tuple[Result, list[Result]]:
     """Register the scores of all candidates and the choice of pairs; return pairs and features."""
     sources, targets = found.sides
-    shared = {"found": found, "margin": settings.margin, "scorer": scorer}
+    shared = {"found": found, "margin": settings.margin_function, "scorer": scorer}
     if scorer is not None:
         verify = run.stage("verify", score_stages.verify, _each(sources.parts), **shared)
         rivals = run.stage(

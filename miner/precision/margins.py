@@ -211,4 +211,4 @@ def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
         np.concatenate([found.backward.row, backward.row]),
     )
     lists = merged_lists(found.forward, forward, len(found.backward))
-    return CandidateBlocks(lists, Listed.of(both, len(lists)), settings.margin)
+    return CandidateBlocks(lists, Listed.of(both, len(lists)), settings.margin_function)

@@ -95,6 +95,12 @@ def test_duplicates_do_not_change_the_neighbourhood(build, pairs, german, englis
     same(repeated, pairs)
 
 
+def test_a_margin_implies_the_rank() -> None:
+    assert SearchSettings(margin="ratio").rank == "margin" and SearchSettings().rank is None
+    with pytest.raises(ValueError, match="ranks by margin"):
+        SearchSettings(rank="probability", margin="ratio")
+
+
 def test_an_index_against_itself(indexes: tuple[Index, Index]) -> None:
     found = mine(indexes[0], indexes[0])
     assert sorted(rows(found)) == [(row, row) for row in range(60)]
