@@ -37,7 +37,7 @@ from miner.text.output import write_whole
 from miner.text.remote import asking, file_system, named
 
 # Names of tasks, of the files of their results, and of folders of files.
-_TASK = re.compile(r"[a-z]+/[a-z0-9-]+")
+_TASK = re.compile(r"[a-z]+(-[a-z]+)*/[a-z0-9-]+")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]*")
 _FOLDER = re.compile(r"[0-9a-f]{32}")
 

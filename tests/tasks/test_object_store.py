@@ -112,8 +112,8 @@ def test_each_task_on_a_machine_of_its_own(corpus, tmp_path, monkeypatch):
                 object_store.STORES.update(before)
 
     monkeypatch.setattr(backends, "execute", execute)
-    found = corpus.mine("memory://fresh", 40, settings=MARGIN)
-    assert same(found, corpus.whole(settings=MARGIN), tmp_path / "compared")
+    found = corpus.mine("memory://fresh", 40)
+    assert same(found, corpus.whole(), tmp_path / "compared")
 
 
 def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
