@@ -100,7 +100,8 @@ def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
         calls.clear()
         on_gpu = search(*indexes, SearchSettings(device=device, engine="faiss", threads=2))
         # Two directions of the self-check, whose block is the whole text, then two of the search.
-        assert [call[1:4] for call in calls] == [((60, 32), (60, 32), 8)] * 4
+        sizes = [((60, 32), (60, 32), width) for width in (8, 8, 12, 12)]
+        assert [call[1:4] for call in calls] == sizes
         assert calls[0][0] is calls[1][0], "the resources are made once"
         np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
         np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
