@@ -17,6 +17,7 @@ from miner.arrays import open_npy
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, writing
+from miner.json_files import read_json
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.locks import lock
@@ -86,7 +87,7 @@ def _check_key(
             partial.write_text(json.dumps(key, indent=2) + "\n", encoding="utf-8")
         return
     try:
-        found = json.loads((place / KEY).read_text(encoding="utf-8"))
+        found = read_json(place / KEY)
         other, digest = found["teacher"], found["fingerprint"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{place / KEY}: cannot be read ({error}); give --restart") from None

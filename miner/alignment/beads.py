@@ -6,7 +6,6 @@ is proportional to the exponential of the sum of its beads' scores: a semi-Marko
 field (Sarawagi and Cohen 2004).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from miner.alignment.anchors import Band
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.kernels.beads import FEATURES, best_path, forward_backward
 
 # Most sentences of a bead, of both sides together.
@@ -40,7 +40,7 @@ class Weights:
     def load(cls, path: Path = WEIGHTS) -> "Weights":
         """Read the weights that ship, or others. Raises ArtifactError."""
         try:
-            return cls.of(json.loads(path.read_text(encoding="utf-8")))
+            return cls.of(read_json(path))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ArtifactError(f"{path}: not the weights of an alignment ({error})") from None
 

@@ -7,7 +7,6 @@ takes a second, and filters load models.
 from __future__ import annotations
 
 import dataclasses
-import json
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from miner.encoder.pretrained import directory_digest
 from miner.errors import MismatchError
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer, place
+from miner.json_files import read_json
 from miner.parallel import Processes, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
 from miner.text.input_files import content_digest
@@ -176,7 +176,7 @@ def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
     source: list[str] = []
     target: list[str] = []
     for one in samples:
-        some = json.loads((one.path / SAMPLE).read_text(encoding="utf-8"))
+        some = read_json(one.path / SAMPLE)
         source += some[0]
         target += some[1]
     return source, target

@@ -1,13 +1,14 @@
 """The one check that no output of a command replaces an input, another output or an artifact."""
 
 import errno
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations
 from pathlib import Path
 
 import click
+
+from miner.json_files import read_json
 
 # The file that tells a directory of ours, and the words for it. The first that is there counts.
 ARTIFACTS = {
@@ -27,7 +28,7 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
         if (directory / name).is_file():
             description = directory / ("config.json" if name.endswith(".npz") else name)
             try:
-                found = json.loads(description.read_text(encoding="utf-8"))
+                found = read_json(description)
             except (OSError, ValueError):
                 return None
             known = isinstance(found, dict) and str(found.get("format", "")).startswith(FORMAT)

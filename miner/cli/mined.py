@@ -198,7 +198,7 @@ class Output:
                 if warning := repeated_ids(index, rows):
                     say(f"warning: {warning}")
         if self.page is not None:
-            search_report.write(self.page, mined.search, mined.estimate, mined.applied)
+            search_report.write(self.page, mined)
             say(f"report written to {self.page}")
         # The warning that nothing was mined is the last, and comes after the counts.
         for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:

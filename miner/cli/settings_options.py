@@ -33,7 +33,7 @@ HEADINGS = {
     "Output": "output then-sentences lines unaligned report json ids bucc carry rejected "
     "scores-jsonl score-only all-scores overwrite restart",
     "How much to keep": "threshold target-precision top-n target-words per-source keep-percentile "
-    "estimate without",
+    "estimate without labels",
     "Languages": "source-lang target-lang lid language side",
     "Input": "source target bitext format on-error header scol tcol column id-column "
     "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from miner.errors import DownloadError, ResourceError, reason, writing
+from miner.json_files import read_json
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
@@ -268,7 +269,7 @@ def _length(response: http.client.HTTPResponse) -> int | None:
 def _read_note(note: Path, address: str) -> dict[str, Any]:
     """Read the validators of the part on disk; empty if it is of another address."""
     with suppress(OSError, ValueError):
-        found = json.loads(note.read_text(encoding="utf-8"))
+        found = read_json(note)
         if isinstance(found, dict) and found.get("address") == address:
             return found
     return {}

@@ -13,6 +13,7 @@ from miner.datasets.convert import convert
 from miner.datasets.converted_files import Converted
 from miner.datasets.download import fetch
 from miner.errors import ArtifactError, DownloadError, writing
+from miner.json_files import read_json
 from miner.progress import Reporter, silent
 from miner.text.output import StrPath, open_output
 
@@ -130,7 +131,7 @@ def read_record(into: Path) -> Record:
     """Read SOURCES.json; empty if it is not there. Raises ArtifactError."""
     path = into / RECORD
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
         for entry in found.values():
             for part in entry["parts"].values():
                 _ = part["files"], part["written"], part["left_out"]

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from miner.json_files import read_json
 from miner.kernels.cache import STALE_DAYS, folder
 from miner.text.durable import replace_directory
 
@@ -62,7 +63,7 @@ def kept(
 def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
     """Map the arrays of an entry; None, and a warning, if a file is not as it was written."""
     try:
-        if json.loads((place / _STAMPS).read_text(encoding="utf-8")) != _stamps(place, names):
+        if read_json(place / _STAMPS) != _stamps(place, names):
             raise ValueError("altered")
         os.utime(place)  # in use: not stale
         return {one: _array(place / f"{one}.npy") for one in names}

@@ -39,6 +39,7 @@ from miner.encoder.model_files import (
     vocabulary_files,
 )
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.text.artifacts import atomic_directory
 
 # Largest weight: the squares of larger ones overflow.
@@ -260,7 +261,7 @@ def load(path: str | Path = "default") -> Model:
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
         lexicons = lexicon_file.from_bytes(path.read_bytes(), str(path), verifying[LEXICON])
-        verifier = json.loads((directory / VERIFIER).read_text(encoding="utf-8"))
+        verifier = read_json(directory / VERIFIER)
     vectors = None
     if config.get("vectors") is not None:
         try:

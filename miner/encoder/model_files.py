@@ -36,6 +36,7 @@ from miner.arrays import open_npy, open_npz
 from miner.encoder import known_languages
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Architecture
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.text.input_files import content_digest, file_sha256
 
 FORMAT = "bitext-miner model"
@@ -81,13 +82,13 @@ def read_config(directory: Path) -> dict[str, Any]:
             "'--model default'"
         )
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = read_json(path)
     except FileNotFoundError:
         raise ArtifactError(
             f"{directory}: not a model directory (no {CONFIG}); name one that 'miner train' made, "
             "or 'default'"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise ArtifactError(f"{path}: cannot be read ({error})") from None
     if not isinstance(config, dict) or config.get("format") != FORMAT:
         raise ArtifactError(f"{path}: not the configuration of a {FORMAT}")
@@ -118,8 +119,8 @@ def read_architecture(directory: Path, files: Mapping[str, str]) -> Architecture
         return Architecture()
     check(directory, {ARCHITECTURE: files[ARCHITECTURE]}, [ARCHITECTURE])
     try:
-        return Architecture(**json.loads(path.read_text(encoding="utf-8")))
-    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        return Architecture(**read_json(path))
+    except (TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(
             f"{path}: not an encoder that this program knows ({error}); install the bitext-miner "
             "that wrote it"

@@ -21,6 +21,7 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
 from miner.index import faiss, store
 from miner.index.sources import Source
+from miner.json_files import read_json
 from miner.progress import Reporter
 from miner.text.input_files import file_sha256
 
@@ -108,12 +109,12 @@ class StoredIndex:
                 "with 'miner mine'"
             )
         try:
-            meta = json.loads((path / META).read_text(encoding="utf-8"))
+            meta = read_json(path / META)
         except FileNotFoundError:
             raise ArtifactError(
                 f"{path}: not an index directory (no {META}); name one that 'miner index' made"
             ) from None
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             raise ArtifactError(f"{path / META}: cannot be read ({error})") from None
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
             raise ArtifactError(f"{path / META}: does not describe a {FORMAT}")

@@ -5,7 +5,6 @@ with their units and rows. A sample of the text is mined with one thread, and re
 what a unit, or a row, costs there, it costs in the plan.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -20,6 +19,7 @@ from miner.index.build import Text, index_texts
 from miner.index.duplicates import HASHED
 from miner.index.index import Index
 from miner.index.text_files import TextFile
+from miner.json_files import read_json
 from miner.knn import clusters, hybrid
 from miner.knn.engines import Int8Engine
 from miner.knn.settings import SearchSettings
@@ -203,7 +203,7 @@ class Planner:
             disk: dict[str, float] = {}
             decoys: dict[str, Any] = {"error": "none"}
             for path in (place / "work").glob(f"*/*/{DONE}"):
-                kind, record = path.parent.parent.name, json.loads(path.read_text("utf-8"))
+                kind, record = path.parent.parent.name, read_json(path)
                 seconds[kind] = seconds.get(kind, 0.0) + record["core seconds"]
                 disk[kind] = disk.get(kind, 0.0) + sum(record["files"].values())
                 decoys = record["result"] if kind == "decoys" else decoys

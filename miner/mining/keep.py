@@ -38,9 +38,9 @@ class Keep:
     - ``labels``: how right some pairs are, in [0, 1], by their texts; they join the refit.
     - ``report``: a report will show the estimate.
 
-    Raises KeepError for a threshold that is not finite or comes with a target precision, and for a
-    target precision, decoys or a report without the estimate, for vectors without decoys, and for
-    labels without the refit.
+    Raises KeepError for a negative number of pairs, for a threshold that is not finite or comes
+    with a target precision, and for a target precision, decoys or a report without the estimate,
+    for vectors without decoys, and for labels without the refit.
     """
 
     threshold: float | None = option(None, "Keep pairs with this score or more.", kind="number")
@@ -89,6 +89,8 @@ class Keep:
     report: bool = no_option(False, "--report names the page")
 
     def __post_init__(self) -> None:
+        if self.top_n is not None and self.top_n < 0:
+            raise KeepError(f"the number of best pairs must be 0 or more, not {self.top_n}")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise KeepError(f"a threshold must be a finite number, not {self.threshold}")
         if self.threshold is not None and self.target_precision is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import MinerError
+from miner.json_files import read_json
 from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import BlockSearch, engine_for, refine_part, use_threads
@@ -74,7 +75,7 @@ class DrawnDecoys:
         """Read the decoys of all draws, with their sentences."""
         draws = np.split(self.task.array("draws"), np.cumsum(self.sizes)[:-1])
         place = self.task.path
-        sentences = json.loads((place / SENTENCES).read_text("utf-8"))
+        sentences = read_json(place / SENTENCES)
         return Decoys(sentences, load_text(self.task), draws, self.alike)
 
     def vectors(self, draw: int) -> VectorSet:

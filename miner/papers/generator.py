@@ -19,6 +19,7 @@ import numpy as np
 
 from miner.encoder.pretrained import torch_threads
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.libraries import library
 from miner.machine import thread_count
 from miner.papers.generation import Decoding
@@ -80,7 +81,7 @@ class Generator:
         """Read a directory of :meth:`save`. Raises ArtifactError."""
         place = Path(path)
         try:
-            config = json.loads((place / CONFIG).read_text(encoding="utf-8"))
+            config = read_json(place / CONFIG)
             if config["format"] != FORMAT or config["version"] != VERSION:
                 raise KeyError("format")
             for name, expected in config["files"].items():

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from miner.precision.estimate import Estimate, interval_text, rounded
+from miner.mining.mined import Mined
+from miner.precision.estimate import interval_text, rounded
 from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
@@ -23,15 +24,13 @@ AROUND, SUSPECTS = 8, 8
 SHORT, COPIED = 4, 0.8
 
 
-def write(
-    path: str | Path, found: Search, estimate: Estimate | None, threshold: float | None
-) -> None:
-    """Write the page about a search whose scores are probabilities.
+def write(path: str | Path, mined: Mined) -> None:
+    """Write the page about a mining whose scores are probabilities.
 
-    ``threshold`` is the one that was applied, None for none. Raises DependencyError without Bokeh,
-    and ResourceError where the page cannot be written.
+    Raises DependencyError without Bokeh, and ResourceError where the page cannot be written.
     """
     check(path)
+    found, estimate, threshold = mined.search, mined.estimate, mined.applied
     start = 0.5 if threshold is None or not 0 <= threshold <= 1 else threshold
     steps = search_charts.thresholds(found.pairs, estimate, start)
     title = f"{_names(found.pairs.source)} × {_names(found.pairs.target)}"
@@ -42,7 +41,7 @@ def write(
         search_charts.draw(found.pairs, steps, start),
         {
             "heading": title,
-            "summary": _summary(found, estimate, threshold),
+            "summary": _summary(mined),
             "steps": {
                 "at": steps["logit"],
                 "said": _said(steps),
@@ -74,10 +73,9 @@ def _names(index: Any) -> str:
     return ", ".join(Path(source.path).name for source in index.sources)
 
 
-def _summary(
-    found: Search, estimate: Estimate | None, threshold: float | None
-) -> list[tuple[str, str]]:
+def _summary(mined: Mined) -> list[tuple[str, str]]:
     """Return the facts at the head of the page: name and text of each."""
+    found, estimate, threshold = mined.search, mined.estimate, mined.applied
     pairs = found.pairs
     rows = []
     for name, index in (("source", pairs.source), ("target", pairs.target)):
@@ -98,7 +96,9 @@ def _summary(
     rows.append(("pairs found", f"{len(pairs):,}"))
     if threshold is not None and np.isfinite(threshold):
         rows.append(("threshold", f"{rounded(threshold):.6f}"))
-        rows.append(("pairs kept", f"{pairs.count_at_least(threshold):,}"))
+        rows.append(("pairs kept", f"{len(mined.pairs):,}"))
+        if mined.left_out is not None:
+            rows.append(("pairs left out", f"{len(mined.left_out.pairs):,}, with text of --without"))
     elif threshold is not None:
         rows.append(("pairs kept", "none: no threshold is as precise as was asked"))
     if estimate is not None:

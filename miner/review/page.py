@@ -17,6 +17,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from miner.errors import MinerError, ResourceError
+from miner.json_files import parsed
 from miner.review.review import Review
 from miner.scoring.marks import Spans, segments
 from miner.text.answers import KINDS, RIGHT, SKIP
@@ -132,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
         elif name in ("answer", "undo", "finish"):
             try:
                 length = int(self.headers.get("Content-Length", ""))
-                given = json.loads(self.rfile.read(min(max(length, 0), LARGEST)))
+                given = parsed(self.rfile.read(min(max(length, 0), LARGEST)))
                 self._call(name, given)
             except (ValueError, TypeError):
                 self._refuse(HTTPStatus.BAD_REQUEST, "no answer")

@@ -1,6 +1,5 @@
 """Population: the pairs of a review, their scores and the reasons why a filter rejected them."""
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from itertools import chain
 import numpy as np
 
 from miner.errors import CorpusError
+from miner.json_files import parsed
 from miner.text.answers import key_of
 from miner.text.bitext import Bitext, parse_scores, stream_bitext
 from miner.text.formats import FORMATS, USUAL_FORMAT, BitextFormat, file_format
@@ -157,7 +157,7 @@ def _names(path: str, kind: str) -> Sequence[str]:
     if kind in ("plain", "tsv"):
         return line.split("\t")
     try:
-        found = json.loads(line)
+        found = parsed(line)
     except ValueError:  # told of when it is read
         return []
     return [*found] if isinstance(found, dict) else []

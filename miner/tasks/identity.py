@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError, CorpusError, MismatchError, reason
+from miner.json_files import read_json
 from miner.names import VERSION
 from miner.text.output import write_whole
 
@@ -40,7 +41,7 @@ def read_identity(work: Path) -> dict[str, Any]:
     """Read the identity of a work directory. Raises ArtifactError and MismatchError."""
     path = work / PLAN
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = read_json(path)
         if found["format"] != FORMAT or not isinstance(found["identity"], dict):
             raise ValueError("another format")
     except (OSError, ValueError, KeyError, TypeError) as error:

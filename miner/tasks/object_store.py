@@ -26,6 +26,7 @@ from miner.errors import (
     resource_error,
     writing,
 )
+from miner.json_files import parsed
 from miner.progress import Reporter, silent
 from miner.tasks.identity import PLAN
 from miner.tasks.order import Order, perform
@@ -169,7 +170,7 @@ class ObjectStore:
                 if content is not None:
                     found = None
                     with suppress(ValueError):
-                        found = json.loads(content)
+                        found = parsed(content)
                     self.keep(name, found)
 
     def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:

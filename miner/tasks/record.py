@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.text.input_files import file_sha256
 from miner.text.output import write_whole
 
@@ -32,7 +33,7 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 def record(work: Path, name: str) -> dict[str, Any]:
     """Read the record of a finished task. Raises ArtifactError if it is not there, or altered."""
     try:
-        found: dict[str, Any] = json.loads((work / name / DONE).read_text(encoding="utf-8"))
+        found: dict[str, Any] = read_json(work / name / DONE)
         if not isinstance(found, dict) or found.get("digest") != digest(found):
             raise ValueError("its digest differs")
         return found
@@ -88,7 +89,7 @@ def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
         for path in sorted((work / folder).iterdir()):
             with suppress(OSError, ValueError):
                 if not path.name.startswith("."):
-                    content = json.loads(path.read_text(encoding="utf-8"))
+                    content = read_json(path)
                     found[path.name.replace(" ", "/")] = content
     return found
 

@@ -1,6 +1,5 @@
 """State of a run, read from its work directory while it goes on or stands still."""
 
-import json
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
+from miner.json_files import read_json
 from miner.tasks.identity import read_identity
 from miner.tasks.object_store import open_store
 from miner.tasks.record import FAILED, RUNNING, notes, record
@@ -70,7 +70,7 @@ def _status(work: Path) -> Status:
     read_identity(work)
     listed: dict[str, Any] = {"begun": 0.0, "known": False, "tasks": {}}
     with suppress(OSError, ValueError, TypeError):
-        found = json.loads((work / TASKS).read_text(encoding="utf-8"))
+        found = read_json(work / TASKS)
         if {key: type(value) for key, value in found.items()} == {
             key: type(value) for key, value in listed.items()
         }:

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from miner.json_files import read_json
 from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import DONE, record
@@ -224,7 +225,7 @@ def _places(path: Path, *made: int) -> dict[str, Any]:
 
     ``made`` tells one record from another that had its place.
     """
-    found = json.loads((path / DONE).read_text(encoding="utf-8"))["arrays"]
+    found = read_json(path / DONE)["arrays"]
     return {name: (_dtype(kind), *others) for name, (kind, *others) in found.items()}
 
 

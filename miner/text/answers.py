@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 from miner.errors import CorpusError, writing
+from miner.json_files import parsed
 
 # Answers, and whether the pair counts as right. Of a pair that is partly right nothing is kept.
 RIGHT = {"yes": 1.0, "partly": 0.0, "no": 0.0}
@@ -79,7 +80,7 @@ class Answers:
             if not line.strip():
                 continue
             try:
-                found._take(_answer(json.loads(line)))
+                found._take(_answer(parsed(line)))
             except (ValueError, TypeError, KeyError):
                 if number == len(lines):
                     break

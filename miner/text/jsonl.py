@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miner.errors import CorpusError
+from miner.json_files import parsed
 from miner.names import SIDES
 from miner.text.output import StrPath, open_output
 from miner.text.text_format import (
@@ -40,8 +41,8 @@ class Jsonl(TextFormat):
                 return blank
             where = f"{name}, line {line}"
             try:
-                record = json.loads(text)
-            except (ValueError, RecursionError) as error:
+                record = parsed(text)
+            except ValueError as error:
                 raise CorpusError(
                     f"{where}: broken JSON ({str(error).partition(':')[0]} "
                     f"at character {getattr(error, 'pos', 0)}); mend the line"
@@ -68,7 +69,7 @@ class Jsonl(TextFormat):
             if str(column.key) not in spans:
                 raise CorpusError(f"the nested key {column.key!r} cannot be changed in its line")
             start, end = spans[str(column.key)]
-            if json.loads(line[start:end]) != new:
+            if parsed(line[start:end]) != new:
                 changes.append((start, end, json.dumps(new, ensure_ascii=False)))
         for start, end, new in sorted(changes, reverse=True):
             line = line[:start] + new + line[end:]
@@ -86,8 +87,8 @@ class Jsonl(TextFormat):
         }
         text = line.decode("utf-8", "replace")
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
+            found = parsed(text)
+        except ValueError:
             found = None
         if not isinstance(found, dict):
             return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
@@ -100,8 +101,8 @@ class Jsonl(TextFormat):
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
         try:
-            return dict(json.loads(line))
-        except (ValueError, RecursionError, TypeError):
+            return dict(parsed(line))
+        except (ValueError, TypeError):
             return {"line": line}
 
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:

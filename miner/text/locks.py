@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from miner.errors import ResourceError, resource_error
+from miner.json_files import read_json
 from miner.text.output import StrPath
 
 try:
@@ -90,7 +91,7 @@ def _acquire(place: Path) -> int:
 def _holder(place: Path) -> str:
     """Return the words for the process that holds a lock."""
     try:
-        found = json.loads(place.read_text(encoding="utf-8"))
+        found = read_json(place)
         return f"held by process {found['pid']} on {found['host']} since {found['since']}"
     except (OSError, ValueError, KeyError, TypeError):  # just made, or just gone
         return "held by another process"

@@ -56,6 +56,8 @@ def test_the_default_threshold_of_a_model_is_for_its_own_settings(verifying):
 def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) -> None:
     with pytest.raises(KeepError, match="encodes decoys itself"):
         miner.mine(*verifying, keep=Keep(decoys=["a"], decoy_vectors=np.ones((1, 32))))
+    with pytest.raises(KeepError, match="0 or more, not -1"):
+        Keep(top_n=-1)
     with pytest.raises(TypeError, match="both"):
         miner.mine(verifying[0], "text.en")
 

@@ -10,7 +10,10 @@ from support.browser import needs_browser, slid
 
 from miner.alignment.aligned import Aligned, Document
 from miner.index.index import Index
+from miner.mining.keep import Keep
+from miner.mining.leave_out import LeftOut
 from miner.mining.mine import run
+from miner.mining.mined import Mined
 from miner.mining.search import verifier_for
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.search_result import Search
@@ -33,15 +36,27 @@ def guess(calibrated: tuple[Search, Estimate]) -> Estimate:
     return calibrated[1]
 
 
+def mined(found: Search, estimate: Estimate | None, threshold: float | None) -> Mined:
+    """Return a result that lacks the best pair, which was left out."""
+    pairs = found.pairs
+    kept = len(pairs) if threshold is None else pairs.count_at_least(threshold)
+    best = LeftOut(pairs.take(slice(0, 1)), ["test.txt"], np.zeros(1), np.ones(1))
+    rows = pairs.take(slice(1, max(1, kept)))
+    return Mined(rows, pairs, estimate, Keep(), found, threshold, (), (), best)
+
+
 @pytest.fixture(scope="module")
 def page(found: Search, guess: Estimate, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write(path, found, guess, guess.threshold(0.9))
+    write(path, mined(found, guess, guess.threshold(0.9)))
     return path
 
 
-def test_parts_of_the_page(page: Path, found: Search) -> None:
+def test_parts_of_the_page(page: Path, found: Search, guess: Estimate) -> None:
     text = page.read_text(encoding="utf-8")
+    kept = found.pairs.count_at_least(guess.threshold(0.9)) - 1
+    words = " ".join(re.sub("<[^>]*>", " ", text).split())
+    assert f"pairs kept {kept} pairs left out 1, with text of --without" in words
     for part in (
         "tiny.de × tiny.en",
         "60 lines",
@@ -66,7 +81,7 @@ def test_parts_of_the_page(page: Path, found: Search) -> None:
 
 @pytest.mark.parametrize("threshold", [None, float("inf"), 0.0])
 def test_pages_without_a_threshold_or_an_estimate(found, threshold, tmp_path):
-    write(tmp_path / "report.html", found, None, threshold)
+    write(tmp_path / "report.html", mined(found, None, threshold))
     assert "not estimated" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -79,7 +94,8 @@ def test_text_is_escaped(verifying: tuple[Index, Index], tmp_path: Path) -> None
     sides = [
         Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index") for name in ("a", "b")
     ]
-    write(tmp_path / "report.html", run(*sides, verifier_for(sides[0])), None, 0.5)
+    found = run(*sides, verifier_for(sides[0]))
+    write(tmp_path / "report.html", mined(found, None, 0.5))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in text and "script" in text
 

@@ -93,7 +93,11 @@ def test_a_place_decides_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    ["file cut", "file gone", "file altered", "record gone", "record cut", "record altered", "[]"],
+    [
+        *("file cut", "file gone", "file altered"),
+        *("record gone", "record cut", "record altered", "[]", "[" * 100_000),
+    ],
+    ids=lambda damage: damage[:20],
 )
 def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
     """Results that follow from it stand."""
@@ -107,7 +111,7 @@ def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
         (place / name).write_bytes(content.replace(b"\x0c", b"\x0d").replace(b" 12", b" 13"))
         assert (place / name).read_bytes() != content
     else:
-        (place / name).write_bytes(b"[]" if damage == "[]" else content[:-1])
+        (place / name).write_bytes(damage.encode() if "[" in damage else content[:-1])
     assert add_up(tmp_path) == 36 and done.new() == ["add/1"]
     assert (place / ARRAYS).exists()
 
