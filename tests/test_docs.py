@@ -19,12 +19,12 @@ import numpy as np
 import pytest
 from support.evaluated_models import write_every
 from support.examples import NUMBER, Example, blocks, commands, difference, run, run_page
+from support.files import write
 from support.near_copies import NEAR
 
 import miner
 from miner.evaluation.gold import read_gold
 from miner.filters.registry import FILTERS
-from miner.text.output import open_output
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -50,43 +50,34 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     gold = [(german[int(one) - 1], english[int(other) - 1]) for one, other in rows]
     for name, lines in (("de", german), ("en", english)):
         for suffix in ("", ".zst", ".gz"):
-            with open_output(directory / f"news.{name}{suffix}") as file:
-                file.writelines(f"{line}\n" for line in lines)
+            write(directory / f"news.{name}{suffix}", lines)
         vectors = np.random.default_rng(1).normal(size=(len(lines), 8)).astype(np.float32)
         np.save(directory / f"laser.{name}.npy", vectors)
-    (directory / "more.de").write_text("Eine Zeile mehr.\n", encoding="utf-8")
-    (directory / "other.en").write_text("\n".join(english[200:]) + "\n", encoding="utf-8")
-    with open_output(directory / "web.de-en.tsv.gz") as file:
-        file.writelines(f"{source}\t{target}\n" for source, target in noisy(gold))
+    write(directory / "more.de", ["Eine Zeile mehr."])
+    write(directory / "other.en", english[200:])
+    write(directory / "web.de-en.tsv.gz", noisy(gold))
     with zipfile.ZipFile(directory / "de-en.txt.zip", "w") as opus:
         for side, name in enumerate(("de", "en")):
             text = "".join(f"{pair[side]}\n" for pair in noisy(gold))
             opus.writestr(f"Demo.de-en.{name}", text)
     for side, name in enumerate(("de", "en")):
-        text = "".join(f"{pair[side]}\n" for pair in gold)
         for stem in ("web", "train"):
-            (directory / f"{stem}.{name}").write_text(text, encoding="utf-8")
+            write(directory / f"{stem}.{name}", [pair[side] for pair in gold])
     numbered = [f"{source}\t{target}\t{place}" for place, (source, target) in enumerate(gold)]
     for stem in ("train", "paraphrases", "scored", "news.de-en"):
-        lines = "".join(f"{row}\n" for row in numbered)
-        (directory / f"{stem}.tsv").write_text(lines, encoding="utf-8")
+        write(directory / f"{stem}.tsv", numbered)
     for side, name in enumerate(("de", "en")):
         chosen = range(40) if side == 0 else range(10, 50)
         texts = {n: "\n".join(pair[side] for pair in gold[3 * n : 3 * n + 3]) for n in chosen}
         pages = [{"id": f"{name}-{n}", "text": text} for n, text in texts.items()]
-        with open_output(directory / f"pages.{name}.jsonl") as file:
-            file.writelines(json.dumps(page) + "\n" for page in pages)
+        write(directory / f"pages.{name}.jsonl", map(json.dumps, pages))
     chapter = [pair[1] for pair in gold[:40]]
     chapter[2:4] = [f"{chapter[2]} {chapter[3]}"]  # two German sentences are one English one
-    for name, texts in (("de", [pair[0] for pair in gold[:40]]), ("en", chapter[:-1])):
-        text = "".join(f"{line}\n" for line in texts)
-        (directory / f"chapter.{name}").write_text(text, encoding="utf-8")
-    labelled = "".join(f"1\t{row}\n" for row in numbered)
-    (directory / "labelled.tsv").write_text(labelled, encoding="utf-8")
+    write(directory / "chapter.de", [pair[0] for pair in gold[:40]])
+    write(directory / "chapter.en", chapter[:-1])
+    write(directory / "labelled.tsv", [(1, row) for row in numbered])
     write_every(directory / "data", [one for one, _ in gold], [other for _, other in gold])
-    (directory / "tests.txt").write_text(
-        "".join(f"{other}\n" for _, other in gold[:5]), encoding="utf-8"
-    )
+    write(directory / "tests.txt", [other for _, other in gold[:5]])
     return directory
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from support.files import write
 from support.near_copies import sentences, write_mining_set, write_sets
 
 from benchmarks import pages, report
@@ -130,11 +131,10 @@ def test_the_first_tables_name_the_measured_model() -> None:
 
 
 def test_grades(tmp_path, monkeypatch, capsys):
-    (tmp_path / "paraphrase").mkdir()
     pairs = [f"1\tthe house {n}\tthe house {n}" for n in range(5)]
     pairs += [f"0\tthe house {n}\tgreen trees grow" for n in range(7)]
     for part in ("train", "test"):
-        (tmp_path / "paraphrase" / f"msrpc.{part}.tsv").write_text("\n".join(pairs) + "\n")
+        write(tmp_path / "paraphrase" / f"msrpc.{part}.tsv", pairs)
     result = tmp_path / "papers.json"
     options = ["--data", tmp_path, "--json", result, "--only", "grades"]
     monkeypatch.setattr(sys, "argv", ["papers", *map(str, options)])
@@ -154,12 +154,9 @@ FACTS = {"de": KnownLanguage(1200, {"web": 700, "books": 500}), "en": KnownLangu
 def data(tmp_path: Path) -> Path:
     """Tatoeba's set, and news: the small text with numbers, so that sentences are distinct."""
     pairs = list(zip(sentences("de"), sentences("en"), strict=True))
-    lines = [f"{german}\t{english}\n" for german, english in pairs]
-    news = [f"{i}: {german}\t{i}: {english}\n" for i in range(5) for german, english in pairs]
-    for name, text in (("tatoeba/de-en.tsv", lines), ("train/de-en/newstest.tsv", news)):
-        path = tmp_path / "data" / name
-        path.parent.mkdir(parents=True)
-        path.write_text("".join(text), encoding="utf-8")
+    news = [(f"{i}: {german}", f"{i}: {english}") for i in range(5) for german, english in pairs]
+    write(tmp_path / "data/tatoeba/de-en.tsv", pairs)
+    write(tmp_path / "data/train/de-en/newstest.tsv", news)
     return tmp_path / "data"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.evaluated_models import write
+from support.files import write
 from support.near_copies import write_sets
 
 from benchmarks import pages

@@ -4,36 +4,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from support.evaluated_models import write
+from support.files import write
 from support.near_copies import near_lines
 
 from benchmarks import pages, report
 from benchmarks.speed import process, small_jobs, speed_tables
 
 ROOT = Path(__file__).parents[2]
-
-
-def one(count: int, seconds: float, **more: Any) -> dict[str, Any]:
-    metrics = {"seconds": seconds, "cpu seconds": 2 * seconds, "memory": 2**20, "peak": 2**21}
-    return {"count": count, **metrics, **more}
-
-
-def test_rows_compare_rates() -> None:
-    measured = {
-        "ours": [one(1000, 2), one(1000, 1), one(1000, 4)],
-        "slow": [one(10, 1, found="it"), one(10, 2), one(10, 0.5, found="it")],
-        "absent": [{"missing": "usearch"}],
-        "broken": [one(10, 1), {"failed": "out of memory"}],
-    }
-    ours, slow, absent, broken = process.rows(measured, "ours")
-    assert (ours["sentences/s"], ours["min"], ours["max"]) == (500, 250, 1000)
-    assert slow["ours is faster by"] == slow["ours is faster by in CPU time"] == 50
-    assert slow["found"] == "it" and slow["memory MiB"] == 1
-    assert absent == {"name": "absent", "missing": "usearch"}
-    assert broken == {"name": "broken", "failed": "out of memory"}
 
 
 def test_failed_and_missing_jobs() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.raw_lines import put
+from support.files import write
 
 from miner.cleaning.settings import Split
 from miner.cleaning.split import PARTS, _Groups, split
@@ -39,17 +39,13 @@ def rows(count: int, seed: int = 5) -> list[tuple[str, str, str]]:
     return found
 
 
-def written(path: Path, given: list[tuple[str, str, str]]) -> Path:
-    return put(path, "".join("\t".join(row) + "\n" for row in given).encode())
-
-
 def parts_of(directory: Path, suffix: str = ".tsv") -> dict[str, list[str]]:
     return {name: (directory / f"{name}{suffix}").read_text("utf-8").splitlines() for name in PARTS}
 
 
 def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
     text = rows(400)
-    path = written(tmp_path / "web.tsv", text)
+    path = write(tmp_path / "web.tsv", text)
     settings = Split(dev=40, test=30, documents="3")
     counts = split([path], tmp_path / "out", settings)
     found = parts_of(tmp_path / "out")
@@ -81,7 +77,7 @@ def test_near_copies_stay_together(tmp_path: Path) -> None:
         for n, one in enumerate(long)
         for copy in range(2)
     ]
-    path = written(tmp_path / "web.tsv", text)
+    path = write(tmp_path / "web.tsv", text)
     split([path], tmp_path / "near", Split(dev=0.2, test=0.2))
     split([path], tmp_path / "equal", Split(dev=0.2, test=0.2, near=1))
     apart = []
@@ -103,7 +99,7 @@ def test_rows_stay_when_text_is_added(tmp_path: Path) -> None:
         before, after = (
             {line: part for part, lines in parts_of(tmp_path / name).items() for line in lines}
             for name, some in (("few", text[:400]), ("all", text))
-            if split([written(tmp_path / "web.tsv", some)], tmp_path / name, settings)
+            if split([write(tmp_path / "web.tsv", some)], tmp_path / name, settings)
         )
         moved = {(before[line], after[line]) for line in before if before[line] != after[line]}
         assert moved == (set() if stays else {("dev", "train"), ("test", "train")})
@@ -127,11 +123,11 @@ def test_formats_stay(suffix: str, tmp_path: Path) -> None:
 def test_two_files_and_headers(tmp_path: Path) -> None:
     text = [row for row in rows(60) if row[1]]
     for side, name in enumerate(("a.txt", "b.txt")):
-        put(tmp_path / name, "".join(f"{row[side]}\n" for row in text).encode())
+        write(tmp_path / name, [row[side] for row in text])
     split([tmp_path / "a.txt", tmp_path / "b.txt"], tmp_path / "out", Split(dev=5, test=5))
     found = read_bitext(tmp_path / "out/test.a.txt", tmp_path / "out/test.b.txt")
     assert set(zip(found.source, found.target, strict=True)) <= {row[:2] for row in text}
-    table = written(tmp_path / "web.tsv", [("source", "target", "page"), *text])
+    table = write(tmp_path / "web.tsv", [("source", "target", "page"), *text])
     layout = BitextFormat("source", "target", header=True)
     split([table], tmp_path / "headed", Split(dev=5, test=5, documents="page"), layout)
     assert {lines[0] for lines in parts_of(tmp_path / "headed").values()} == {
@@ -140,7 +136,7 @@ def test_two_files_and_headers(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_split(tmp_path: Path) -> None:
-    path = written(tmp_path / "web.tsv", rows(60))
+    path = write(tmp_path / "web.tsv", rows(60))
     with pytest.raises(CorpusError, match=r"no 2,000 rows for test: 51 rows with text"):
         split([path], tmp_path / "out", Split(dev=0))
     assert not (tmp_path / "out").exists()

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.evaluated_models import write, write_every
+from support.evaluated_models import write_every
+from support.files import write
 
 import miner as package
 from miner.cli.evaluate import TASKS

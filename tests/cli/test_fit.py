@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from support.commands import right
+from support.files import write
 from support.foreign import fake_directory, fake_library
 from support.trainings import aligned_files, synthetic
 
@@ -19,10 +21,8 @@ FAST = [
 
 @pytest.fixture(scope="module")
 def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("text") / "de-en.tsv"
     rows = zip(*synthetic(900), strict=True)
-    path.write_text("".join(f"{one}\t{other}\n" for one, other in rows), encoding="utf-8")
-    return path
+    return write(tmp_path_factory.mktemp("text") / "de-en.tsv", rows)
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +44,6 @@ def name(plain_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(miner_train.learn_verifier, "ENOUGH", 50)
     fake_library(monkeypatch)
     return fake_directory(tmp_path / "st", plain_model)
-
-
-def right(table: str) -> int:
-    rows = [line.split("\t") for line in table.splitlines()]
-    return sum(row[1] == row[2] for row in rows)
 
 
 def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path):
@@ -76,8 +71,8 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
     assert f"vectors of {name}" in miner("model", "info", place)[1]
     # Labels change the quality alone.
     rows = bitext.read_text(encoding="utf-8").splitlines()[:30]
-    sheet = "".join(f"{row}\t{'yes' if n % 3 else 'no'}\n" for n, row in enumerate(rows))
-    (tmp_path / "sheet.tsv").write_text(f"source\ttarget\tanswer\n{sheet}", encoding="utf-8")
+    sheet = [(row, "yes" if n % 3 else "no") for n, row in enumerate(rows)]
+    write(tmp_path / "sheet.tsv", ["source\ttarget\tanswer", *sheet])
     fitting = ["fit", "--model", name, "--bitext", bitext, "--pieces", 120, "-o", tmp_path / "l"]
     assert miner(*fitting, "--labels", tmp_path / "sheet.tsv")[0] == 0
     functions = [dict(one.verifier or {}) for one in (model, load(tmp_path / "l"))]
@@ -92,8 +87,7 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
 def test_fitted_to_what_it_finds_itself(miner, name, bitext, corpora, tmp_path, monkeypatch):
     rows = [line.split("\t") for line in bitext.read_text(encoding="utf-8").splitlines()]
     for side, column in (("s", 0), ("t", 1)):
-        lines = "".join(f"{row[column]}\n" for row in rows)
-        (tmp_path / side).write_text(lines, encoding="utf-8")
+        write(tmp_path / side, [row[column] for row in rows])
     monkeypatch.setattr("miner.precision.decoys.FEWEST", 80)
     monkeypatch.setattr("miner.precision.margins.FEWEST_MATCHED", 1)
     decoys = {"en": synthetic(300, seed=5)[1]}

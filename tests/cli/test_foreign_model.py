@@ -9,10 +9,8 @@ import pytest
 from support.foreign import fake_directory, fake_library
 from support.near_copies import NEAR
 
-from miner.cleaning.plan_file import scores_plan
-from miner.cleaning.scorers import content, file_names
+from miner.cleaning.scorers import content
 from miner.encoder.model import load
-from miner.filters.filter_types import Context
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -91,9 +89,6 @@ def test_scores_follow_the_encoder(miner, name, german, english, other_model, tm
     code, out, err = miner(*scoring, "--model", name, "--threads", 1)
     assert code == 0, err
     assert len(out.splitlines()) == 60
-    assert file_names(scores_plan(["cosine"], Context(model=name)).steps, Context(model=name)) == [
-        name
-    ]
     before = content(name)
     assert before == content(name)
     (tmp_path / "st" / "vocab.txt").write_text(f"{other_model}\n", encoding="utf-8")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import pytest
 from support.cleaning import toml
+from support.files import whole
 
 from miner.cli import guard, main
 from miner.index.index import Index
@@ -44,6 +45,7 @@ def model(tiny_model: Path, tmp_path: Path) -> Path:
         ("index", {"-o": "pairs.tsv"}, ""),
         ("", {"-o": "index/sentences.txt"}, "lies inside an index"),
         ("", {"--report": "model/deep/report.html"}, "lies inside a model"),
+        ("", {"-o": "foreign/a"}, ""),
     ],
 )
 def test_outputs_replace_nothing(index, model, tmp_path, monkeypatch, inputs, outputs, words):
@@ -52,6 +54,8 @@ def test_outputs_replace_nothing(index, model, tmp_path, monkeypatch, inputs, ou
     os.symlink("corpus", "link")
     os.mkfifo("pipe")
     os.mkdir("there")
+    os.mkdir("foreign")
+    Path("foreign/config.json").write_text("{")
     if not words:
         guard.check([inputs], outputs)
         return
@@ -95,14 +99,6 @@ def test_suffixes_of_another_format(miner, arguments, said, tmp_path, monkeypatc
     assert not list(Path().glob("[xy]*"))
 
 
-def snapshot(place: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(place)): path.read_bytes()
-        for path in sorted(place.rglob("*"))
-        if path.is_file()
-    }
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -124,6 +120,12 @@ def snapshot(place: Path) -> dict[str, bytes]:
         "score pairs.tsv --score cosine -o pairs.tsv",
         "filter pairs.tsv -o x.tsv --rejected x.tsv",
         "filter pairs.tsv -o pairs.tsv",
+        "filter pairs.tsv --rejected pairs.tsv",
+        "filter pairs.tsv -o x.tsv --scores-jsonl x.tsv",
+        "filter --source pairs.tsv --target pairs.tsv -o x.tsv x.tsv",
+        "filter pairs.tsv -o x.tsv --work x.tsv",
+        "review pairs.tsv --answers pairs.tsv",
+        "review pairs.tsv --tsv pairs.tsv",
         "filter pairs.tsv -o x.tsv --report model/r.html",
         "train --bitext pairs.tsv -o model",
         "train --bitext pairs.tsv --overwrite -o index",
@@ -137,9 +139,9 @@ def test_no_command_destroys_anything(line, index, model, indexes, tmp_path, mon
     shutil.copytree(indexes[1].path, "index-en")
     for name in ("corpus", "corpus-en", "pairs.tsv", "scored.tsv", "gold.tsv"):
         Path(name).write_text("1\ta\tb\n2\tc\td\n", encoding="utf-8")
-    before = snapshot(tmp_path)
+    before = whole(tmp_path)
     assert main(line.split()) == 2, capsys.readouterr().err
-    assert snapshot(tmp_path) == before
+    assert whole(tmp_path) == before
 
 
 @pytest.mark.parametrize("command", ["filter", "score"])
@@ -151,7 +153,7 @@ def test_files_of_a_configuration_are_inputs(command, output, model, tmp_path, m
     Path("rules.toml").write_text(toml(tables, {"model": "model"}), encoding="utf-8")
     for name in ("good.de", "pairs.tsv"):
         Path(name).write_text("ein Satz\ta sentence\n", encoding="utf-8")
-    before = snapshot(tmp_path)
+    before = whole(tmp_path)
     assert main([command, "pairs.tsv", "--config", "rules.toml", "-o", output]) == 2
     assert f"-o {output} would replace the input" in capsys.readouterr().err
-    assert snapshot(tmp_path) == before
+    assert whole(tmp_path) == before

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.commands import right
 from support.trainings import aligned_files, synthetic
 
 import miner_train.learn_verifier
@@ -38,12 +39,6 @@ def trained(files: list[str], output: Path, *options: str) -> str:
     pieces = [] if words else ["--pieces", "120"]
     assert main([*arguments, *FAST, *pieces, *options]) == 0
     return str(output)
-
-
-def right(table: str) -> int:
-    """How many of the pairs in a table of ids are those of one line."""
-    rows = [line.split("\t") for line in table.splitlines()]
-    return sum(row[1] == row[2] for row in rows)
 
 
 @pytest.mark.parametrize(

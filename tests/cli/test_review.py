@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.files import write
 
 Run = Callable[..., tuple[int, str, str]]
 PAIRS = [("Der Hund schläft.", "The dog is sleeping."), ("Das Haus ist alt.", "The house is old.")]
@@ -12,10 +13,8 @@ PAIRS = [("Der Hund schläft.", "The dog is sleeping."), ("Das Haus ist alt.", "
 
 @pytest.fixture
 def pairs(tmp_path: Path) -> Path:
-    path = tmp_path / "pairs.tsv"
-    rows = [f"{1 - n / 100}\t{a} {n}\t{b} {n}\n" for n in range(20) for a, b in PAIRS]
-    path.write_text("".join(rows), encoding="utf-8")
-    return path
+    rows = [(1 - n / 100, f"{a} {n}", f"{b} {n}") for n in range(20) for a, b in PAIRS]
+    return write(tmp_path / "pairs.tsv", rows)
 
 
 def typed(monkeypatch: pytest.MonkeyPatch, keys: str) -> None:
@@ -66,8 +65,6 @@ def test_sheet_and_labels(miner: Run, pairs: Path, tmp_path: Path) -> None:
     [
         ([], "give one BITEXT"),
         (["pairs.tsv", "--tsv", "a.tsv", "--labels", "b.tsv"], "one after another"),
-        (["pairs.tsv", "--answers", "pairs.tsv"], "would replace the input"),
-        (["pairs.tsv", "--tsv", "pairs.tsv"], "would replace the input"),
         (["missing.tsv"], "missing.tsv"),
         (["pairs.tsv", "--labels", "missing.tsv"], "cannot be read"),
         (["-"], "name a file"),

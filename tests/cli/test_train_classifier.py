@@ -5,7 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.classified import topics, whole, write
+from support.classified import topics
+from support.files import whole, write
 
 from miner.scoring.classifier import Classifier
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support.files import entries
 
 from miner.encoder import decoy_file, lexicon_file, model_files
 from miner.encoder.architecture import VOCABULARIES
@@ -56,10 +57,6 @@ def rehash(path: Path) -> None:
         config["fingerprint"] = model_files.fingerprint_of(config["files"])
 
     change(path, edit)
-
-
-def leftovers(directory: Path) -> list[str]:
-    return sorted(entry.name for entry in directory.iterdir())
 
 
 def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
@@ -234,8 +231,8 @@ def test_numbers_that_make_no_vectors(copied, weights, kind, value):
 def test_save_replaces_a_model_whole(vocabulary: bytes, weights: np.ndarray, copied: Path) -> None:
     Model.of_pieces(vocabulary, *quantise(weights.astype(np.float32))).save(copied)
     Model.of_pieces(vocabulary, weights).save(copied)
-    assert leftovers(copied) == [CONFIG, SPM, WEIGHTS], "no scales of the model before"
-    assert leftovers(copied.parent) == ["model"]
+    assert entries(copied) == [CONFIG, SPM, WEIGHTS], "no scales of the model before"
+    assert entries(copied.parent) == ["model"]
 
 
 def test_a_loaded_model_can_be_saved_over_itself(copied: Path) -> None:

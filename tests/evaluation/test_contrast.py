@@ -4,7 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from support.evaluated_models import Fixed, write
+from support.evaluated_models import Fixed
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.evaluation.contrast import Case, evaluate, make_cases, read_cases, write_cases

@@ -64,14 +64,6 @@ def test_unequal_numbers(tmp_path: Path, rows: int) -> None:
         PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_vectors_that_are_no_numbers(tmp_path: Path, value: float) -> None:
-    vectors = made_up(TEXTS)
-    vectors[2, 1] = value
-    with pytest.raises(ArtifactError, match="vectors.npy: vector 3 of 4 holds NaN or infinity"):
-        PrecomputedVectors(foreign(tmp_path, TEXTS, vectors))
-
-
 def test_files_that_are_missing_or_malformed(tmp_path: Path) -> None:
     foreign(tmp_path, TEXTS, made_up(TEXTS))
     (tmp_path / "vectors.npy").write_bytes(b"no vectors")

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from support.evaluated_models import Recording, of_all, write
+from support.evaluated_models import Recording, of_all
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.evaluation import noisy

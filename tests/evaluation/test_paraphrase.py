@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.evaluated_models import Recording, made_up, of_all, write
+from support.evaluated_models import Recording, made_up, of_all
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.evaluation import paraphrase

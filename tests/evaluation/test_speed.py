@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from support.evaluated_models import Recording, write, write_hidden
+from support.evaluated_models import Recording, write_hidden
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.evaluation import speed

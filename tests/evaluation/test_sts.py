@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.evaluated_models import Recording, made_up, of_all, write
+from support.evaluated_models import Recording, made_up, of_all
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.evaluation import sts

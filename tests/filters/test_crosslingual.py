@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, CorpusError
@@ -44,8 +45,7 @@ def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: B
 
 
 def test_margins_are_of_the_sample_or_of_a_file(tmp_path, tiny_model, batch, german, english):
-    lines = [f"{s}\t{t}\n" for s, t in zip(german[:25], english[:25], strict=True)]
-    (tmp_path / "reference.tsv").write_text("".join(lines), encoding="utf-8")
+    write(tmp_path / "reference.tsv", zip(german[:25], english[:25], strict=True))
     sample = german[:25], english[:25]
     score = scorer("margin", Context(model=str(tiny_model), sample=sample))
     expected = score(batch)

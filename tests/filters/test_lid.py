@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from support.files import write
 
 from miner.errors import ArtifactError
 from miner.filters.filter_types import Batch, Context
@@ -16,8 +17,8 @@ def identifier(german: list[str], english: list[str], tmp_path_factory) -> Path:
     fasttext = pytest.importorskip("fasttext")
     place = tmp_path_factory.mktemp("lid")
     sides = (("deu_Latn", german), ("eng_Latn", english))
-    lines = [f"__label__{code} {text}\n" for code, texts in sides for text in texts]
-    (place / "lines.txt").write_text("".join(lines), encoding="utf-8")
+    lines = [f"__label__{code} {text}" for code, texts in sides for text in texts]
+    write(place / "lines.txt", lines)
     # fastText sets tenths of its weights, a thread each; fewer threads leave some as they were.
     how = {"minn": 2, "maxn": 3, "bucket": 5000, "dim": 10, "thread": 10, "epoch": 20}
     model = fasttext.train_supervised(str(place / "lines.txt"), verbose=0, **how)
@@ -38,8 +39,7 @@ def test_probabilities_of_the_own_language(identifier: Path, german, english) ->
 
 def test_it_replaces_the_filters_of_languages(identifier: Path, german, english, miner, tmp_path):
     rows = [*zip(german, english, strict=True), (english[1], english[0])]
-    text = tmp_path / "rows.tsv"
-    text.write_text("".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
+    text = write(tmp_path / "rows.tsv", rows)
     common = ("filter", text, "--lid", identifier, "-o", tmp_path / "out.tsv", "--threshold", 0)
     given = ("--source-lang", "de", "--target-lang", "en")
     code, _, err = miner(*common, *given, "--rejected", tmp_path / "bad.tsv")

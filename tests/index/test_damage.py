@@ -11,7 +11,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support.indexes import entries, refused, text, with_checksums
+from support.files import entries
+from support.indexes import refused, text, with_checksums
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError

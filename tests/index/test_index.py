@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.indexes import entries, everything, text
+from support.files import entries
+from support.indexes import everything, text
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, ResourceError

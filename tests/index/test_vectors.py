@@ -8,7 +8,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from support.indexes import entries, saved, text
+from support.files import entries
+from support.indexes import saved, text
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, MismatchError

@@ -103,6 +103,15 @@ def test_folds_depend_on_the_sentence_alone() -> None:
     assert (many == np.repeat(whole, 40_000)).all()
 
 
+def test_a_sample_stands_for_all_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refit, "BEST", 10)
+    monkeypatch.setattr(refit, "OTHERS", 20)
+    logit = np.random.default_rng(1).normal(size=100)
+    rows, count = refit._sample(logit)
+    assert count.sum() == pytest.approx(100) and len(np.unique(rows)) == 30
+    assert set(rows[:10]) == set(np.argsort(-logit)[:10])
+
+
 def test_weights_of_lengths_make_decoys_as_long_as_targets() -> None:
     generator = np.random.default_rng(1)
     targets = np.exp(generator.normal(4.5, 0.5, 5000)).astype(int)

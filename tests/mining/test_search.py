@@ -4,10 +4,10 @@ import unicodedata
 
 import numpy as np
 import pytest
+from support.files import write
 from support.mined_pairs import Build, build, mine, pairs, rows  # noqa: F401 (fixtures)
 
 from miner.encoder.encoder import Encoder
-from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
@@ -58,21 +58,10 @@ def test_short_names(indexes: tuple[Index, Index]) -> None:
     same(mine(*indexes, retrieval="intersect"), mine(*indexes, retrieval="intersection"))
 
 
-@pytest.mark.parametrize("setting", ["margin", "retrieval", "duplicates"])
-def test_unknown_names(indexes: tuple[Index, Index], setting: str) -> None:
-    with pytest.raises(ValueError, match=f"^{setting} = 'best' is not one of"):
-        mine(*indexes, **{setting: "best"})
-
-
 def test_sides_can_be_swapped(pairs: Pairs, indexes: tuple[Index, Index]) -> None:
     swapped = mine(*indexes[::-1])
     assert sorted(rows(pairs)) == sorted((s, t) for t, s in rows(swapped))
     np.testing.assert_array_equal(np.sort(swapped.score), np.sort(pairs.score))
-
-
-def test_too_little_memory(indexes: tuple[Index, Index]) -> None:
-    with pytest.raises(ResourceError, match="--memory"):
-        mine(*indexes, memory=1 << 10)
 
 
 def test_duplicates_are_reported_once_or_each(build, german, english):
@@ -126,8 +115,7 @@ def test_near_identical_duplicates_are_no_rivals(verifying, lone_file, english, 
     encoder = Encoder.load(verifying[0].model_name)
 
     def build(name: str, lines: list[str]) -> Index:
-        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index")
+        return Index.build(encoder, write(tmp_path / name, lines), tmp_path / f"{name}.index")
 
     more = [form for sentence in english for form in variants(sentence)]
     german = lone_file.read_text("utf-8").splitlines()

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support.files import write
 
 from miner.errors import ArtifactError, CorpusError
 from miner.papers import generator_network as networks
@@ -219,10 +220,9 @@ def test_mean_overlap_of_short_sentences() -> None:
 
 
 def test_the_commands(tmp_path: Path, tiny_model: Path, miner: Run) -> None:
-    pairs, text = tmp_path / "p.tsv", tmp_path / "t.txt"
     rows = zip(WRITTEN, READ, strict=True)
-    pairs.write_text("".join(f"{one}\t{other}\t1.0\n" for one, other in rows), encoding="utf-8")
-    text.write_text("".join(f"{one}\n" for one in READ[:6]), encoding="utf-8")
+    pairs = write(tmp_path / "p.tsv", [(*row, 1.0) for row in rows])
+    text = write(tmp_path / "t.txt", READ[:6])
     model, out, facts = tmp_path / "g", tmp_path / "out.tsv", tmp_path / "f.json"
     small = ["--pieces", 60, "--dimension", 16, "--heads", 2, "--layers", 1, "--epochs", 2]
     train = ["paraphrase", "train", pairs, "-o", model, "--threads", 1, *small]

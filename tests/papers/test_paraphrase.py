@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 
 from miner.errors import ArtifactError, CorpusError
 from miner.papers import build, cleanliness
@@ -14,11 +15,6 @@ from miner.papers.shared_translations import pivot_pairs
 from miner.papers.translators import Translation
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-def write(path: Path, rows: list[list[str]]) -> Path:
-    path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 def test_build_from_columns(tmp_path: Path, miner: Run) -> None:

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from support.files import write
 
 from miner.errors import CorpusError
 from miner.papers.paraphrase_lexicon import adjusted_pmi
@@ -57,10 +58,9 @@ def test_adjusted_pmi_equals_its_definition(seed: int, least: int) -> None:
 
 def test_words_of_one_sentence_are_no_paraphrases(miner, tmp_path, monkeypatch):
     monkeypatch.setattr("miner.papers.paraphrase_lexicon.BLOCK", 3)
-    rows = [f"hong kong {n} is big\thong kong {n} is large\n" for n in "abcd"]
-    rows += [f"the {n} is quick\tthe {n} is fast\n" for n in "efgh"]
-    path = tmp_path / "pairs.tsv"
-    path.write_text("".join(rows))
+    rows = [f"hong kong {n} is big\thong kong {n} is large" for n in "abcd"]
+    rows += [f"the {n} is quick\tthe {n} is fast" for n in "efgh"]
+    path = write(tmp_path / "pairs.tsv", rows)
     code, out, _ = miner("paraphrase", "lexicon", path, "--least", 4, "--best", 1)
     best = {line.split("\t")[0]: line.split("\t")[1] for line in out.splitlines()}
     assert code == 0 and best["big"] == "large" and best["fast"] == "quick"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.evaluated_models import write
+from support.files import write
 
 from miner.errors import CorpusError, NoTestSetError
 from miner.papers import senteval

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.browser import needs_browser, slid
+from support.files import write
 
 from miner.cleaning import samples
 from miner.cleaning.decide import Cleaned
@@ -49,12 +50,6 @@ def plan_of(tmp_path: Path, text: str, model: Path | str = "default") -> Plan:
     return read_plan(tmp_path / "plan.toml", Context(model=str(model)))
 
 
-def bitext(tmp_path: Path, lines: list[tuple[str, str]]) -> Path:
-    path = tmp_path / "bitext.tsv"
-    path.write_text("".join(f"{source}\t{target}\n" for source, target in lines), encoding="utf-8")
-    return path
-
-
 # Runs whose scores are still read.
 _open = ExitStack()
 
@@ -73,7 +68,7 @@ def run(
     reading: BitextFormat = USUAL_FORMAT,
     **more: Any,
 ) -> Filtered:
-    names = [list(map(str, files or [bitext(tmp_path, pairs())]))]
+    names = [list(map(str, files or [write(tmp_path / "bitext.tsv", pairs())]))]
     run, bitexts = _open.enter_context(
         text_run("filtering", names, reading, workers=Workers(shard_lines=50))
     )
@@ -232,7 +227,7 @@ def test_text_is_escaped(tmp_path: Path) -> None:
     label = "</script><script>alert(2)</script>"
     plan = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
     odd = tmp_path / "<i>name.tsv"
-    bitext(tmp_path, pairs()).rename(odd)
+    write(tmp_path / "bitext.tsv", pairs()).rename(odd)
     text = written(tmp_path, run(tmp_path, plan, files=(odd,)))
     assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)" in text
     assert label not in text and "<i>name" not in text and "<b>bold" not in text
@@ -241,7 +236,7 @@ def test_text_is_escaped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [LENGTH, COSINE + LENGTH + COPIES])
 @pytest.mark.parametrize("lines", [[], [("", "")], [("a b", "")] * 30])
 def test_pages_without_pairs(tmp_path, tiny_model, text, lines):
-    done = run(tmp_path, text, tiny_model, files=(bitext(tmp_path, lines),))
+    done = run(tmp_path, text, tiny_model, files=(write(tmp_path / "bitext.tsv", lines),))
     said = written(tmp_path, done)
     assert "What each filter removed" in said
     assert ("nothing is kept" in said) == (bool(lines) and not done.whole().kept.any())
@@ -292,7 +287,7 @@ def test_two_files_and_json(tmp_path: Path, german_file: Path, english_file: Pat
 
 
 def test_the_command_writes_a_page_or_json(tmp_path, miner):
-    bitext(tmp_path, pairs())
+    write(tmp_path / "bitext.tsv", pairs())
     (tmp_path / "plan.toml").write_text(LENGTH + RATIO)
     wishes = ("filter", tmp_path / "bitext.tsv", "--config", tmp_path / "plan.toml", "--threads", 1)
     code, _, said = miner(*wishes, "-o", tmp_path / "o", "--report", tmp_path / "r.html")

@@ -10,6 +10,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from support.files import write
 
 from miner.review.page import LARGEST, Server
 from miner.review.population import origin_of
@@ -21,9 +22,8 @@ PAIRS = 40
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    pairs = tmp_path / "pairs.tsv"
-    rows = (f"{1 - n / 50}\tHund {n} <b>\tdog {n}\n" for n in range(PAIRS))
-    pairs.write_text("".join(rows), encoding="utf-8")
+    rows = [(1 - n / 50, f"Hund {n} <b>", f"dog {n}") for n in range(PAIRS)]
+    pairs = write(tmp_path / "pairs.tsv", rows)
     marks = [(0, 4)], []
     with (
         Review.open(origin_of(str(pairs)), judge="anna") as review,

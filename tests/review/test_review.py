@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 
 from miner.errors import CorpusError, ResourceError
 from miner.review.population import Origin, Population, origin_of
@@ -17,9 +18,7 @@ def scored(path: Path, count: int = 200, seed: int = 1) -> Path:
     score = np.sort(generator.beta(0.4, 0.4, count))[::-1]
     right = generator.random(count) < score
     rows = zip(score.tolist(), right.tolist(), strict=True)
-    lines = [f"{one!r}\ts{n}\tt{n}{'+' * good}\n" for n, (one, good) in enumerate(rows)]
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
+    return write(path, [(one, f"s{n}", f"t{n}{'+' * good}") for n, (one, good) in enumerate(rows)])
 
 
 @pytest.fixture
@@ -139,13 +138,11 @@ def test_answers_about_pairs_of_another_corpus_wait(kept: Origin, tmp_path: Path
 
 
 def test_rejected_rows_are_judged_by_reason(tmp_path: Path) -> None:
-    (tmp_path / "clean.tsv").write_text("".join(f"s{n}\tt{n}+\n" for n in range(40)))
-    rows = [
-        f"r{n}\tu{n}{'+' * (n % 2)}\t{'length' if n % 2 else 'quality'}\t0\n" for n in range(40)
-    ]
-    (tmp_path / "bad.tsv").write_text("".join(rows))
-    bad = origin_of(tmp_path / "bad.tsv", rejected=True)
-    with Review.open(origin_of(tmp_path / "clean.tsv"), rejected=bad) as review:
+    clean = write(tmp_path / "clean.tsv", [(f"s{n}", f"t{n}+") for n in range(40)])
+    right = [(f"r{n}", f"u{n}+", "length", 0) for n in range(1, 40, 2)]
+    wrong = [(f"r{n}", f"u{n}", "quality", 0) for n in range(0, 40, 2)]
+    bad = origin_of(write(tmp_path / "bad.tsv", right + wrong), rejected=True)
+    with Review.open(origin_of(clean), rejected=bad) as review:
         reasons = [one.reason for one in review.questions(12)]
         assert {*reasons} == {"", "length", "quality"}
         answer_all(review)

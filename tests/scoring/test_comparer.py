@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import aligned_reference, matches_reference, related_reference
+from support.tokens import flat
 
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part
@@ -69,11 +70,6 @@ def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
     }
 
 
-def ragged(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    offsets = offsets_of(np.array([len(one) for one in lists], dtype=np.int64))
-    return np.array([token for one in lists for token in one], dtype=np.int32), offsets
-
-
 tokens = st.integers(0, TOKENS - 1)
 sentence = st.lists(tokens, min_size=1, max_size=3) | st.lists(tokens, min_size=1, max_size=12)
 
@@ -82,7 +78,7 @@ sentence = st.lists(tokens, min_size=1, max_size=3) | st.lists(tokens, min_size=
 @given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=5), st.integers(0, 99))
 def test_the_kernels_agree_with_the_reference(pairs, seed):
     table, arrays = knowledge(seed), network(seed)
-    sides = [ragged([pair[side] for pair in pairs]) for side in range(2)]
+    sides = [flat([pair[side] for pair in pairs]) for side in range(2)]
     matching = matching_of(arrays)
     starts, ids, numbers = describe_pairs(table, matching, *sides)
     rows = np.arange(len(pairs))
@@ -113,7 +109,7 @@ def test_a_logit_depends_on_the_pair_alone():
     table, arrays = knowledge(1), network(1)
     generator = np.random.default_rng(2)
     lists = [generator.integers(0, TOKENS, generator.integers(0, 9)).tolist() for _ in range(600)]
-    text, comparer, rows = ragged(lists), Comparer(arrays, table), np.arange(600)
+    text, comparer, rows = flat(lists), Comparer(arrays, table), np.arange(600)
     together = comparer.compare(text, text, rows, rows[::-1])
     for row in (0, 255, 256, 599):
         alone = comparer.compare(text, text, rows[row : row + 1], rows[::-1][row : row + 1])
@@ -125,7 +121,7 @@ def test_a_logit_depends_on_the_pair_alone():
 def test_only_the_beginning_of_a_very_long_text_is_compared():
     table, arrays = knowledge(3), network(3)
     line = np.random.default_rng(3).integers(0, TOKENS, MOST + 50).tolist()
-    texts = [ragged([line]), ragged([line[:MOST]])]
+    texts = [flat([line]), flat([line[:MOST]])]
     first = np.zeros(1, dtype=np.int64)
     both = [Comparer(arrays, table).compare(text, text, first, first)[0] for text in texts]
     np.testing.assert_array_equal(*both)
@@ -138,7 +134,7 @@ def test_the_objections_of_tokens():
     comparer = Comparer(arrays, table)
     left, right = comparer.objections(np.array([2, 3]), np.array([4]))
     assert left.shape == (2,) and right.shape == (1,)
-    _, ids, numbers = describe_pairs(table, comparer.matching, ragged([[2, 3]]), ragged([[4]]))
+    _, ids, numbers = describe_pairs(table, comparer.matching, flat([[2, 3]]), flat([[4]]))
     compared = comparer.compared(ids, numbers)
     whole = comparer.pooled(compared[:2], compared[2:], (2, 1))
     assert left[0] == pytest.approx(comparer.pooled(compared[1:2], compared[2:], (2, 1)) - whole)

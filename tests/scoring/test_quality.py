@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import order_reference
 from support.near_copies import sentences
+from support.tokens import flat
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
@@ -19,11 +20,6 @@ from miner.kernels.tokens import LONGEST, compare
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
 from miner.scoring.quality import FEATURES, NAME, Quality, features
 from miner.scoring.verifier import Verifier
-
-
-def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    offsets = np.cumsum([0, *map(len, lists)])
-    return np.array([piece for one in lists for piece in one], dtype=np.int32), offsets
 
 
 def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weight) -> np.ndarray:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 
 from miner.config_fields import SettingsError
 from miner.encoder.encoder import Encoder
@@ -13,14 +14,7 @@ from miner.scoring.unwanted import Unwanted, texts_of
 from miner.scoring.without import Without
 from miner.text.durable import scratch_directory
 from miner.text.near_copies import plain
-from miner.text.output import open_output
 from miner.text.write_bitext import write_bitext
-
-
-def written(path: Path, *lines: str) -> Path:
-    with open_output(path) as file:
-        file.writelines(f"{line}\n" for line in lines)
-    return path
 
 
 @pytest.mark.parametrize("suffix", ["tsv.gz", "jsonl", "parquet", "tmx"])
@@ -34,12 +28,12 @@ def test_both_sides_of_a_bitext_of_any_format(suffix: str, tmp_path: Path) -> No
 
 
 def test_lines_of_text(tmp_path: Path) -> None:
-    text = written(tmp_path / "a.txt.gz", "It rains.", "", "?!", "It snows.", "it rains")
+    text = write(tmp_path / "a.txt.gz", ["It rains.", "", "?!", "It snows.", "it rains"])
     assert list(texts_of(str(text)))[-1] == (5, "it rains")
     assert Unwanted(text).lines(["It  rains!", "?!", "It snows"]).tolist() == [1, 3, 4]
-    table = written(tmp_path / "b.tsv", "4.5\tEs regnet.\tIt rains.", "7\tEs schneit.\tIt snows.")
+    table = write(tmp_path / "b.tsv", ["4.5\tEs regnet.\tIt rains.", "7\tEs schneit.\tIt snows."])
     assert Unwanted(table).lines(["4.5", "7", "es schneit"]).tolist() == [0, 0, 2]
-    texts = written(tmp_path / "c.jsonl", '{"text": "One\\tline.", "id": "It rains."}')
+    texts = write(tmp_path / "c.jsonl", ['{"text": "One\\tline.", "id": "It rains."}'])
     assert Unwanted(texts).lines(["one line", "It rains."]).tolist() == [1, 0]
 
 
@@ -67,7 +61,7 @@ def test_near_copies_agree_with_a_comparison_of_all() -> None:
         texts = [edited(edited(text, generator), generator) for text in own]
         texts += ["abcdefg", "zzz zzz"]
         with scratch_directory() as place:
-            found = Unwanted(written(place / "own.txt", *own), near).lines(texts)
+            found = Unwanted(write(place / "own.txt", own), near).lines(texts)
         for text, line in zip(texts, found.tolist(), strict=True):
             shares = [jaccard(plain(text), plain(other)) for other in own]
             best = int(np.argmax(shares))
@@ -87,7 +81,7 @@ def jaccard(one: str, other: str) -> float:
 def test_translations_are_found_by_vectors(
     encoder: Encoder, german: list[str], english: list[str], tmp_path: Path
 ) -> None:
-    path = written(tmp_path / "test.en", *english[:10])
+    path = write(tmp_path / "test.en", english[:10])
     texts = german[:20]
     (unwanted,) = Without([str(path)], near_vectors=0.6).opened(encoder)
     cosines = encoder.encode(texts) @ encoder.encode(english[:10]).T

@@ -1,8 +1,5 @@
 """Text that a classifier tells apart in a second."""
 
-from collections.abc import Sequence
-from pathlib import Path
-
 import numpy as np
 
 Texts = tuple[list[str], list[str]]
@@ -20,12 +17,3 @@ def topics() -> Texts:
         ]
 
     return sentences("sea"), sentences("road")
-
-
-def write(path: Path, lines: Sequence[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def whole(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}

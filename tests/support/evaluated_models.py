@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.text.output import open_output
+from support.files import write
 
 
 class Fixed:
@@ -48,14 +48,6 @@ def made_up(sentences: Sequence[str], d: int = 16) -> np.ndarray:
         row[:] = np.random.default_rng(seed).normal(size=d)
     norm = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / norm).astype(np.float32)
-
-
-def write(path: Path, rows: Iterable[Sequence[object]]) -> Path:
-    """Write a file of tab-separated columns, compressed by its suffix; make its directories."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open_output(path) as file:
-        file.writelines("\t".join(map(str, row)) + "\n" for row in rows)
-    return path
 
 
 def write_hidden(

@@ -55,10 +55,6 @@ def everything(index: Index) -> dict[str, list[Any]]:
     }
 
 
-def entries(directory: Path) -> list[str]:
-    return sorted(entry.name for entry in directory.iterdir())
-
-
 def refused(path: Path) -> str:
     with pytest.raises(ArtifactError) as caught:
         Index.open(path)

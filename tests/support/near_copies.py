@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support.evaluated_models import write
+from support.files import write
 
 NEAR = Path(__file__).parents[1] / "data" / "near_copies"
 

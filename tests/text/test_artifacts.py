@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
+from support.files import entries
 
 from miner.errors import ArtifactError, ResourceError
 from miner.text.artifacts import atomic_directory
@@ -12,10 +13,6 @@ from miner.text.artifacts import atomic_directory
 def write(place: Path, text: str) -> None:
     with atomic_directory(place, "marker") as directory:
         (directory / "marker").write_text(text)
-
-
-def names(place: Path) -> list[str]:
-    return sorted(entry.name for entry in place.iterdir())
 
 
 @pytest.fixture
@@ -34,7 +31,7 @@ def test_nothing_else_is_replaced(tmp_path: Path, kind: str) -> None:
     precious.write_text("years of work")
     with pytest.raises(ArtifactError, match="place: exists and is not one of ours"):
         write(place, "new")
-    assert precious.read_text() == "years of work" and names(tmp_path) == ["place"]
+    assert precious.read_text() == "years of work" and entries(tmp_path) == ["place"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError])
@@ -45,14 +42,14 @@ def test_an_interruption_leaves_the_older_one(made: Path, error: type[BaseExcept
     ):
         (directory / "marker").touch()
         raise error
-    assert (made / "marker").read_text() == "old" and names(made.parent) == ["made"]
+    assert (made / "marker").read_text() == "old" and entries(made.parent) == ["made"]
 
 
 def test_a_link_stays_a_link(made: Path) -> None:
     made.with_name("link").symlink_to(made.name)
     write(made.with_name("link"), "new")
     assert made.with_name("link").is_symlink() and (made / "marker").read_text() == "new"
-    assert names(made.parent) == ["link", "made"]
+    assert entries(made.parent) == ["link", "made"]
 
 
 @pytest.mark.parametrize("inside", [".", "deeper"])

@@ -81,12 +81,6 @@ def test_columns_of_one_file(tmp_path, name, content, columns, expected):
     assert (found.source, found.target, found.lines.tolist(), counts(found)) == expected
 
 
-@pytest.mark.parametrize("named", [{"format": "csv"}, {"on_error": "ignore"}])
-def test_formats_that_do_not_exist(named: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="must be one of"):
-        BitextFormat(**named)
-
-
 def test_bitext_with_more_columns(tmp_path: Path) -> None:
     """Further columns come unchanged, for the rows that are kept."""
     path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")

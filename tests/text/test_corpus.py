@@ -54,14 +54,6 @@ def test_every_iteration_counts_anew(tmp_path: Path) -> None:
     assert tallies(reader) == (3, 1, 0, 0)
 
 
-def test_blocks_come_before_the_file_is_read(tmp_path: Path) -> None:
-    path = put(tmp_path / "a", b"good\n" * 20_000 + b"\xff\n")
-    stream = iter(Reader(path, block=10))
-    assert next(stream).sentences == ["good"] * 10
-    with pytest.raises(CorpusError, match="line 20001"):
-        list(stream)
-
-
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     feed(monkeypatch, "\ufeffeins\u2028\n\nzwei".encode())
     block = read("-")

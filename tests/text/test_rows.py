@@ -5,9 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from support.raw_lines import hard, lines_of, put
+from support.raw_lines import put
 
 from miner.errors import CorpusError
 from miner.text.formats import BitextFormat
@@ -38,41 +36,6 @@ def test_pieces(tmp_path: Path) -> None:
     place = tmp_path / "whole"
     place.mkdir()
     assert rows.cut(6, place) == 1 and not list(place.iterdir())
-
-
-@given(hard, st.integers(1, 5))
-def test_rows_of_any_bytes(tmp_path_factory: pytest.TempPathFactory, data, size) -> None:
-    path = tmp_path_factory.getbasetemp() / "whatever.tsv"
-    path.write_bytes(data)
-    expected = [(line,) for line in lines_of(data)]
-    for kind in ("tsv", "jsonl"):
-        rows = Rows(path, bitext_format=BitextFormat(format=kind, on_error="skip"))
-        assert raws(rows, size) == expected
-        assert rows.counted() == len(expected)
-        for block in rows.blocks(size):
-            assert len(rows.layout.texts(block).source) == len(block)
-
-
-@given(hard, hard)
-def test_two_files_of_any_bytes(tmp_path_factory, left, right) -> None:
-    place = tmp_path_factory.getbasetemp()
-    paths = [place / "whatever.de", place / "whatever.en"]
-    for path, data in zip(paths, (left, right), strict=True):
-        path.write_bytes(data)
-    sides = lines_of(left), lines_of(right)
-    if len(sides[0]) != len(sides[1]):
-        with pytest.raises(CorpusError, match=f"{len(sides[0])} lines? but .* {len(sides[1])}"):
-            Rows(*paths)
-        return
-    rows = Rows(*paths, bitext_format=BitextFormat(on_error="replace"))
-    assert rows.count == len(sides[0])
-    assert raws(rows) == list(zip(*sides, strict=True))
-    for (source, target, state), raw in zip(texts(rows), raws(rows), strict=True):
-        assert [source, target] == [line.decode("utf-8", "replace") for line in raw]
-        # What is written is what was read.
-        written = rows.layout.with_texts(raw, source, target)
-        assert written == (source.encode(), target.encode())
-        assert state == READ or written != raw
 
 
 def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
@@ -148,6 +111,21 @@ def test_impossible_requests_are_refused_at_once(tmp_path: Path) -> None:
     for missing in (tmp_path / "missing.tsv", tmp_path):
         with pytest.raises(CorpusError, match="cannot be read"):
             Rows(missing)
+
+
+@pytest.mark.parametrize("change", [b"a\tb\n", b"a\tb\n" * 9, b""])
+def test_a_file_that_changes_while_it_is_read(tmp_path: Path, change: bytes) -> None:
+    path = put(tmp_path / "text.tsv", b"a\tb\n" * 4)
+    rows = Rows(path)
+    assert len(raws(rows)) == 4
+    path.write_bytes(change)
+    with pytest.raises(CorpusError, match="changed while it was read"):
+        raws(rows)
+    sides = [put(tmp_path / name, b"a\n" * 4) for name in ("de", "en")]
+    both = Rows(*sides)
+    sides[0].write_bytes(b"a\n")
+    with pytest.raises(CorpusError, match="changed while it was read"):
+        raws(both)
 
 
 @pytest.mark.parametrize("header", [False, True])

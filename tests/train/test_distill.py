@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.files import write
 from support.foreign import fake_directory, fake_library
 from support.trainings import sentences, synthetic
 
@@ -62,10 +63,8 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp("text")
     source, target = synthetic(1400)
     lines = [*source[:350], *target[350:700]]
-    (place / "mono").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     rows = zip(source[700:], target[700:], strict=True)
-    (place / "de-en.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rows), encoding="utf-8")
-    return place / "mono", place / "de-en.tsv"
+    return write(place / "mono", lines), write(place / "de-en.tsv", rows)
 
 
 @settings(max_examples=30, deadline=None)

@@ -255,13 +255,6 @@ def restarted(encoder: Average, config: TrainConfig) -> Average:
     return fresh
 
 
-@pytest.mark.slow
-def test_embedding_dropout_and_dense_adam_learn(text: TextPair, tmp_path: Path) -> None:
-    for more in ({"embedding_dropout": 0.3}, {"adam": "dense"}):
-        model = fit(text, tmp_path / next(iter(more)), epochs=40, **more)
-        assert precision_at_1(model) == 1
-
-
 @pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
 def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
     """Both columns are the same text: shared embeddings are alike at once, separate ones not."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 from support.trainings import synthetic
 
 from miner.encoder.encoder import Encoder
@@ -24,25 +25,18 @@ CONFIG = TrainConfig(
 OTHER = str.maketrans("bdfgkaeo", "mnlrhäöå")
 
 
-def write(path: Path, source: list[str], target: list[str]) -> Path:
-    path.parent.mkdir(exist_ok=True)
-    lines = (f"{left}\t{right}\n" for left, right in zip(source, target, strict=True))
-    path.write_text("".join(lines), encoding="utf-8")
-    return path
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of de-en with all parts, and text of fr-en."""
     place = tmp_path_factory.mktemp("extend")
-    bitext = write(place / "de-en" / "text.tsv", *synthetic(700))
+    bitext = write(place / "de-en" / "text.tsv", zip(*synthetic(700), strict=True))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learn_verifier, "ENOUGH", 20)
         patch.setattr(learn_verification, "FEWEST", 100)
         patch.setattr(learn_comparer, "LEAST", 500)
         train_model([TextPair(str(bitext))], CONFIG, place / "base", threshold=1.1)
-    source, target = synthetic(600, seed=3)
-    write(place / "fr-en" / "text.tsv", [text.translate(OTHER) for text in source], target)
+    rows = zip(*synthetic(600, seed=3), strict=True)
+    write(place / "fr-en" / "text.tsv", ((text.translate(OTHER), other) for text, other in rows))
     return place
 
 
@@ -88,7 +82,7 @@ def test_the_new_language_is_known(place: Path, extended: Path) -> None:
 def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
     config = dataclasses.replace(CONFIG, epochs=3, rate=0.01)
     base, old = load(place / "base"), place / "de-en" / "text.tsv"
-    new = write(place / "de-en" / "more.tsv", *synthetic(400, seed=5))
+    new = write(place / "de-en" / "more.tsv", zip(*synthetic(400, seed=5), strict=True))
     more, again = (
         train_model([TextPair(str(text))], config, place / f"on-{text.stem}", base=base)
         for text in (new, old)

@@ -131,3 +131,16 @@ def test_examples_have_one_right_pair_first(knowing: Encoder, examples: Examples
     for first in range(0, len(ids), size):
         assert tuple(ids[first]) in known
         assert not any(ids[first] == wrong for wrong in ids[first + 1 : first + size])
+
+
+def test_small_languages_have_a_larger_share() -> None:
+    found = learn_comparer.shares([1_000_000, 10_000, 100])
+    assert found[2] == 100 and found[1] == 10_000 and 300_000 < found[0] <= learn_comparer.PAIRS
+    assert learn_comparer.shares([5000]) == [5000]
+
+
+def test_long_sentences_are_drawn_more_often() -> None:
+    text = ["a", "a" * 100] * 500, [""] * 1000
+    rows = learn_comparer.drawn(text, 300, [1])
+    assert len(set(rows.tolist())) == 300 and (rows % 2).mean() > 0.9
+    assert len(learn_comparer.drawn(text, 2000, [1])) == 1000

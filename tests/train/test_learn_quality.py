@@ -36,6 +36,14 @@ def test_kinds_do_what_they_say():
     assert learning._NUMBER.sub("", make["renumbered"]) == learning._NUMBER.sub("", PAIR[1])
 
 
+def test_kinds_that_do_not_apply():
+    generator = np.random.default_rng(1)
+    short = ("Ja", "yes")
+    for kind in KINDS[1:]:
+        if kind.__name__ in ("_cut", "_exchanged", "_renumbered", "_renamed", "_shuffled"):
+            assert kind(short, OTHER, [], generator) is None
+
+
 def test_half_is_corrupted_and_the_same_each_time(encoder: Encoder):
     held = sentences("de"), sentences("en")
     pairs, good = corrupt(encoder, held, 1)

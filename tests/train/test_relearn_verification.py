@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.files import whole
 from support.trainings import aligned_files, synthetic
 
 from miner.encoder.encoder import Encoder
@@ -35,20 +36,16 @@ def trained(tmp_path: Path, small: None) -> Path:
     return tmp_path / "model"
 
 
-def read(model: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in model.iterdir()}
-
-
 def test_verification_is_learned_again(trained: Path, miner) -> None:
     place = trained.parent
     sides = "--source", place / "a", "--target", place / "b"
     code, _, err = miner("train-verifier", trained, *sides, "-o", place / "same", "--no-comparer")
     assert code == 0 and "warning" not in err, err
-    assert read(place / "same") == read(trained)
+    assert whole(place / "same") == whole(trained)
 
     code, _, err = miner("train-verifier", trained, *sides, "-o", place / "more")
     assert code == 0 and "learning to compare tokens" in err, err
-    old, new = read(trained), read(place / "more")
+    old, new = whole(trained), whole(place / "more")
     changed = {name for name in new if new[name] != old.get(name)}
     assert changed == {"config.json", "verifier.json", "comparer.npz"}
     functions = [json.loads(files["verifier.json"]) for files in (old, new)]

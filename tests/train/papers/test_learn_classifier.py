@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.classified import Texts, topics, whole, write
+from support.classified import Texts, topics
+from support.files import whole, write
 
 from miner.encoder.model import Model
 from miner.encoder.model_files import CLASSIFIER

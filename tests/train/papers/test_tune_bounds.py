@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.files import write
 from support.trainings import synthetic
 
 from miner.errors import CorpusError
@@ -70,12 +71,11 @@ def test_a_classifier_judges_the_translation(
 
 def test_the_command(tmp_path: Path, miner: Callable[..., tuple[int, str, str]]) -> None:
     source, target, _ = paraphrases()
-    table, dev = tmp_path / "p.tsv", tmp_path / "dev.tsv"
     rows = zip(source[100:], target[100:], strict=True)
-    table.write_text("".join(f"{s}\t{t}\t0.{len(s) % 9}\n" for s, t in rows), encoding="utf-8")
+    table = write(tmp_path / "p.tsv", [(s, t, f"0.{len(s) % 9}") for s, t in rows])
     grades = graded()
-    lines = zip(grades.score, grades.first, grades.second, strict=True)
-    dev.write_text("".join(f"{g}\t{s}\t{t}\n" for g, s, t in lines), encoding="utf-8")
+    rows = zip(grades.score, grades.first, grades.second, strict=True)
+    dev = write(tmp_path / "dev.tsv", rows)
     base = ["paraphrase", "tune", table, "--grades", dev, "--epochs", 1, "--dimension", 8]
     code, out, err = miner(*base, "--by", "length", "--pairs", 60, "--json", tmp_path / "f.json")
     assert code == 0, err

@@ -1,0 +1,26 @@
+"""Files of lines or of rows, and the content of a directory."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from miner.text.output import open_output
+
+
+def write(path: Path, rows: Iterable[str | Sequence[object]]) -> Path:
+    """Write lines, or rows of tab-separated columns, packed by the suffix; make directories."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open_output(path) as file:
+        for row in rows:
+            line = row if isinstance(row, str) else "\t".join(map(str, row))
+            file.write(f"{line}\n")
+    return path
+
+
+def whole(directory: Path) -> dict[str, bytes]:
+    """Return the bytes of every file at or below a directory, by name."""
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
+
+
+def entries(directory: Path) -> list[str]:
+    return sorted(entry.name for entry in directory.iterdir())
