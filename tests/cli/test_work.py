@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from backports import zstd
 from support.commands import Miner, fault, miner, write  # noqa: F401 (fixture)
+from support.files import whole
 
 from miner.index.index import Index
 from miner.mining import search_stages
