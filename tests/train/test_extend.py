@@ -111,12 +111,12 @@ def test_names_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, miner) 
         [f"{text} {name}".translate(spelled) for text, name in zip(source, names, strict=True)],
         [f"{text} {name.capitalize()}" for text, name in zip(target, names, strict=True)],
     )
-    text = write(tmp_path / "ru-en" / "text.tsv", *sides)
+    text = write(tmp_path / "ru-en" / "text.tsv", zip(*sides, strict=True))
     config = dataclasses.replace(CONFIG, epochs=20)
     model = train_model([TextPair(str(text))], config, tmp_path / "base")
     assert model.names and "transliterated" in dict(model.verifier or {})["quality"]["weight"]
     french = [one.translate(OTHER) for one in source]
-    more = write(tmp_path / "fr-en" / "text.tsv", french, target)
+    more = write(tmp_path / "fr-en" / "text.tsv", zip(french, target, strict=True))
     again = "train-verifier", tmp_path / "base", "--bitext", text, "--no-comparer"
     added = "train", "--from", tmp_path / "base", "--bitext", more, "--pieces", "90"
     for command in (again, added):
