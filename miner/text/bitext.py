@@ -90,10 +90,9 @@ def stream_bitext(
     if block < 1:
         raise ValueError(f"block is {block}; it must be at least 1")
     rows = Rows(source, target, bitext_format, more=more)
-    for raw in rows.blocks(block):
-        cells = list(zip(*raw.raw, strict=True))
-        columns, state = rows.layout.parse(raw.first, cells)
-        lines = np.arange(raw.first, raw.first + len(raw))
+    for first, cells in rows.cells(block):
+        columns, state = rows.layout.parse(first, cells)
+        lines = np.arange(first, first + len(state))
         without = {i for side in columns[:2] for i, text in enumerate(side) if is_blank(text)}
         if without:
             lines = np.delete(lines, [*without])
@@ -106,7 +105,7 @@ def stream_bitext(
             left,
             right,
             lines,
-            len(raw),
+            len(state),
             len(without) - undecodable,
             undecodable,
             int(np.count_nonzero(state == REPLACED)),

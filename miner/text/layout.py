@@ -129,33 +129,25 @@ class Layout:
         any_replaced = False
         for file, parse in enumerate(parsers):
             own = raw[file : file + 1] if len(parsers) == 2 else raw
-            found, replaced = self._decode(file, line + self._ahead(file), own, parse)
-            if found is None:
-                return None, False
+            place = line + self._ahead(file)
+            try:
+                found = parse(place, *[part.decode() for part in own])
+                if FORMATS[self.formats[file]].escapes:
+                    "".join(found).encode()
+            except UnicodeError as error:
+                if self.on_error == "fail":
+                    raise UnreadableError(_undecodable(self.names[file], place, error)) from None
+                if self.on_error == "skip":
+                    return None, False
+                found = parse(place, *[part.decode("utf-8", "replace") for part in own])
+                found = tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in found)
+                any_replaced = True
             fields += found[: len(self.columns[file])]
-            any_replaced |= replaced
         return fields, any_replaced
 
     def _ahead(self, file: int) -> int:
         """Return how many lines later a row is in a file than in the first one."""
         return self.heads[file] - self.heads[0]
-
-    def _decode(
-        self, file: int, line: int, raw: Raw, parse: Parse
-    ) -> tuple[tuple[str, ...] | None, bool]:
-        """Do as :meth:`_row` for one file."""
-        try:
-            fields = parse(line, *[part.decode() for part in raw])
-            if FORMATS[self.formats[file]].escapes:
-                "".join(fields).encode()
-            return fields, False
-        except UnicodeError as error:
-            if self.on_error == "fail":
-                raise UnreadableError(_undecodable(self.names[file], line, error)) from None
-            if self.on_error == "skip":
-                return None, False
-        fields = parse(line, *[part.decode("utf-8", "replace") for part in raw])
-        return tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in fields), True
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
         """Return the row, valid UTF-8, with other texts in its two columns; the rest stays."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import replace
@@ -22,7 +22,7 @@ from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.text.formats import ALL, FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.input_files import InputFiles
-from miner.text.layout import Block, Layout, Raw, column_names
+from miner.text.layout import Block, Layout, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
 from miner.text.refusals import formats_and_columns, refuse_columns, refuse_scores
@@ -145,39 +145,32 @@ class Rows:
         self.count = counts[0]
 
     def blocks(self, size: int) -> Iterator[Block]:
-        """Yield all rows, ``size`` at a time.
+        """Yield all rows, ``size`` at a time; see :meth:`cells`."""
+        for first, cells in self.cells(size):
+            yield Block(first, list(zip(*cells, strict=True)))
+
+    def cells(self, size: int) -> Iterator[tuple[int, list[Sequence[bytes]]]]:
+        """Yield all rows, ``size`` at a time: their first line, and their parts.
 
         Raises CorpusError where there are more or fewer rows than there were the last time.
         """
         heads = self.layout.heads
         files = [islice(file, head, None) for file, head in zip(self._files(), heads, strict=True)]
-        rows, done = self._joined(files), 0
-        try:
-            while raw := list(islice(rows, size)):
-                if self.count is not None and done + len(raw) > self.count:
-                    break
-                yield Block(1 + heads[0] + self.offset + done, raw)
-                done += len(raw)
-        except ValueError:  # from zip: one of both files has changed
-            raw = [()]
-        if raw or self.count not in (None, done):
+        done = 0
+        while True:
+            taken = [list(islice(file, size)) for file in files]
+            count = len(taken[0])
+            alike = all(len(records) == count for records in taken)
+            if not count or not alike or (self.count is not None and done + count > self.count):
+                break
+            yield 1 + heads[0] + self.offset + done, self._parts(taken)
+            done += count
+        if any(taken) or self.count not in (None, done):
             raise CorpusError(
                 f"{' or '.join(self.layout.names)} changed while it was read: {self.count} lines "
                 "were counted, and then more or fewer came; run again once it is complete"
             )
         self.count = done
-
-    def cells(self, size: int) -> Iterator[tuple[int, list[Sequence[bytes]]]]:
-        """Yield the rows of one file, ``size`` at a time: their first line, and their parts.
-
-        Unlike :meth:`blocks` this makes no object for each row, and counts none.
-        """
-        (file,), (head,) = self._files(), self.layout.heads
-        file, first = islice(file, head, None), 1 + head
-        of_lines = FORMATS[self.layout.formats[0]].of_lines
-        while records := list(islice(file, size)):
-            yield first, [records] if of_lines else list(zip(*records, strict=True))
-            first += len(records)
 
     def cut(self, size: int, place: Path) -> int:
         """Copy the rows to files in ``place``, ``size`` to a piece; return the number of pieces.
@@ -248,17 +241,14 @@ class Rows:
         if self._once:
             self._started = chain(taken[0], files[0])
         bodies = [records[head:] for records, head in zip(taken, heads, strict=True)]
-        return Block(1 + heads[0], list(self._joined(bodies, strict=False)))
+        return Block(1 + heads[0], list(zip(*self._parts(bodies), strict=False)))
 
-    def _joined(self, files: Sequence[Iterable[Any]], *, strict: bool = True) -> Iterator[Raw]:
-        """Join the records of each file to rows. Raises ValueError for too few, if ``strict``."""
-        rows: list[Iterator[Raw]] = [
-            zip(file, strict=True) if FORMATS[format].of_lines else iter(file)
-            for file, format in zip(files, self.layout.formats, strict=True)
-        ]
-        if len(rows) == 1:
-            return rows[0]
-        return (left + right for left, right in zip(*rows, strict=strict))
+    def _parts(self, files: Sequence[Sequence[Any]]) -> list[Sequence[bytes]]:
+        """Return the lines of each file, or the columns of its records where they are no lines."""
+        parts: list[Sequence[bytes]] = []
+        for records, format in zip(files, self.layout.formats, strict=True):
+            parts += [records] if FORMATS[format].of_lines else zip(*records, strict=True)
+        return parts
 
     def _files(self) -> list[Iterator[Any]]:
         if self._started is not None:
