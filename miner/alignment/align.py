@@ -19,8 +19,8 @@ from miner.encoder.entries import Entry, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
-from miner.index.build import identity, stamps
-from miner.index.text_files import text_files
+from miner.index.build import identity
+from miner.index.text_files import stamps, text_files
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means

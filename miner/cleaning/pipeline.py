@@ -23,7 +23,7 @@ from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
-from miner.index.text_files import stamp
+from miner.index.text_files import known_as, stamps
 from miner.names import Languages
 from miner.progress import Reporter, silent
 from miner.tasks.run import Call, Run, open_run
@@ -31,8 +31,6 @@ from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.given import GivenTexts
-from miner.text.lines import is_read_once
-from miner.text.remote import is_remote
 
 # Pairs whose keys one task compares.
 PARTITION = 1 << 20
@@ -251,31 +249,15 @@ def text_run(
     """
     if workers.shard_lines is None:
         workers = dataclasses.replace(workers, shard_lines=HERE if workers.here else ELSEWHERE)
-    paths = [
-        [
-            str(path)
-            if isinstance(path, GivenTexts) or path == "-" or is_remote(path)
-            else str(Path(path).absolute())
-            for path in sides
-        ]
-        for sides in files
-    ]
     identity = {
-        "files": paths,
+        "files": [[*map(known_as, sides)] for sides in files],
         "settings of reading": dataclasses.asdict(reading),
         "--shard-lines": workers.shard_lines,
     }
-    stamps = {
-        path: stamp(path)
-        for sides, given in zip(paths, files, strict=True)
-        for path, one in zip(sides, given, strict=True)
-        if not isinstance(one, GivenTexts) and not is_read_once(path)
-    }
+    means: dict[str, Any] = {"beside": beside, "report": report, "note": note}
     with (
         kept_scorers(),
-        open_run(
-            work, workers, name, identity, stamps=stamps, beside=beside, report=report, note=note
-        ) as run,
+        open_run(work, workers, name, identity, stamps=stamps(files), **means) as run,
     ):
         yield run, bitexts_of(files, reading, run.work / "streams")
 

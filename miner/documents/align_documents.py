@@ -18,7 +18,8 @@ from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ResourceError
-from miner.index.build import identity, stamps
+from miner.index.build import identity
+from miner.index.text_files import stamps
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, note_languages, own_means

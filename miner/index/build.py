@@ -16,7 +16,7 @@ from miner.index.parts import part_lines
 from miner.index.sources import Source
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
 from miner.index.stored import FLAT, StoredIndex
-from miner.index.text_files import Stamp, TextFile, stamp, text_files
+from miner.index.text_files import TextFile, known_as, stamps, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.names import SIDES
 from miner.progress import Reporter, silent
@@ -24,12 +24,10 @@ from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reader, Reading
-from miner.text.given import GivenTexts
-from miner.text.remote import is_remote
+from miner.text.given import Name
 from miner.text.words import LONGEST
 
 Span = tuple[int, int]
-Name = str | Path | GivenTexts
 # Sentences of a span by default: a stopped run repeats less than a minute of work.
 LINES = 1 << 17
 # Lines of a file whose vectors are collected at a time.
@@ -263,32 +261,11 @@ def identity(
     lines: int | None,
 ) -> dict[str, Any]:
     """Return what a work directory is for: files, models, and how the files are read."""
-    sides = [
-        [
-            f"texts of {name}"
-            if isinstance(name, GivenTexts)
-            else str(name)
-            if is_remote(name)
-            else str(Path(name).absolute())
-            for name in own
-        ]
-        for own in names
-    ]
     return {
-        **{f"{side} files": own for side, own in zip(SIDES, sides, strict=True)},
+        **{f"{side} files": [*map(known_as, own)] for side, own in zip(SIDES, names, strict=True)},
         "models": [Entry.of(encoder).as_dict() for encoder in encoders],
         "settings of reading": dict(reading),
         "--shard-lines": lines,
-    }
-
-
-def stamps(names: Sequence[Sequence[Name]]) -> dict[str, Stamp]:
-    """Return the sizes and times of change of all files; streams and texts have none."""
-    return {
-        str(name): stamp(name)
-        for own in names
-        for name in own
-        if not isinstance(name, GivenTexts) and (is_remote(name) or Path(name).is_file())
     }
 
 

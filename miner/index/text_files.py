@@ -2,16 +2,15 @@
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import IO
 
 from miner.errors import CorpusError, writing
-from miner.text.given import GivenTexts
+from miner.text.given import GivenTexts, Name
+from miner.text.lines import is_read_once, opened
 from miner.text.remote import is_remote, local_copy, named, remote_stamp
 
 Stamp = tuple[int, int]
@@ -46,7 +45,23 @@ class TextFile:
             yield local
 
 
-def text_files(names: Sequence[str | Path | GivenTexts], copies: Path) -> list[TextFile]:
+def known_as(name: Name) -> str:
+    """Return the name of a file for workers anywhere: its absolute path, or its address."""
+    if isinstance(name, GivenTexts):
+        return f"texts of {name}"
+    return str(name) if name == "-" or is_remote(name) else str(Path(name).absolute())
+
+
+def stamps(names: Iterable[Sequence[Name]]) -> dict[str, Stamp]:
+    """Return the sizes and times of change of all files; streams and texts have none.
+
+    Raises CorpusError for a file that is not there.
+    """
+    files = (name for own in names for name in own if not isinstance(name, GivenTexts))
+    return {known_as(name): stamp(name) for name in files if not is_read_once(str(name))}
+
+
+def text_files(names: Sequence[Name], copies: Path) -> list[TextFile]:
     """Return the files of these names; streams and texts are first copied into ``copies``.
 
     Raises CorpusError for a file that cannot be read, and ResourceError.
@@ -58,14 +73,13 @@ def text_files(names: Sequence[str | Path | GivenTexts], copies: Path) -> list[T
             copy = copies / f"stream-{number}.jsonl"
             _copy(given.lines, copy)
             found.append(TextFile(str(copy), stamp(copy), name, stream=True, given=True))
-        elif is_remote(name):
-            found.append(TextFile(name, stamp(name), name))
-        elif name == "-" or (Path(name).exists() and not Path(name).is_file()):
+        elif is_read_once(name):
             copy = copies / f"stream-{number}{''.join(Path(name).suffixes)}"
-            _copy_stream(name, copy)
+            with opened(name) as file:
+                _copy(iter(partial(file.read, 1 << 20), b""), copy)
             found.append(TextFile(str(copy), stamp(copy), name, stream=True))
         else:
-            found.append(TextFile(str(Path(name).absolute()), stamp(name), name))
+            found.append(TextFile(known_as(name), stamp(name), name))
     return found
 
 
@@ -80,22 +94,6 @@ def stamp(path: str | Path) -> Stamp:
             f"{path}: cannot be read: {error.strerror}; check the path and its permissions"
         ) from None
     return found.st_size, found.st_mtime_ns
-
-
-def _copy_stream(name: str, copy: Path) -> None:
-    if name == "-":
-        _copy(_blocks(sys.stdin.buffer), copy)
-        return
-    try:
-        file = open(name, "rb")  # noqa: SIM115
-    except OSError as error:
-        raise CorpusError(f"{name}: cannot be read: {error.strerror}") from None
-    with file:
-        _copy(_blocks(file), copy)
-
-
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    return iter(partial(file.read, 1 << 20), b"")
 
 
 def _copy(blocks: Iterable[bytes], copy: Path) -> None:

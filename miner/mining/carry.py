@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.index.build import Name
 from miner.index.index import Index
 from miner.names import SIDES
 from miner.scoring.pairs import Pairs
 from miner.text.corpus import Reading
 from miner.text.formats import ALL, FORMATS, BitextFormat, file_format
-from miner.text.given import GivenTexts
+from miner.text.given import GivenTexts, Name
 from miner.text.lines import is_read_once
 from miner.text.remote import local_copy
 from miner.text.rows import Rows

@@ -11,10 +11,11 @@ from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MinerError
-from miner.index.build import Name, Text, identity, index_texts, stamps
+from miner.index.build import Text, identity, index_texts
 from miner.index.index import Index
 from miner.index.parts import copy_index
 from miner.index.stored import FLAT
+from miner.index.text_files import stamps
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
@@ -42,7 +43,7 @@ from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reading
-from miner.text.given import Corpus, named
+from miner.text.given import Corpus, Name, named
 from miner.text.remote import is_remote
 
 

@@ -33,6 +33,10 @@ class GivenTexts:
         return self.name
 
 
+# A file, an address in an object store, or texts.
+Name = str | Path | GivenTexts
+
+
 def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
     """Return texts as a corpus; a missing one (None, NaN) is empty.
 
@@ -102,7 +106,7 @@ def _text(value: Any, name: str, number: int) -> str:
     return text
 
 
-def named(corpus: Corpus, name: str) -> list[str | Path | GivenTexts]:
+def named(corpus: Corpus, name: str) -> list[Name]:
     """List the files of a corpus, or its texts as one.
 
     A string is a file, a pattern of files or ``-``. A list of paths and of addresses in object
