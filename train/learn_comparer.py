@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.pretrained import torch_threads
 from miner.kernels.aligned import COLUMNS
 from miner.ragged import take_lists
 from miner.scoring.comparer import matching_of
@@ -214,17 +215,13 @@ class Trainer:
 
     def run(self, examples: Examples, number: int) -> float:
         """Take one pass over the examples of one of the rounds; returns the mean loss."""
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
         order, losses = self.generator.permutation(examples.groups), []
-        try:
+        with torch_threads(1):
             for first in range(0, len(order), BATCH):
                 done = (number + first / len(order)) / self.rounds
                 losses.append(
                     self._step(examples, np.sort(order[first : first + BATCH]), rate(done))
                 )
-        finally:
-            torch.set_num_threads(threads)
         return sum(losses) / len(losses)
 
     def _step(self, examples: Examples, groups: np.ndarray, rate: float) -> float:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import torch
 
-from miner.encoder.architecture import ENCODERS
+from miner.encoder.pretrained import torch_threads
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner.parallel import use_loop_threads
@@ -250,14 +249,13 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
     mini-batches are too small for more. A recurrent network brings threads of its own.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
-    recurrent = any(ENCODERS[name].network for name in config.encoders)
-    before = torch.get_num_threads(), use_loop_threads(threads)
-    torch.set_num_threads(1 if recurrent else threads)
+    recurrent = any(kind.network for kind in config.kinds)
+    before = use_loop_threads(threads)
     try:
-        yield
+        with torch_threads(1 if recurrent else threads):
+            yield
     finally:
-        torch.set_num_threads(before[0])
-        use_loop_threads(before[1])
+        use_loop_threads(before)
 
 
 @contextmanager

@@ -23,9 +23,6 @@ ALIGNER, SURPRISE = ("emission", "jump", "unaligned"), "surprise"
 COMPARED = "compared"
 FEATURES = (SURPRISE, COMPARED)
 
-# Arrays whose last axis is the length of a token's vector, and of a hidden layer.
-_WIDTHS = ("units", "logit")
-
 # Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
 Text = tuple[np.ndarray, np.ndarray]
 # Arrays of an aligner, as :mod:`miner.kernels.hidden_markov` has them, and table of surprise.
@@ -126,22 +123,15 @@ class Comparer:
 
 def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -> None:
     """Raise ArtifactError, naming the model, for arrays that do not fit its vocabulary."""
-    from miner.kernels.aligned import BINS
+    from miner.kernels.aligned import BINS, COLUMNS
     from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
 
     found = {key: array.shape for key, array in arrays.items()}
-    expected = _shapes(vocabulary, *(_width(arrays, key) for key in _WIDTHS))
-    shapes = (COSINES, EVIDENCES), (JUMPS,), (1,)
-    expected |= {**dict(zip(ALIGNER, shapes, strict=True)), SURPRISE: (vocabulary, BINS)}
-    if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
-
-
-def _shapes(vocabulary: int, size: int, hidden: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all arrays, by the lengths of a token's vector and of a layer."""
-    from miner.kernels.aligned import COLUMNS
-
-    return {
+    # Lengths of a token's vector and of a hidden layer.
+    size, hidden = (found[key][-1] if found.get(key) else 0 for key in ("units", "logit"))
+    expected = {
+        **dict(zip(ALIGNER, ((COSINES, EVIDENCES), (JUMPS,), (1,)), strict=True)),
+        SURPRISE: (vocabulary, BINS),
         "units": (vocabulary, size),
         # The numbers of a token; vectors of it, of its counterpart, their difference and product,
         # and of the tokens before and after.
@@ -152,11 +142,8 @@ def _shapes(vocabulary: int, size: int, hidden: int) -> dict[str, tuple[int, ...
         "logit": (hidden,),
         "logit_bias": (1,),
     }
-
-
-def _width(arrays: Mapping[str, np.ndarray], name: str) -> int:
-    """Return the length of an array's last axis, 0 if there is none."""
-    return arrays[name].shape[-1] if name in arrays and arrays[name].ndim else 0
+    if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
+        raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 
 
 def matching_of(arrays: Mapping[str, np.ndarray]) -> Matching:
