@@ -13,6 +13,7 @@ from miner.encoder.pretrained import torch_threads
 from miner.errors import ResourceError
 from miner.machine import thread_count
 from miner.parallel import use_loop_threads
+from miner.progress import Reporter, silent
 from miner_train.config import TrainConfig
 from miner_train.data import PairData
 from miner_train.development import Development
@@ -25,16 +26,6 @@ from miner_train.training_checkpoint import Checkpoint
 
 # Seconds between checkpoints within an epoch.
 CHECKPOINT_EVERY = 60.0
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Reported after every few steps: ``done`` of ``total`` pairs over all epochs."""
-
-    epoch: int
-    done: int
-    total: int
-    loss: float
 
 
 @dataclass(frozen=True)
@@ -52,9 +43,6 @@ class EpochEnd:
     best: bool
     f1_of: Mapping[str, float] = field(default_factory=dict)
     development: tuple[str, float] | None = None
-
-
-Report = Callable[[Progress | EpochEnd], None]
 
 
 @dataclass
@@ -134,10 +122,16 @@ class Trainer:
         self.state.restore(arrays)
         self.encoders.restore(inside("now", arrays))
 
-    def run(self, checkpoint: Checkpoint | None = None, report: Report = lambda _: None) -> State:
+    def run(
+        self,
+        checkpoint: Checkpoint | None = None,
+        report: Callable[[EpochEnd], None] = silent,
+        progress: Reporter = silent,
+    ) -> State:
         """Train to the end, from the checkpoint if it has one; return the final state.
 
-        An interrupt waits for the end of the step and saves a checkpoint.
+        ``progress`` counts the pairs of all epochs. An interrupt waits for the end of the step and
+        saves a checkpoint.
         """
         if checkpoint is not None and (saved := checkpoint.load_state()) is not None:
             self.restore(saved)
@@ -146,15 +140,18 @@ class Trainer:
             if self.config.epochs == 0:
                 self._evaluate(0.0)
             while state.epoch < self.config.epochs:
-                for progress in self.run_epoch():
-                    report(progress)
+                for done in self.run_epoch():
+                    progress("training", done, self.config.epochs * len(self.data))
                     save(False)
                 report(self._finish_epoch())
                 save(True)
         return state
 
-    def run_epoch(self) -> Iterator[Progress]:
-        """Train for the rest of the epoch; yield after each mega-batch, with a consistent state."""
+    def run_epoch(self) -> Iterator[int]:
+        """Train for the rest of the epoch; yield the pairs done in all after each mega-batch.
+
+        The state is then consistent.
+        """
         config, state, n = self.config, self.state, len(self.data)
         order = epoch_order(self.data.language, config, state.epoch)
         while state.position < n:
@@ -171,10 +168,7 @@ class Trainer:
                 state.loss_sum += value
                 state.loss_count += 1
             state.position += len(rows)
-            mean = state.loss_sum / max(state.loss_count, 1)
-            yield Progress(
-                state.epoch + 1, state.epoch * n + state.position, config.epochs * n, mean
-            )
+            yield state.epoch * n + state.position
 
     def _batches(self, pool: PairData, generator: np.random.Generator) -> Iterable[Batch]:
         if self.teacher is not None:

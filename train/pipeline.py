@@ -26,7 +26,7 @@ from miner_train.development import by_grades, read_graded
 from miner_train.heldout import enough
 from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
-from miner_train.loop import EpochEnd, Progress, State, Trainer, memory_named
+from miner_train.loop import EpochEnd, State, Trainer, memory_named
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
 from miner_train.training_checkpoint import Checkpoint
@@ -230,10 +230,7 @@ def run_training(
 
     work = "training" if config.epochs else "evaluating the untrained encoder"
 
-    def listen(event: Progress | EpochEnd) -> None:
-        if isinstance(event, Progress):
-            progress("training", event.done, event.total)
-            return
+    def listen(event: EpochEnd) -> None:
         mined = "" if event.f1 is None else f", held-out mining F1 {event.f1:.4f}"
         if event.development is not None:
             mined += f", {event.development[0]} {event.development[1]:.4f}"
@@ -244,7 +241,7 @@ def run_training(
         )
 
     with memory_named(f"{config.batch} pairs"), stage(work, report, silent=True):
-        state = trainer.run(checkpoint, listen)
+        state = trainer.run(checkpoint, listen, progress)
     if not config.epochs and state.mining_f1 is not None:
         report(f"not trained: held-out mining F1 {state.mining_f1:.4f}")
     return state

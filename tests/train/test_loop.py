@@ -18,7 +18,7 @@ from miner.errors import ResourceError
 from miner.evaluation.metrics import Evaluation
 from miner.machine import thread_count
 from miner_train.heldout import mining_f1
-from miner_train.loop import EpochEnd, Progress, Trainer
+from miner_train.loop import EpochEnd, Trainer
 
 BOTH = pytest.mark.parametrize("config", [SOFTMAX, MARGIN], ids=["softmax", "margin"])
 
@@ -29,11 +29,16 @@ def trained(it, *arguments):
     return {name: array.tobytes() for name, array in it.arrays().items()}
 
 
-def reported(it, kind):
-    """Run a training; what it reports of one kind."""
+def ends_of(it):
+    """Run a training; return the ends of its epochs."""
     events = []
-    it.run(None, lambda event: events.append(event) if isinstance(event, kind) else None)
+    it.run(None, events.append)
     return events
+
+
+def listening(events):
+    """Return listeners that append all events, of epochs and of progress, to one list."""
+    return events.append, lambda *event: events.append(event)
 
 
 def table(it):
@@ -56,11 +61,11 @@ def unit(table, found):
 @BOTH
 def test_progress_counts_every_pair(config):
     it = trainer(config)
-    events = reported(it, Progress)
-    done = [event.done for event in events]
-    assert done == sorted(set(done))
-    assert done[-1] == events[0].total == config.epochs * len(it.data)
-    assert all(np.isfinite(event.loss) for event in events)
+    events = []
+    it.run(progress=lambda *event: events.append(event))
+    stages, done, totals = zip(*events, strict=True)
+    assert list(done) == sorted(set(done)) and set(stages) == {"training"}
+    assert {done[-1]} == set(totals) == {config.epochs * len(it.data)}
 
 
 def frozen_loss(config, count):
@@ -68,7 +73,7 @@ def frozen_loss(config, count):
     still = dataclasses.replace(config, rate=1e-30, epochs=1, dropout=0.0, heldout=0)
     it = trainer(still, count)
     before = table(it).copy()
-    (end,) = reported(it, EpochEnd)
+    (end,) = ends_of(it)
     assert (table(it) == before).all()
     same = it.data.source_text[:, None] == it.data.source_text[None, :]
     same |= it.data.target_text[:, None] == it.data.target_text[None, :]
@@ -200,10 +205,9 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept, groups):
     tables, best, means = [], [], []
 
     def remember(event):
-        if isinstance(event, EpochEnd):
-            tables.append(table(it).tobytes())
-            best.append(event.best)
-            means.append(event.development and round(event.development[1], 6))
+        tables.append(table(it).tobytes())
+        best.append(event.best)
+        means.append(event.development and round(event.development[1], 6))
 
     it.run(None, remember)
     assert len(set(tables)) == 3 and means == ([0.15, 0.4, 0.35] if groups else [None] * 3)
@@ -217,50 +221,49 @@ def test_the_best_epoch_is_kept(monkeypatch, scores, kept, groups):
 def test_without_a_held_out_task_the_last_epoch_is_kept():
     it = trainer(dataclasses.replace(SOFTMAX, heldout=59))
     assert it.held is None
-    ends = reported(it, EpochEnd)
+    ends = ends_of(it)
     assert kept_table(it).tobytes() == table(it).tobytes()
     assert all(end.f1 is None and end.threshold is None for end in ends)
     assert np.isnan(it.state.threshold)
 
 
-def stopping(after, events=None):
-    """A report that kills the training at its ``after``-th sign of progress."""
+def stopping(after, events):
+    """Listeners that kill the training at its ``after``-th sign of progress."""
     seen = 0
 
-    def report(event):
+    def progress(*event):
         nonlocal seen
-        seen += isinstance(event, Progress)
+        seen += 1
         if seen == after:
             raise Stop
-        if events is not None:
-            events.append(event)
+        events.append(event)
 
-    return report
+    return events.append, progress
 
 
 @BOTH
 @pytest.mark.parametrize("every, first_again", [(-1.0, "step"), (3600.0, "epoch")])
 def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monkeypatch):
     whole = []
-    expected = trained(trainer(config), None, whole.append)
+    expected = trained(trainer(config), None, *listening(whole))
 
     monkeypatch.setattr(miner_train.loop, "CHECKPOINT_EVERY", every)
     first = []
     per_epoch = next(i for i, event in enumerate(whole) if isinstance(event, EpochEnd))
     with pytest.raises(Stop):
-        trainer(config).run(checkpoint, stopping(per_epoch + 3, first))
+        trainer(config).run(checkpoint, *stopping(per_epoch + 3, first))
     saved = checkpoint.load_state()
     assert saved["epoch"] == 1 and (saved["position"] > 0) == (first_again == "step")
 
     second = []
     it = trainer(config)
-    assert trained(it, checkpoint, second.append) == expected
+    assert trained(it, checkpoint, *listening(second)) == expected
     # Nothing done twice but what came after the checkpoint.
     start = len(first) if first_again == "step" else per_epoch + 1
     assert first == whole[: len(first)] and second == whole[start:]
     # Once done, there is nothing left to do.
     third = []
-    assert trained(trainer(config), checkpoint, third.append) == expected
+    assert trained(trainer(config), checkpoint, *listening(third)) == expected
     assert third == []
 
 
@@ -269,13 +272,13 @@ def test_an_interrupt_waits_for_the_step(checkpoint):
     handler = signal.getsignal(signal.SIGINT)
     seen = []
 
-    def interrupting(event):
+    def interrupting(*event):
         seen.append(event)
         if len(seen) == 3:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        trainer(SOFTMAX).run(checkpoint, interrupting)
+        trainer(SOFTMAX).run(checkpoint, progress=interrupting)
     assert signal.getsignal(signal.SIGINT) is handler
     assert len(seen) == 3
     saved = checkpoint.load_state()
@@ -284,13 +287,13 @@ def test_an_interrupt_waits_for_the_step(checkpoint):
 
 
 def test_a_second_interrupt_does_not_wait(checkpoint):
-    def insisting(event):
+    def insisting(*event):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
         pytest.fail("should have been interrupted by now")
 
     with pytest.raises(KeyboardInterrupt):
-        trainer(SOFTMAX).run(checkpoint, insisting)
+        trainer(SOFTMAX).run(checkpoint, progress=insisting)
     assert checkpoint.load_state() is None
 
 

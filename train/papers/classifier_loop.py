@@ -12,7 +12,7 @@ from miner.scoring.classifier import BAD, GOOD
 from miner_train.data import Sentences
 from miner_train.encoders.embedding_table import Arrays
 from miner_train.encoders.mixed_encoder import Encoders
-from miner_train.loop import Progress, diverged, step_threads
+from miner_train.loop import diverged, step_threads
 from miner_train.papers.classified import Labelled, Matched
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.stages import Report
@@ -103,7 +103,7 @@ class Trainer:
         encoders = Encoders(config.encoding, {config.units: size}, device, threads=threads)
         self.encoder = encoders.parts[config.name]
         self.softmax = Softmax(self.encoder.size, config.seed, config.l2)
-        self._step = 0
+        self._step, self.loss = 0, 0.0  # loss: the mean of the epoch so far
 
     def run(
         self, held: Labelled, report: Report, progress: Reporter, test: Labelled | None = None
@@ -116,8 +116,8 @@ class Trainer:
         # One thread: a step is too small for more. An LSTM brings threads of its own.
         with step_threads(config.encoding, 1):
             for number in range(1, config.epochs + 1):
-                for event in self.epoch(number):
-                    progress("training", event.done, event.total)
+                for done in self.epoch(number):
+                    progress("training", done, config.epochs * len(self.training))
                 vectors = self.encoder.means(held.sentences)
                 accuracy, loss = self.softmax.judge(vectors, held.good)
                 learned, layer = self.encoder.learned(), self.softmax.learned()
@@ -134,7 +134,7 @@ class Trainer:
                     of_test = np.zeros(0, dtype=bool) if test is None else self.right(test)
                     best = Epoch(number, accuracy, loss, copies, layer, right, of_test)
                 report(
-                    f"epoch {number} of {config.epochs}: loss {event.loss:.4f}, held-out "
+                    f"epoch {number} of {config.epochs}: loss {self.loss:.4f}, held-out "
                     f"accuracy {accuracy:.4f} (majority {held.majority:.4f}), loss {loss:.4f}"
                     + (" (best so far)" if better else "")
                 )
@@ -149,8 +149,8 @@ class Trainer:
         """Probability of being good ``(n,)`` by the current parameters."""
         return self.softmax.probability(self.encoder.means(sentences))
 
-    def epoch(self, number: int) -> Iterator[Progress]:
-        """Train one epoch, from 1; yield about every `REPORT_EVERY` sentences."""
+    def epoch(self, number: int) -> Iterator[int]:
+        """Train one epoch, from 1; yield the sentences done in all about every `REPORT_EVERY`."""
         config, n = self.config, len(self.training)
         order = np.random.default_rng([config.seed, 3, number]).permutation(n)
         total, last = 0.0, 0
@@ -164,6 +164,7 @@ class Trainer:
             self.encoder.backward(gradient, self._step, config.rate)
             total += loss * len(rows)
             done = start + len(rows)
+            self.loss = total / done
             if done == n or done - last >= REPORT_EVERY:
                 last = done
-                yield Progress(number, (number - 1) * n + done, config.epochs * n, total / done)
+                yield (number - 1) * n + done
