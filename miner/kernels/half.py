@@ -1,6 +1,7 @@
 """float16 numbers in compiled loops. Numba has no float16 on processors.
 
-Arrays are passed as uint16 (:func:`bits`) and widened to float32 in registers.
+Arrays are passed as uint16 (:func:`bits`); numbers are widened to float32 in registers, and
+narrowed.
 """
 
 from typing import Any
@@ -33,3 +34,16 @@ def _widen(typingctx: Any, value: Any) -> Any:
 
 
 widen: Any = Instructions(_widen)
+
+
+def _narrow(typingctx: Any, value: Any) -> Any:
+    """Round a float32 to float16, ties to even; return its bits."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.bitcast(builder.fptrunc(values[0], ir.HalfType()), ir.IntType(16))
+
+    return types.uint16(types.float32), codegen
+
+
+narrow: Any = Instructions(_narrow)

@@ -10,6 +10,7 @@ same bits.
 
 import numpy as np
 
+from miner.kernels.half import narrow
 from miner.kernels.loops import njit
 
 
@@ -36,18 +37,16 @@ def mean_pool_half(
     table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray, out: np.ndarray
 ) -> None:
     """Compute :func:`mean_pool` and round it to the bits of float16: ``out (n, d) uint16``."""
-    row, shifted = np.empty((2, table.shape[1]), dtype=np.float32)
-    views = row, row.view(np.uint32), shifted, shifted.view(np.uint32)
-    _mean_pool_half(table, scales, ids, offsets, np.empty(table.shape[1]), views, out)
+    row = np.empty(table.shape[1], dtype=np.float32)
+    _mean_pool_half(table, scales, ids, offsets, np.empty(len(row)), row, out)
 
 
 @njit(nogil=True, error_model="numpy")
-def _mean_pool_half(table, scales, ids, offsets, squares, views, out):
-    row, bits, shifted, shifted_bits = views
+def _mean_pool_half(table, scales, ids, offsets, squares, row, out):
     for i in range(len(offsets) - 1):
         _sum(table, scales, ids[offsets[i] : offsets[i + 1]], row)
         _normalise(row, squares)
-        _to_half(row, bits, shifted, shifted_bits, out[i])
+        _to_half(row, out[i])
 
 
 @njit(nogil=True, error_model="numpy")
@@ -118,26 +117,7 @@ def _normalise(row, squares):
 
 
 @njit(nogil=True, error_model="numpy")
-def _to_half(row, bits, shifted, shifted_bits, out):
-    """Round ``row (d,) float32`` to the bits of float16, ties to even: ``out (d,) uint16``.
-
-    Numba has no float16, and numpy's conversion takes longer than all other steps. Below 2^-14,
-    float16 has a fixed step of 2^-24; adding 0.5 (into ``shifted (d,) float32``, scratch) makes the
-    float32 addition round to that step. Above, 13 bits are rounded off and the exponent moves by
-    112. ``bits`` and ``shifted_bits`` are views of the two as uint32.
-    """
+def _to_half(row, out):
+    """Round ``row (d,) float32`` to the bits of float16, ties to even: ``out (d,) uint16``."""
     for j in range(len(row)):
-        shifted[j] = abs(row[j]) + np.float32(0.5)
-    for j in range(len(row)):
-        sign = (bits[j] >> np.uint32(16)) & np.uint32(0x8000)
-        size = bits[j] & np.uint32(0x7FFFFFFF)
-        if size < np.uint32(0x38800000):  # 2^-14
-            half = np.uint32(shifted_bits[j] - np.uint32(0x3F000000))  # the bits of 0.5
-        else:
-            even = np.uint32(0xFFF) + ((size >> np.uint32(13)) & np.uint32(1))
-            half = np.uint32((size - np.uint32(112 << 23) + even) >> np.uint32(13))
-        if size >= np.uint32(0x477FF000):  # rounds to 2^16 or more: infinity
-            half = np.uint32(0x7C00)
-        if size > np.uint32(0x7F800000):  # NaN
-            half = np.uint32(0x7E00)
-        out[j] = np.uint16(sign | half)
+        out[j] = narrow(row[j])
