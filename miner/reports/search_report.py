@@ -98,7 +98,8 @@ def _summary(mined: Mined) -> list[tuple[str, str]]:
         rows.append(("threshold", f"{rounded(threshold):.6f}"))
         rows.append(("pairs kept", f"{len(mined.pairs):,}"))
         if mined.left_out is not None:
-            rows.append(("pairs left out", f"{len(mined.left_out.pairs):,}, with text of --without"))
+            left = len(mined.left_out.pairs)
+            rows.append(("pairs left out", f"{left:,}, with text of --without"))
     elif threshold is not None:
         rows.append(("pairs kept", "none: no threshold is as precise as was asked"))
     if estimate is not None:
