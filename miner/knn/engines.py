@@ -228,10 +228,10 @@ class FaissEngine:
         # Both directions are searched before either is stored: after MemoryError the block comes
         # again, and its candidates would be listed twice.
         forward, backward = lists
-        better = forward.merged(s, *self.search(rows, columns, t, forward.width))
-        better_back = backward.merged(t, *self.search(columns, rows, s, backward.width))
-        forward.put(s, *better)
-        backward.put(t, *better_back)
+        found = self.search(rows, columns, t, forward.width)
+        back = self.search(columns, rows, s, backward.width)
+        forward.merge(s, *found)
+        backward.merge(t, *back)
 
     def search(self, queries: np.ndarray, base: np.ndarray, first: int, width: int) -> Ranked:
         """Search one direction. ``first`` is the position of the first row of ``base``.

@@ -57,11 +57,11 @@ def nearest_both(
     """
     engine = engine_for(source, target, settings)
     memory = memory_budget() if settings.memory is None else settings.memory
-    search = BlockSearch(source, target, settings.neighbors, memory, engine, report)
-    found = list(search.candidates())
+    k = settings.neighbors
+    found = list(BlockSearch(source, target, k, memory, engine, report).candidates())
     # Candidates go as soon as they are refined.
-    forward = search.refine(source, target, found.pop(0))
-    return forward, search.refine(target, source, found.pop(0))
+    forward = refine_part(source, target, found.pop(0), k, memory - found[-1].bytes, engine)
+    return forward, refine_part(target, source, found.pop(0), k, memory, engine)
 
 
 def refine_part(
@@ -69,7 +69,8 @@ def refine_part(
 ) -> Neighbors:
     """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly.
 
-    ``engine`` is the one that found them; None for a search that leaves rows out.
+    ``engine`` is the one that found them; None for a search that leaves rows out. ``memory`` is for
+    the candidates, the result, and what ranks them.
     """
     d = base.vectors.shape[1]
     # A row while its candidates are ranked, or searched again in float32.
@@ -77,9 +78,8 @@ def refine_part(
         8 * d + lists.width * (d * 6 + 48),
         12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48,
     )
-    return refine(
-        queries, base, lists, k, engine, max(1, min(BLOCK, memory // max(ranked, second)))
-    )
+    free = memory - lists.bytes - 12 * k * len(queries.vectors)
+    return refine(queries, base, lists, k, engine, max(1, min(BLOCK, free // max(ranked, second))))
 
 
 def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -> Engine:
@@ -148,9 +148,6 @@ class BlockSearch:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
-        # Refining may search a block again in float32 with longer lists; no block is held then.
-        second = 12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48
-        self.refined_block = max(1, min(self.block, (memory - lists) // second))
         # Prepared blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
@@ -264,10 +261,6 @@ class BlockSearch:
     def _advance(self, rows: float) -> None:
         self.done += rows
         self.report("searching", round(self.done), self.total)
-
-    def refine(self, queries: VectorSet, base: VectorSet, lists: Lists) -> Neighbors:
-        """Rank the candidates of one direction exactly."""
-        return refine(queries, base, lists, self.k, self.engine, self.refined_block)
 
 
 def use_threads(threads: int, engine: Engine) -> None:

@@ -41,27 +41,16 @@ class Lists:
         """The three arrays, in the order that the kernels take them."""
         return self.similarity, self.position, self.least
 
-    def merged(
-        self, start: int, similarity: np.ndarray, position: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lists from row ``start`` merged with new candidates, without storing them.
-
-        ``similarity (b, c)`` and ``position (b, c)`` are the candidates of b rows. Returns
-        similarities and positions, both ``(b, w)``.
-        """
-        part = slice(start, start + len(similarity))
-        values = np.concatenate([self.similarity[part], similarity], axis=1)  # (b, w + c)
-        places = np.concatenate([self.position[part], position], axis=1)
-        order = np.lexsort((places, -values), axis=1)[:, : self.width]
-        return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
-
-    def put(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
-        """Replace the lists from row ``start`` by ``(b, w)`` arrays. Allocates nothing."""
-        part = slice(start, start + len(similarity))
-        self.similarity[part] = similarity
-        self.position[part] = position
-        self.least[part] = similarity[:, -1]
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for array in self.arrays)
 
     def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
-        """Merge new candidates of the rows from ``start``. The order of merges does not matter."""
-        self.put(start, *self.merged(start, similarity, position))
+        """Merge candidates ``(b, c)`` of the rows from ``start``; -1 is an empty place.
+
+        The order of merges does not matter, and a candidate that is merged again changes nothing.
+        """
+        from miner.kernels.blocks import merge_lists
+
+        places = position.astype(np.int32, copy=False)
+        merge_lists(*map(np.ascontiguousarray, (similarity, places)), start, *self.arrays)

@@ -121,6 +121,11 @@ class SearchSettings:
         """``k``, or the default of the rank (without a rank, of margins)."""
         return self.k or NEIGHBORS[self.rank or "margin"]
 
+    def searching(self, k: int) -> "SearchSettings":
+        """Return what decides the ``k`` neighbours in a search of all pairs; other defaults."""
+        engine = "fused" if self.engine in ("auto", "hybrid") else self.engine
+        return SearchSettings(k, engine=engine, exact=self.exact, device=self.device)
+
     @property
     def searched(self) -> int:
         """Neighbours that are searched: enough for every rank, so that another searches nothing."""

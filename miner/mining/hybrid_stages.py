@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from miner.arrays import Room, temporary_array
-from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, hybrid
 from miner.knn.clusters import Groups
 from miner.knn.engines import Int8Engine
@@ -21,8 +20,9 @@ from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.pair_block import Codes, PairBlock
 from miner.knn.postings import Frequency, Postings, SideTokens
+from miner.knn.settings import SearchSettings
 from miner.machine import release_pages
-from miner.mining.search_stages import Means, save_lists
+from miner.mining.search_stages import save_lists, settings_of
 from miner.mining.sides import Part, Scorer, Side, Vectors, load_text
 from miner.scoring import search_recall
 from miner.scoring.verification import release
@@ -98,7 +98,7 @@ def retrieve(
         count += task.array("frequency")
     frequency = Frequency(count, sum(other.size for other in others))
     best = Lists.empty(len(queries), hybrid.RETRIEVED)
-    memory = job.memory - _bytes(best)
+    memory = job.memory - best.bytes
     for other in others:
         base, tokens = vectors[1].part(other.span), _tokens(other)
         postings = Postings(tokens, base, lexicon, Room(memory), frequency)
@@ -107,7 +107,7 @@ def retrieve(
             rows = queries.rows[start : start + hybrid.QUERIES]
             found, score = postings.search(asked, rows, hybrid.RETRIEVED, job.threads)
             found = np.where(found < 0, found, found + other.first)
-            merge_lists(score, found, start, *best.arrays)
+            best.merge(start, score, found)
             release_pages(asked.ids)
     job.save(retrieved=best.position)
 
@@ -145,7 +145,7 @@ def block(
     width = k + Int8Engine.slack
     forward = Lists.empty(len(left), max(1, min(width, len(right))))
     backward = Lists.empty(len(right), max(1, min(width, len(left))))
-    room = Room(job.memory - _bytes(forward) - _bytes(backward))
+    room = Room(job.memory - forward.bytes - backward.bytes)
     codes = _codes(own_tasks[0], room), _codes(own_tasks[1], room)
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
     for here, task in enumerate(found_tasks):
@@ -176,7 +176,7 @@ def recall(
     job: Job,
     sides: tuple[Side, Side],
     lists: tuple[Result, Result],
-    means: Means,
+    settings: SearchSettings,
     scorer: Scorer | None,
 ) -> dict[str, Any]:
     """Measure the recall of the lists of both sides on a sample that is compared with everything.
@@ -196,12 +196,8 @@ def recall(
             return logit
 
         logits_of = logits
-    settings = means.settings(job)
-    return asdict(search_recall.measure(vectors, (found[0], found[1]), settings, logits_of))
-
-
-def _bytes(lists: Lists) -> int:
-    return sum(array.nbytes for array in lists.arrays)
+    own = settings_of(job, settings)
+    return asdict(search_recall.measure(vectors, (found[0], found[1]), own, logits_of))
 
 
 def _tokens(part: Part) -> SideTokens:

@@ -21,7 +21,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
 from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates
 from miner.mining.search import pairs_for_hybrid
-from miner.mining.search_stages import DrawnDecoys, Means
+from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Scorer, Side, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
@@ -82,19 +82,10 @@ def mine(
     large = hybrid_from is not None and sizes[0] * sizes[1] >= hybrid_from
     usual = HYBRID_LINES if large else max(LINES, max(sizes) // PARTS)
     usual = min(usual, max(1 << 12, run.memory // ROW))
-    engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
-    k, means = settings.neighbors, Means(settings.searched, engine, settings.exact, settings.device)
+    searching = settings.searching(settings.searched)
 
     sides = prepare(run, indexes, scorer, run.lines or usual, whole=compressed)
-    vectors = sides[0].unread, sides[1].unread
-    probed = run.task(
-        "probe",
-        search_stages.probe,
-        sides=vectors,
-        digests=[side.digests for side in sides],
-        means=means,
-        hybrid_from=hybrid_from if large else None,
-    )
+    probed = _probe(run, sides, searching, hybrid_from if large else None)
     chosen = None
     if estimating and scorer is not None:
         chosen = run.task(
@@ -105,18 +96,18 @@ def mine(
             sides=sides,
             scorer=scorer,
             given=None if given is None else list(given),
-            means=means,
+            settings=searching,
         )
     run.wait()
-    engine, by_hybrid = probed.value["engine"], probed.value["hybrid"]
+    by_hybrid = probed.value["hybrid"]
     if by_hybrid:
-        blocks = _hybrid_blocks(run, sides, scorer, means.k)
+        blocks = _hybrid_blocks(run, sides, scorer, settings.searched)
     else:
-        blocks = _blocks(run, sides, means.k, engine)
+        blocks = _blocks(run, sides, settings.searched, probed)
     complete = not (by_hybrid or compressed)
-    merged = _merge(run, sides, blocks, means.k, engine, complete=complete)
-    forward, backward = _lists(run, sides, merged, k)
-    found = Found(sides, k, tuple(merged[0]), tuple(merged[1]), backward)
+    merged = _merge(run, sides, blocks, settings.searched, probed, complete=complete)
+    forward, backward = _lists(run, sides, merged, settings.neighbors)
+    found = Found(sides, settings.neighbors, tuple(merged[0]), tuple(merged[1]), backward)
     measured = None
     if not complete:
         measured = run.task(
@@ -125,7 +116,7 @@ def mine(
             units=sum(sizes),
             sides=sides,
             lists=(forward, backward),
-            means=replace(means, k=k),
+            settings=replace(searching, k=settings.neighbors),
             scorer=scorer,
         )
     reason = None if chosen is None else chosen.value.get("error")
@@ -139,8 +130,8 @@ def mine(
     texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
         _pairs(found, matched, columns, indexes),
-        replace(settings, engine="hybrid" if by_hybrid else means.engine),
-        (vectors[0].all(), vectors[1].all()),
+        replace(settings, engine="hybrid" if by_hybrid else searching.engine),
+        (sides[0].unread.all(), sides[1].unread.all()),
         lists[0],
         lists[1],
         None if scorer is None else scorer.open(run.threads),
@@ -160,21 +151,24 @@ def nearest(
 
     Of the ``settings``, engine, exact and device count. Nothing is scored.
     """
-    engine = "fused" if settings.engine in ("auto", "hybrid") else settings.engine
     size = max(len(index) for index, _ in indexes)
     sides = prepare(run, indexes, None, run.lines or max(LINES, size // PARTS), whole=False)
-    probed = run.task(
+    probed = _probe(run, sides, settings.searching(k), None)
+    run.wait()
+    blocks = _blocks(run, sides, k, probed)
+    return _lists(run, sides, _merge(run, sides, blocks, k, probed, complete=True), k)
+
+
+def _probe(run: Run, sides: Sides, settings: SearchSettings, hybrid_from: int | None) -> Result:
+    """Register the choice of the engine."""
+    return run.task(
         "probe",
         search_stages.probe,
         sides=(sides[0].unread, sides[1].unread),
         digests=[side.digests for side in sides],
-        means=Means(k, engine, settings.exact, settings.device),
-        hybrid_from=None,
+        settings=settings,
+        hybrid_from=hybrid_from,
     )
-    run.wait()
-    engine = probed.value["engine"]
-    blocks = _blocks(run, sides, k, engine)
-    return _lists(run, sides, _merge(run, sides, blocks, k, engine, complete=True), k)
 
 
 def _each(
@@ -206,7 +200,7 @@ def _pairs_of_parts(sides: Sides, cost: Callable[[int, int], float]) -> dict[str
     }
 
 
-def _blocks(run: Run, sides: Sides, k: int, engine: str) -> list[Result]:
+def _blocks(run: Run, sides: Sides, k: int, probed: Result) -> list[Result]:
     """Register the comparison of all pairs, block by block."""
     return run.stage(
         "search",
@@ -214,7 +208,7 @@ def _blocks(run: Run, sides: Sides, k: int, engine: str) -> list[Result]:
         _pairs_of_parts(sides, mul),
         sides=(sides[0].unread, sides[1].unread),
         k=k,
-        engine=engine,
+        engine=probed.value["engine"],
     )
 
 
@@ -272,7 +266,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
 
 
 def _merge(
-    run: Run, sides: Sides, blocks: list[Result], k: int, engine: str, *, complete: bool
+    run: Run, sides: Sides, blocks: list[Result], k: int, probed: Result, *, complete: bool
 ) -> list[list[Result]]:
     """Register the merging of the blocks to neighbour lists of each part of both sides."""
     width = len(sides[1].parts)
@@ -291,7 +285,7 @@ def _merge(
                 sides=(sides[0].unread, sides[1].unread),
                 digests=sides[1 - side].digests,
                 k=k,
-                engine=engine,
+                engine=probed.value["engine"],
                 complete=complete,
                 others=[start for start, _ in sides[0].spans] if side else [],
             )

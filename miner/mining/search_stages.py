@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from miner.errors import MinerError
 from miner.json_files import read_json
-from miner.kernels.blocks import merge_lists
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import BlockSearch, engine_for, refine_part, use_threads
 from miner.knn.lists import Lists
@@ -33,27 +32,6 @@ BLOCK = 1 << 16
 PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
 # File of the decoys' sentences. A record is read by every task that follows, and stays small.
 SENTENCES = "sentences.json"
-
-
-@dataclass(frozen=True)
-class Means:
-    """Settings of :class:`~miner.knn.settings.SearchSettings` that decide the engine."""
-
-    k: int
-    engine: str
-    exact: bool
-    device: str
-
-    def settings(self, job: Job) -> SearchSettings:
-        """Return these settings with the means of a task."""
-        return SearchSettings(
-            k=self.k,
-            engine=self.engine,
-            exact=self.exact,
-            device=self.device,
-            memory=job.memory,
-            threads=job.threads,
-        )
 
 
 @dataclass(frozen=True)
@@ -83,6 +61,11 @@ class DrawnDecoys:
         return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
 
 
+def settings_of(job: Job, settings: SearchSettings) -> SearchSettings:
+    """Return settings with the memory and the threads of a task."""
+    return replace(settings, memory=job.memory, threads=job.threads)
+
+
 def open_engine(name: str, threads: int) -> Engine:
     """Return the engine that :func:`probe` has chosen."""
     device = name.partition(" ")[2]
@@ -102,7 +85,7 @@ def probe(
     job: Job,
     sides: tuple[Vectors, Vectors],
     digests: list[list[str]],
-    means: Means,
+    settings: SearchSettings,
     hybrid_from: int | None,
 ) -> dict[str, Any]:
     """Choose the engine of a search.
@@ -116,10 +99,10 @@ def probe(
         hybrid_from is not None
         and len(source) * len(target) >= hybrid_from
         and isinstance(engine, Int8Engine)
-        and int8_suffices_both(source, target, means.k)
+        and int8_suffices_both(source, target, settings.neighbors)
     )
     if not hybrid:
-        engine = engine_for(source, target, means.settings(job))
+        engine = engine_for(source, target, settings_of(job, settings))
     return {"engine": _name(engine), "hybrid": hybrid}
 
 
@@ -129,7 +112,7 @@ def decoys(
     sides: tuple[Side, Side],
     scorer: Scorer,
     given: list[str] | None,
-    means: Means,
+    settings: SearchSettings,
 ) -> dict[str, Any]:
     """Choose and encode the decoys; where there are too few, return why as ``error``."""
     verifier = scorer.open(job.threads)
@@ -148,7 +131,7 @@ def decoys(
         job.save(**{f"vectors-{number}": vectors})
         if engine is None:  # one for all draws, which differ in size by one decoy at most
             drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-            engine = _name(engine_for(source, drawn, means.settings(job)))
+            engine = _name(engine_for(source, drawn, settings_of(job, settings)))
     save_text(job, found.text)
     job.save(draws=np.concatenate(found.draws))
     (job.out / SENTENCES).write_text(json.dumps(found.sentences), encoding="utf-8")
@@ -292,9 +275,7 @@ def _refined(
     for found in blocks:
         for start in range(0, len(found), BLOCK):
             part = found[start : start + BLOCK]
-            similarity = np.ascontiguousarray(part["similarity"])
-            position = np.ascontiguousarray(part["position"])
-            merge_lists(similarity, position, start, *merged.arrays)
+            merged.merge(start, part["similarity"], part["position"])
         release_pages(found)
     return refine_part(queries, base, merged, k, job.memory, engine if complete else None)
 
