@@ -14,7 +14,7 @@ import numpy as np
 from miner.alignment.aligned import Document
 from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
 from miner.errors import CorpusError
-from miner.index.parts import part_lines, part_texts
+from miner.index.parts import part_texts
 from miner.index.sources import Source
 from miner.index.store import TextWriter
 from miner.index.text_files import TextFile, text_files
@@ -43,13 +43,13 @@ class StoredDocument:
 
     @property
     def bytes(self) -> int:
-        offsets = np.load(self.task.path / "offset.npy", mmap_mode="r")
+        offsets = self.task.array("offset")
         return int(offsets[self.end] - offsets[self.start])
 
     def read(self) -> Document:
         """Return the sentences, for an alignment."""
-        texts = part_texts(self.task.path).slice(self.start, self.end)
-        lines = part_lines(self.task.path, self.start, self.end) - 1
+        texts = part_texts(self.task).slice(self.start, self.end)
+        lines = self.task.array("line")[self.start : self.end] - 1
         return Document(self.name, texts, lines, self.url)
 
 
@@ -125,11 +125,11 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
             domains += bool(document.domain)
             names.write(json.dumps([document.name, document.url, document.domain]) + "\n")
             job.report("reading documents", tally["records"], None)
-    job.save(edges=np.array(edges))
+    job.save(edges=np.array(edges), **writer.close_part())
     counts = {name: tally[name] for name in ("records", "empty", "undecodable", "replaced")}
     name = batch.files[0].name if batch.ids is None else os.path.dirname(batch.files[0].name)
     source = Source(name, **counts, own_ids=False, bytes=None, sha256=None)
-    return {"rows": writer.close_part(), "source": vars(source), "domains": domains}
+    return {"rows": edges[-1], "source": vars(source), "domains": domains}
 
 
 def _documents(batch: Batch, layout: DocumentFormat, tally: Counter[str]) -> Iterator[Document]:

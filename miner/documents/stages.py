@@ -119,7 +119,7 @@ def join(
     edges, openings, values, counts = [], [], [], []
     first = repeated = 0
     for task in reads:
-        rows, texts, own = [], part_texts(task.path), task.array("edges")
+        rows, texts, own = [], part_texts(task), task.array("edges")
         for row, name in enumerate(names_of(task.path)):
             if name[0] in names:
                 repeated += 1
@@ -128,7 +128,7 @@ def join(
             rows.append(row)
             opening = texts.slice(own[row], min(own[row] + NEIGHBORS, own[row + 1]))
             openings.append(" ".join(opening)[:OPENING])
-        offsets = np.load(task.path / "offset.npy")
+        offsets = task.array("offset")
         found, places = find_numbers(np.fromfile(task.path / SENTENCES, np.uint8), offsets[own])
         found, places = take_lists(found, places, np.array(rows, dtype=np.int64))
         values.append(found)

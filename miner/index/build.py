@@ -12,7 +12,6 @@ import numpy as np
 
 from miner.encoder.entries import Entry, lent
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.index.parts import part_lines
 from miner.index.sources import Source
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
 from miner.index.stored import FLAT, StoredIndex
@@ -283,7 +282,7 @@ def _records(
 
     ``row`` is the row of the file's first sentence.
     """
-    lines = part_lines(read.path)
+    lines = read.array("line")
     # Record i is line i + 1; a header is a line but no record.
     places = lines - 1 - Reader(file.path, **reading).head
     vectors = [(span.first - row, span.task.array("vectors")) for span in spans]

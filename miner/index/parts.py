@@ -11,42 +11,31 @@ import numpy as np
 from miner.errors import MismatchError
 from miner.index.sentence_file import Texts
 from miner.index.sources import Source, read_corpus
-from miner.index.store import BLOCK, SENTENCES, TextWriter, VectorWriter
+from miner.index.store import BLOCK, PART, SENTENCES, TextWriter, VectorWriter
 from miner.index.stored import DIGEST, FILES, META, StoredIndex, digest, write_meta
 from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
+from miner.tasks.task import Result
 from miner.text.artifacts import atomic_directory
 from miner.text.corpus import Reader
 from miner.text.words import LONGEST
 from miner.text_table import count_of
 
 
-def part_texts(part: Path) -> Texts:
-    """Open the sentences of a part of a corpus."""
-    return Texts(part / SENTENCES, np.load(part / "offset.npy", mmap_mode="r"))
+def part_texts(part: Result) -> Texts:
+    """Open the sentences of a part of a corpus, which a task has read."""
+    return Texts(part.path / SENTENCES, part.array("offset"))
 
 
-def part_hashes(part: Path) -> np.ndarray:
-    """Map the hash of the plain form of each row of a part of a corpus, ``(n,) uint64``."""
-    return np.load(part / "hash.npy", mmap_mode="r")
-
-
-def part_lines(part: Path, start: int = 0, end: int | None = None) -> np.ndarray:
-    """Return the line numbers of rows of a part of a corpus, by default all: int64, from 1."""
-    return np.load(part / "line.npy", mmap_mode="r")[start:end].astype(np.int64)
-
-
-def long_lines(part: Path) -> tuple[int, int, int]:
+def long_lines(texts: Texts, offsets: np.ndarray, lines: np.ndarray) -> tuple[int, int, int]:
     """Return the number of texts beyond ``LONGEST``, and line and characters of the longest."""
-    texts, offsets = part_texts(part), np.load(part / "offset.npy", mmap_mode="r")
     found = [(0, 0)]
     for start in range(0, len(texts), BLOCK):
         sizes = np.diff(offsets[start : start + BLOCK + 1])  # in bytes
         rows = start + np.flatnonzero(sizes > LONGEST)
         found += [(size, row) for row in rows.tolist() if (size := len(texts[row])) > LONGEST]
     size, row = max(found)
-    line = int(np.load(part / "line.npy", mmap_mode="r")[row]) if size else 0
-    return len(found) - 1, line, size
+    return len(found) - 1, int(lines[row]) if size else 0, size
 
 
 def copy_index(index: StoredIndex, path: str | Path, names: Sequence[object]) -> None:
@@ -68,7 +57,7 @@ def copy_index(index: StoredIndex, path: str | Path, names: Sequence[object]) ->
 
 def join_parts(
     directory: Path,
-    parts: Sequence[tuple[Path, Source]],
+    parts: Sequence[tuple[Result, Source]],
     vectors: Iterable[np.ndarray],
     dimension: int,
     first: np.ndarray | None = None,
@@ -76,7 +65,7 @@ def join_parts(
 ) -> list[Source]:
     """Write the sealed store of a text whose files were read one by one into ``directory``.
 
-    ``parts`` are directories of :meth:`TextWriter.close_part`, one for each file; ``vectors`` are
+    ``parts`` are results of :func:`miner.index.stages.read`, one for each file; ``vectors`` are
     blocks ``(b, d)`` of all their rows in order. The rows of the index ``before`` come first.
     ``first (n,) int64`` is the first row with the same plain form, where it is known. Returns all
     files.
@@ -87,14 +76,10 @@ def join_parts(
         writer.append_store(before.store)
         sources += before.sources
     for part, source in parts:
-        writer.append_part(part, len(sources))
+        tables = [part.array(name) for name in PART]
+        writer.append_part(part.path, tables, len(sources), source.own_ids)
         sources.append(source)
-    writer.close(dimension, first)
-    with VectorWriter(directory) as output:
-        if before is not None:
-            output.copy(before.store.vectors)
-        for block in vectors:
-            output.append(block)
+    _seal(writer, vectors, dimension, first, before)
     return sources
 
 
@@ -112,19 +97,21 @@ def join_vectors(
     The rows of the index ``before`` come first. Returns all files. Raises MismatchError for another
     number of lines, and ArtifactError, naming the file ``name``, for a row with NaN or infinity.
     """
-    part = directory / "part"
-    part.mkdir()
-    writer = TextWriter(part)
-    source = read_corpus(writer, corpus, reading, report)
+    writer = TextWriter(directory)
+    sources: list[Source] = []
+    if before is not None:
+        writer.append_store(before.store)
+        sources += before.sources
+    old = len(writer.lines())
+    source = read_corpus(writer, corpus, reading, report, len(sources))
     if len(array) != source.records:
         raise MismatchError(
             f"{name} has {count_of(len(array), 'vector')} but {corpus} has "
             f"{count_of(source.records, 'line')}; there must be one vector for "
             "every line, empty lines included"
         )
-    writer.close_part()
     # Vector i is of record i; a header is a line but no record.
-    records = part_lines(part) - 1 - Reader(corpus, **reading).head
+    records = writer.lines()[old:] - 1 - Reader(corpus, **reading).head
 
     def vectors() -> Iterator[np.ndarray]:
         done = 0
@@ -133,6 +120,21 @@ def join_vectors(
             done += len(block)
             report("copying vectors", done, len(records))
 
-    sources = join_parts(directory, [(part, source)], vectors(), array.shape[1], before=before)
-    shutil.rmtree(part)
-    return sources
+    _seal(writer, vectors(), array.shape[1], None, before)
+    return [*sources, source]
+
+
+def _seal(
+    writer: TextWriter,
+    vectors: Iterable[np.ndarray],
+    dimension: int,
+    first: np.ndarray | None,
+    before: StoredIndex | None,
+) -> None:
+    """Write the row tables and the vectors of all rows, and seal the store."""
+    writer.close(dimension, first)
+    with VectorWriter(writer.directory) as output:
+        if before is not None:
+            output.copy(before.store.vectors)
+        for block in vectors:
+            output.append(block)

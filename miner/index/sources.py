@@ -33,9 +33,13 @@ class Source:
 
 
 def read_corpus(
-    writer: store.TextWriter, path: str | Path, reading: Mapping[str, Any], report: Reporter
+    writer: store.TextWriter,
+    path: str | Path,
+    reading: Mapping[str, Any],
+    report: Reporter,
+    number: int = 0,
 ) -> Source:
-    """Write the sentences of a file to ``writer``.
+    """Write the sentences of a file to ``writer``, as rows of file ``number``.
 
     Raises CorpusError for a file that cannot be read, or that changes meanwhile.
     """
@@ -44,7 +48,7 @@ def read_corpus(
     before = stamp(path) if regular else None
     own_ids = False
     for block in reader:
-        own_ids |= writer.append(block.sentences, block.ids, block.lines)
+        own_ids |= writer.append(block.sentences, block.ids, block.lines, number)
         report(f"reading {path}", reader.lines, None)
     size, digest = (Path(path).stat().st_size, file_sha256(path)) if regular else (None, None)
     if regular and stamp(path) != before:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from miner.arrays import temporary_array
 from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
-from miner.index.parts import join_parts, long_lines, part_hashes, part_texts
+from miner.index.parts import join_parts, long_lines, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.sources import Source, read_corpus
-from miner.index.store import BLOCK, TextWriter
+from miner.index.store import BLOCK, SENTENCES, TextWriter
 from miner.index.stored import StoredIndex, finish
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
@@ -40,13 +39,17 @@ def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]
     found = vars(source) | {"path": file.name}
     if file.stream:
         found |= {"bytes": None, "sha256": None}
-    return {"rows": writer.close_part(), "source": found, "long": long_lines(job.out)}
+    tables = writer.close_part()
+    job.save(**tables)
+    texts = Texts(job.out / SENTENCES, tables["offset"])
+    longest = long_lines(texts, tables["offset"], tables["line"])
+    return {"rows": len(texts), "source": found, "long": longest}
 
 
 @hints(seconds=4e-5)
 def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: str) -> None:
     """Encode a span of a file's sentences."""
-    texts = part_texts(read.path)
+    texts = part_texts(read)
     encoder = model.open(job.threads)
     blocks = (texts.slice(i, min(i + CHUNK, end)) for i in range(start, end, CHUNK))
 
@@ -58,7 +61,7 @@ def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: st
             job.report("encoding", done, end - start)
 
     job.join("vectors", vectors())
-    job.save(hashes=hashed(part_hashes(read.path)[start:end]))
+    job.save(hashes=hashed(read.array("hash")[start:end]))
 
 
 @hints(seconds=1e-5, memory=100)
@@ -73,7 +76,7 @@ def duplicates(
     def sentence(row: int) -> str:
         # Several files may start at this row; only the last has sentences.
         number = int(np.searchsorted(firsts, row, side="right")) - 1
-        return _part_texts(reads[number].path)[row - int(firsts[number])]
+        return _part_texts(reads[number])[row - int(firsts[number])]
 
     job.save(**vars(duplicates_of(rows, sentence)))
 
@@ -95,7 +98,7 @@ def join(
     ``duplicates`` are the results of all partitions; none with an old index, whose sentences take
     part. ``digest`` is the old index's own, which must still be the same.
     """
-    parts = [(read.path, Source(**read.value["source"])) for read in reads]
+    parts = [(read, Source(**read.value["source"])) for read in reads]
     before = None if old is None else StoredIndex.open(old).verify()
 
     def vectors() -> Iterator[np.ndarray]:
@@ -120,6 +123,4 @@ def join(
     return {"rows": rows}
 
 
-@lru_cache(maxsize=64)
-def _part_texts(part: Path) -> Texts:
-    return part_texts(part)
+_part_texts = lru_cache(maxsize=64)(part_texts)

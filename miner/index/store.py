@@ -41,9 +41,8 @@ IDS = "ids.txt"
 MOST = np.iinfo(np.int32).max
 # Rows of one write or conversion.
 BLOCK = 16_384
-# Files of a part of a corpus: the line, the offset in `sentences.txt` and the hash of each row; and
-# one that is there if a row has an id other than its line number.
-PART, OWN_IDS = ("line", "offset", "hash"), "own_ids"
+# Row tables of a part of a corpus: line, offset in `sentences.txt`, and hash of each row.
+PART = ("line", "offset", "hash")
 
 
 class TextWriter:
@@ -101,15 +100,17 @@ class TextWriter:
                     file,
                 )
 
-    def append_part(self, part: Path, number: int) -> None:
-        """Append a part, written by :meth:`close_part`, as the rows of file ``number``."""
+    def append_part(
+        self, part: Path, tables: Sequence[np.ndarray], number: int, own_ids: bool
+    ) -> None:
+        """Append a part and its row tables of :meth:`close_part`, as rows of file ``number``."""
         with open(part / SENTENCES, "rb") as file:
             shutil.copyfileobj(file, self._sentences)
         with open(part / IDS, "rb") as file:
             shutil.copyfileobj(file, self._id_file)
-        lines, offsets, hashes = (np.load(part / f"{name}.npy", mmap_mode="r") for name in PART)
+        lines, offsets, hashes = tables
         ends = offsets[1:]
-        self._own_ids |= (part / OWN_IDS).exists()
+        self._own_ids |= own_ids
         for start in range(0, len(lines), BLOCK):
             rows = slice(start, start + BLOCK)
             self._offsets.append(self._end + ends[rows])
@@ -120,16 +121,16 @@ class TextWriter:
         self._rows += len(lines)
         check_rows(self._rows)
 
-    def close_part(self) -> int:
-        """Write the row tables of a part of a corpus, for :meth:`append_part`; return its rows."""
+    def lines(self) -> np.ndarray:
+        """Return the line of each row so far, ``(n,) int64``."""
+        return self._lines.array()
+
+    def close_part(self) -> dict[str, np.ndarray]:
+        """Close the files of a part of a corpus; return its row tables, by the names of PART."""
         self._sentences.close()
         self._id_file.close()
-        if self._own_ids:
-            (self.directory / OWN_IDS).touch()
         columns = (self._lines, self._offsets, self._hashes)
-        for name, column in zip(PART, columns, strict=True):
-            np.save(self.directory / f"{name}.npy", column.array())
-        return self._rows
+        return {name: column.array() for name, column in zip(PART, columns, strict=True)}
 
     def close(self, dimension: int, first: np.ndarray | None = None) -> int:
         """Write the row tables and reserve space for the vectors. Returns the number of rows.
