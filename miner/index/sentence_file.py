@@ -1,6 +1,7 @@
 """Sentences of a store, by memory map: random access to the lines of ``sentences.txt``."""
 
 import mmap
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,13 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self._offset) - 1
+
+    def part(self, start: int, end: int) -> "Texts":
+        """Return the sentences of rows ``start`` to ``end``, exclusive, of the same file."""
+        own = copy(self)
+        own._offset = self._offset[start : end + 1]
+        own.size = int(own._offset[-1] - own._offset[0])
+        return own
 
     def release(self) -> None:
         """Drop the resident pages of the file; they are read again when needed."""

@@ -15,7 +15,6 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
 from miner.index.build import cut
 from miner.index.index import Index
-from miner.index.sentence_file import Texts
 from miner.index.store import BLOCK
 from miner.index.stored import GROWN, META
 from miner.knn.vector_set import VectorSet
@@ -233,27 +232,10 @@ def describe_part(
     if model is not None:
         encoder = model.open(job.threads)
         assert isinstance(encoder, Encoder)
-        texts = _Span(place.open().store.texts, start, end)
+        texts = place.open().store.texts.part(start, end)
         text = prepare_texts(texts, encoder.tokenizer, job.threads, job.memory)
         save_text(job, text)
     return {"size": len(part), "digest": digest.hexdigest()}
-
-
-class _Span(Texts):
-    """A span of the sentences of an index, as :func:`prepare_texts` reads them."""
-
-    def __init__(self, texts: Texts, start: int, end: int):
-        self._texts, self._start, self._end = texts, start, end
-        self.size = texts.size * (end - start) // max(1, len(texts))
-
-    def __len__(self) -> int:
-        return self._end - self._start
-
-    def slice(self, start: int, end: int) -> list[str]:
-        return self._texts.slice(self._start + start, self._start + end)
-
-    def release(self) -> None:
-        self._texts.release()
 
 
 @hints(seconds=1e-6, memory=16)
