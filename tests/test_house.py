@@ -333,12 +333,8 @@ assert main(["--version"]) == 0
 
 
 @pytest.mark.parametrize("path", COMMANDS)
-def test_every_command_says_what_it_does(path: str) -> None:
+def test_every_command_and_option_is_explained(path: str) -> None:
     assert len(COMMANDS[path].get_short_help_str(200)) > 20
-
-
-@pytest.mark.parametrize("path", COMMANDS)
-def test_every_option_is_explained(path: str) -> None:
     for parameter in COMMANDS[path].params:
         if isinstance(parameter, click.Option):
             assert parameter.help and len(parameter.help) > 10, f"{path} {parameter.opts}"

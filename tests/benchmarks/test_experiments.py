@@ -23,7 +23,6 @@ from benchmarks.models import (
 )
 from benchmarks.models import experiments as command
 from benchmarks.models.training_text import Pair
-from miner.papers.language_overlap import Correlation
 
 WORDS = ["a", "house", "the", "tree", "green", "runs", "home", "late", "every", "day", "nobody"]
 
@@ -136,17 +135,6 @@ def test_languages_have_the_same_english(data: Path, monkeypatch: pytest.MonkeyP
     groups = [f"{group}, {kind} vocabularies" for kind in language_experiments.VOCABULARIES
               for group in ("few", language_experiments.SYNTHETIC)]  # fmt: skip
     assert list(dict.fromkeys(row["group"] for row in results["rows"])) == groups
-    cipher = [row["overlap"]["share"] for row in results["rows"] if row["group"] == groups[1]]
-    assert cipher == sorted(cipher, reverse=True) and cipher[0] > cipher[-1] + 0.1
-    # Two languages are too few, and the metrics of the cipher are constant here.
-    correlated = [
-        language_experiments.correlations(
-            group, [row for row in results["rows"] if row["group"] == group]
-        )[""]
-        for group in groups
-    ]
-    assert correlated[0]["genetic"] == Correlation(None, 2)
-    assert correlated[1]["overlap"] == Correlation(None, 5)
     lines = experiment_tables.section("languages", results)
     assert any(line.startswith("Spearman with STS 12–16: overlap undefined (5") for line in lines)
 

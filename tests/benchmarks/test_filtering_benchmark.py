@@ -10,56 +10,10 @@ from support.evaluated_models import write_hidden
 from support.files import write
 
 from benchmarks import pages
-from benchmarks.filtering import filter_metrics, filter_tables, noisy_text
-from benchmarks.filtering.noise import KINDS, Corpus, Pair
+from benchmarks.filtering import filter_tables, noisy_text
+from benchmarks.filtering.noise import Pair
 from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
-
-PAIRS = [
-    (source, target)
-    for source, _, target in (
-        line.partition(" | ")
-        for line in """\
-Gestern fuhr Anna um 7 Uhr nach Berlin, wo es regnete. | Yesterday Anna went to Berlin at 7, where \
-it rained.
-Im Jahr 1984 kam der Zug aus Hamburg zu spät an. | In 1984 the train from Hamburg arrived too late.
-Der Garten ist klein, aber er ist sehr schön. | The garden is small, but it is very beautiful.
-Nein! | No!
-Die Kinder lernen heute, wie man Brot backt. | Today the children learn how to bake bread.
-Wir haben 12 Bücher und 3 Hefte, sagte Peter leise. | We have 12 books and 3 notebooks, said Peter \
-quietly.""".splitlines()
-    )
-]
-THIRD = ["Il pleut souvent en automne.", "Le chat dort sur la table."]
-CORPUS = Corpus(PAIRS, ["a", "a", "a", "b", "b", "c"], THIRD)
-
-
-def made(kind: str, place: int, seed: int = 0) -> Pair | None:
-    return KINDS[kind](place, CORPUS, np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_noise_differs_from_the_pair_and_is_reproducible(kind: str) -> None:
-    for place, pair in enumerate(PAIRS):
-        for seed in range(5):
-            found = made(kind, place, seed)
-            assert found != pair and found == made(kind, place, seed)
-            assert found is None or kind == "under-translated" or found[0] == pair[0]
-    assert any(made(kind, place) for place in range(len(PAIRS)))
-
-
-def test_thresholds_at_a_precision() -> None:
-    generator = np.random.default_rng(1)
-    for _ in range(50):
-        scores, good = generator.integers(0, 9, 40).astype(float), generator.random(40) < 0.6
-        cut = filter_metrics.keeping(scores, good, 0.7)
-        enough = [t for t in np.unique(scores) if good[scores >= t].mean() >= 0.7]
-        assert cut == (min(enough) if enough else None)
-        cut = filter_metrics.removing(scores, good, 0.7)
-        enough = [t for t in np.unique(scores) if (~good)[scores <= t].mean() >= 0.7]
-        assert (cut is None) == (not enough)
-        if enough:
-            np.testing.assert_array_equal(scores < cut, scores <= max(enough))
 
 
 @pytest.fixture

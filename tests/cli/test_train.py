@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from support.files import write
 from support.trainings import synthetic
 
 from miner.cli import main
@@ -16,11 +17,6 @@ FAST = [
 ]
 
 
-def lines(path, rows):
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def pairs():
     return synthetic(700)
@@ -29,7 +25,7 @@ def pairs():
 @pytest.fixture(scope="module")
 def files(pairs, tmp_path_factory):
     directory = tmp_path_factory.mktemp("bitext")
-    return [lines(directory / name, side) for name, side in zip("ab", pairs, strict=True)]
+    return [str(write(directory / name, side)) for name, side in zip("ab", pairs, strict=True)]
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +72,11 @@ def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
     parts = [slice(0, 200), slice(200, 450)]
     arguments = []
     for n, part in enumerate(parts):
-        arguments += ["--source", lines(tmp_path / f"a{n}", a[part])]
-        arguments += ["--target", lines(tmp_path / f"b{n}", b[part])]
+        arguments += ["--source", write(tmp_path / f"a{n}", a[part])]
+        arguments += ["--target", write(tmp_path / f"b{n}", b[part])]
     rest = [f"{s}\t{t}" for s, t in zip(a[450:], b[450:], strict=True)]
-    arguments += ["--bitext", lines(tmp_path / "c.tsv", rest[:100])]
-    arguments += ["--bitext", lines(tmp_path / "d.tsv", rest[100:])]
+    arguments += ["--bitext", write(tmp_path / "c.tsv", rest[:100])]
+    arguments += ["--bitext", write(tmp_path / "d.tsv", rest[100:])]
     code, said = run(*arguments, *FAST)
     assert code == 0
     for count in (200, 250, 100, 150):
@@ -121,9 +117,8 @@ def test_an_old_model_is_replaced_if_asked(run, files, plain, tmp_path):
 def test_patterns_and_the_f1_of_each_language_pair(run, pairs, tmp_path):
     rows = [f"{s}\t{t}" for s, t in zip(*synthetic(1400), strict=True)]
     for name, part in (("aa-bb", rows[:700]), ("cc-bb", rows[700:])):
-        (tmp_path / name).mkdir()
-        lines(tmp_path / name / "one.tsv", part[:300])
-        lines(tmp_path / name / "two.tsv", part[300:])
+        write(tmp_path / name / "one.tsv", part[:300])
+        write(tmp_path / name / "two.tsv", part[300:])
     code, said = run("--bitext", tmp_path / "*-bb" / "*.tsv", *FAST, "--heldout", 140)
     assert code == 0, said
     assert [part["pairs"] for part in models.load(tmp_path / "model").training["text"]] == [
@@ -164,20 +159,13 @@ def test_usage_errors(arguments, said, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_labels_and_scores_that_are_none(run, tmp_path):
-    path = lines(tmp_path / "labelled.tsv", ["a b\tc d\t1", "a c\tc e\tmaybe"])
-    for arguments in (["--label-col", 3], ["--score-col", 3, "--keep", 0.5]):
-        code, said = run("--bitext", path, *arguments)
-        assert code == 1 and "line 2" in said and "maybe" in said
-
-
 def test_too_little_text(run, files, plain, tmp_path):
-    one = lines(tmp_path / "one", ["bada gefe"])
+    one = write(tmp_path / "one", ["bada gefe"])
     code, said = run("--source", one, "--target", one, *FAST)
     assert code == 1 and "miner: error: only 1 usable pairs: too few to train on" in said
-    blank = lines(tmp_path / "blank", ["", " "])
+    blank = write(tmp_path / "blank", ["", " "])
     code, said = run("--source", blank, "--target", blank, *FAST)
-    assert code == 1 and "no pairs to train on" in said and blank in said
+    assert code == 1 and "no pairs to train on" in said and str(blank) in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "one"]
     # The right text, given next, is not taken for another training's.
     assert run("--source", files[0], "--target", files[1], *FAST)[0] == 0

@@ -14,7 +14,6 @@ import pytest
 from support.files import entries
 from support.indexes import refused, text, with_checksums
 
-from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError
 from miner.index.index import Index
 from miner.index.store import EMBEDDINGS, IDS, SENTENCES
@@ -119,14 +118,6 @@ def test_an_altered_index_is_not_extended(encoder, built, english_file):
     (built.path / SENTENCES).write_bytes(data)
     with pytest.raises(ArtifactError, match=f"{SENTENCES}: altered"):
         Index.open(built.path).add(encoder, english_file)
-
-
-def test_ids_that_went_missing(encoder: Encoder, tmp_path: Path) -> None:
-    """Line numbers must not replace ids of the corpus."""
-    corpus = text(tmp_path / "c", "x1\teins", "x2\tzwei")
-    Index.build(encoder, corpus, tmp_path / "i", format="bucc")
-    (tmp_path / "i" / IDS).unlink()
-    assert IDS in refused(tmp_path / "i")
 
 
 def test_a_missing_index(tmp_path: Path) -> None:

@@ -71,17 +71,26 @@ def run(clone: Path, base: Path, message: str = "") -> tuple[str, Path]:
     return line, Path(place)
 
 
-def test_equal_clones_share_a_cache_and_a_changed_one_has_its_own(tmp_path: Path) -> None:
-    first = clone(tmp_path / "first")
-    line, place = run(first, tmp_path)
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folder of the cache that a clone has filled; tests must not change it."""
+    base = tmp_path_factory.mktemp("compiled")
+    line, place = run(clone(base / "first"), base)
     assert line == "42 False True 0"
-    assert run(clone(tmp_path / "second"), tmp_path) == ("42 True True 1", place)
+    return place
+
+
+def test_equal_clones_share_a_cache_and_a_changed_one_has_its_own(
+    compiled: Path, tmp_path: Path
+) -> None:
+    base, first = compiled.parent.parent, clone(tmp_path / "first")
+    assert run(first, base) == ("42 True True 1", compiled)
     (first / "miner" / "kernels" / "helper.py").write_text(HELPER.format("0"))
-    line, other = run(first, tmp_path)
-    assert line == "0 False True 0" and other.parent == place.parent and other != place
+    line, other = run(first, base)
+    assert line == "0 False True 0" and other.parent == compiled.parent and other != compiled
     other.chmod(0o770)  # others may have written what it has
-    line, private = run(first, tmp_path, "is not yours alone")
-    assert line == "0 False True 0" and private.parent != place.parent
+    line, private = run(first, base, "is not yours alone")
+    assert line == "0 False True 0" and private.parent != compiled.parent
     assert not private.exists(), "gone with the process"
 
 
@@ -107,22 +116,20 @@ def test_loops_are_compiled_for_many_processors(before, asked, expected) -> None
     assert done.stdout.strip() == (expected or llvmlite.binding.get_host_cpu_name())
 
 
-def test_loops_that_come_compiled_need_no_cache(tmp_path: Path) -> None:
+def test_loops_that_come_compiled_need_no_cache(compiled: Path, tmp_path: Path) -> None:
     """Unless they are of other source: then they are compiled."""
     first = clone(tmp_path / "first")
-    _, place = run(first, tmp_path / "cache")
-    shipped = first / "miner" / "kernels" / "compiled"
-    shutil.copytree(place, shipped)
+    shutil.copytree(compiled, first / "miner" / "kernels" / "compiled")
     line, other = run(first, tmp_path / "other")
     assert line == "42 True True 1" and not any(other.iterdir())
     (first / "miner" / "kernels" / "helper.py").write_text(HELPER.format("0"))
     assert run(first, tmp_path / "other")[0] == "0 True True 0"
 
 
-def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
+def test_a_damaged_cache_is_made_again(compiled: Path, tmp_path: Path) -> None:
     first = clone(tmp_path / "first")
-    _, place = run(first, tmp_path)
-    for path in place.glob("*.loop"):
+    shutil.copytree(compiled.parent, tmp_path / compiled.parent.name)
+    for path in tmp_path.rglob("*.loop"):
         path.write_bytes(path.read_bytes()[:-9])
     assert run(first, tmp_path, "they are compiled again")[0] == "42 True True 0"
     assert run(first, tmp_path)[0] == "42 True True 1"

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.foreign import Plain
 from support.near_copies import NEAR, near_lines, near_pairs
 
 import miner
 import miner.precision.decoys
-from miner import Encoder, Index, Keep, SearchSettings
-from miner.encoder.model import load
+from miner import Index, Keep, SearchSettings
+from miner.encoder.model import load, resolve
 from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import MismatchError, ResourceError
 from miner.mining.keep import KeepError
@@ -18,16 +19,6 @@ from miner.mining.mined import Mined
 from miner.precision.margins import pool_with_vectors
 
 BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))
-
-
-class Vectors:
-    """The model that ships, as an encoder of another library."""
-
-    def __init__(self) -> None:
-        self.own = Encoder.load("default")
-
-    def encode(self, sentences: list[str]) -> np.ndarray:
-        return self.own.encode(sentences)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -41,7 +32,9 @@ def few_draws() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def mined() -> Mined:
     settings = SearchSettings(languages=("de", "en"))
-    return miner.mine(NEAR / "near.de", NEAR / "near.en", encoder=Vectors(), settings=settings)
+    return miner.mine(
+        NEAR / "near.de", NEAR / "near.en", encoder=Plain(resolve("default")), settings=settings
+    )
 
 
 def true_share(pairs: miner.Pairs) -> float:
@@ -71,7 +64,7 @@ def test_by_name_with_a_model_of_this_program() -> None:
 
 
 def test_vectors_from_elsewhere(tmp_path: Path) -> None:
-    encoder = Vectors()
+    encoder = Plain(resolve("default"))
     decoys = load("default").read_decoys("en")[::13]  # they are sorted
     indexes = []
     for side in ("de", "en"):

@@ -229,7 +229,7 @@ def test_lambda_c_shrinks_the_network(text: TextPair, tmp_path: Path) -> None:
 def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, name: str) -> None:
     found = [
         fit(text, tmp_path / str(rate), encoder="lstm-sp", epochs=2, **{name: rate}).fingerprint
-        for rate in (0.0, 0.3, 0.30001)
+        for rate in (0.0, 0.3)
     ]
     assert found[0] != found[1]
 

@@ -57,46 +57,6 @@ def test_a_lexicon_of_nothing_in_common():
     assert len(lexicons.of("de", "en").pieces) == 0
 
 
-@pytest.mark.slow
-def test_each_pair_of_languages_has_its_tables():
-    """Languages whose words are translated differently, and files that name them either way."""
-    generator = np.random.default_rng(1)
-    english = [generator.integers(0, 20, size=5) for _ in range(900)]
-    # Word i of English is i + 20 in German, and i + 40 in French.
-    texts = [
-        english[:600],
-        [row + 20 for row in english[:300]] + [row + 40 for row in english[300:600]],
-    ]
-    texts[0] += [row + 20 for row in english[600:]]
-    texts[1] += english[600:]
-
-    def tokenizer(chunk):
-        ids = [[int(word) for word in sentence.split()] for sentence in chunk]
-        return np.array(sum(ids, []), dtype=np.int32), np.cumsum([0, *map(len, ids)])
-
-    data = prepare(
-        ([tokenizer], [tokenizer]), *[[" ".join(map(str, row)) for row in side] for side in texts]
-    )
-    groups = {
-        ("en", "de"): np.arange(300),
-        ("en", "fr"): np.arange(300, 600),
-        ("de", "en"): np.arange(600, 900),
-    }
-    lexicons = learn_lexicons(data, groups, 60)
-    assert sorted(lexicons.tables) == [("de", "en"), ("en", "de"), ("en", "fr"), ("fr", "en")]
-    assert lexicons.tables["en", "de"].count.sum() == lexicons.tables["de", "en"].count.sum()
-    for word in range(20):
-        for pair, of, expected in (
-            (("de", "en"), word, word + 20),
-            (("de", "en"), word + 20, word),
-            (("en", "fr"), word, word + 40),
-            (("de", "fr"), word + 20, word + 40),
-            (("de", "fr"), word + 40, word + 20),
-        ):
-            found, probability = lexicons.of(*pair).translations(of)
-            assert found[probability.argmax()] == expected
-
-
 def test_the_regression_finds_its_weights():
     generator = np.random.default_rng(2)
     features = generator.normal([1, 5, 0], [1, 10, 0], (20_000, 3)).astype(np.float32)
