@@ -43,6 +43,15 @@ def test_metrics(data: Path, tiny_model: Path) -> None:
     assert {one.dataset for one in one_thread.metrics} == {"1 thread"}
 
 
+def test_slow_models_encode_less(data, tiny_model, monkeypatch):
+    encoder = MinerModel(str(tiny_model), 1).encoder("en")
+    text = speed.sample(data)
+    assert speed.sentences_in_time(encoder, text) == len(text)
+    monkeypatch.setattr(speed, "WARM_UP", 7)
+    monkeypatch.setattr(speed, "SECONDS", 1e-9)
+    assert speed.sentences_in_time(encoder, text) == 7
+
+
 def test_nothing_is_measured_of_vectors_from_elsewhere(data: Path) -> None:
     result = speed.evaluate(Recording(), data)
     assert result.metrics == result.headline == ()
