@@ -9,10 +9,10 @@ import os
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Self
 
 import numpy as np
 
@@ -64,6 +64,24 @@ def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> 
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=shape)
+
+
+class Columns:
+    """Base of dataclasses whose fields are arrays of one length: rows of several columns."""
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(next(iter(vars(self).values())))
+
+    def take(self, keep: Any) -> Self:
+        """Return the rows of a slice, at these positions, or where a mask is true."""
+        return type(self)(*(column[keep] for column in vars(self).values()))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Self]) -> Self:
+        """Return the rows of all parts, at least one."""
+        columns = zip(*(vars(part).values() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
 
 
 class GrowingArray:

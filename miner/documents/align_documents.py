@@ -198,5 +198,5 @@ def _kept(
         notes.append(f"warning: no threshold has an estimated precision of {precision:g}")
     kept = pairs if threshold is None else pairs.take(pairs.score >= threshold)
     if keep.top_n is not None:
-        kept = Scores(*(column[: keep.top_n] for column in vars(kept).values()))
+        kept = kept.take(slice(keep.top_n))
     return AlignedDocuments(kept, pairs, estimate, names, threshold, tuple(notes))

@@ -11,10 +11,10 @@ precision at every threshold, and isotonic regression the probability of each pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from miner.arrays import Columns
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, counted_wrong
 from miner.scoring.margin import match_one_to_one
 
@@ -25,18 +25,12 @@ TIE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Columns):
     """Scored pairs: columns ``source`` and ``target (m,) int64``, and ``score (m,) float64``."""
 
     source: np.ndarray
     target: np.ndarray
     score: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.score)
-
-    def take(self, keep: Any) -> Scores:
-        return Scores(self.source[keep], self.target[keep], self.score[keep])
 
     def matched(self) -> Scores:
         """Return the pairs of a greedy one-to-one matching, best first."""

@@ -147,5 +147,4 @@ def load(task: Result) -> Scores:
 
 def joined(tasks: Sequence[Result]) -> Scores:
     """Join the candidates of several tasks."""
-    columns = zip(*(vars(load(task)).values() for task in tasks), strict=True)
-    return Scores(*map(np.concatenate, columns))
+    return Scores.joined(map(load, tasks))

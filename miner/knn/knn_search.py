@@ -23,7 +23,7 @@ from miner.knn.engines import (
 )
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import int8_suffices_both
+from miner.knn.recall import int8_suffices
 from miner.knn.refine import SECOND_SLACK, refine
 from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
@@ -103,7 +103,7 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
     chosen = choose_engine(engine, device, settings.exact, threads)
     use_threads(threads, chosen)
     if isinstance(chosen, Int8Engine) and not (
-        len(source) * len(target) > SMALL and int8_suffices_both(source, target, settings.neighbors)
+        len(source) * len(target) > SMALL and int8_suffices(source, target, settings.neighbors)
     ):
         chosen = Float32Engine(threads)
     return chosen

@@ -24,15 +24,9 @@ OWN, PROBABLE = 0.5, 0.05
 BUDGET = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class SideTokens:
-    """Token ids of the sentences of one side: ``ids int32`` with ``offsets (n + 1,) int64``.
-
-    There is a list for every row of the side's matrix of vectors, also for rows not selected.
-    """
-
-    ids: np.ndarray
-    offsets: np.ndarray
+# Token ids ``int32`` of the sentences of one side, and offsets ``(n + 1,) int64``: a list for every
+# row of the side's matrix of vectors, also for rows not selected.
+SideTokens = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +39,16 @@ class Frequency:
     @classmethod
     def of(cls, side: SideTokens, base: VectorSet, vocabulary: int) -> "Frequency":
         """Count the sentences ``base`` of a side that hold each token of the vocabulary."""
-        lists = np.asarray(side.ids), np.asarray(side.offsets), base.rows
-        return cls(count_holders(*lists, vocabulary), len(base))
+        ids, offsets = map(np.asarray, side)
+        return cls(count_holders(ids, offsets, base.rows, vocabulary), len(base))
 
 
 class Postings:
     """Inverted index of one side: for each token the positions of the sentences that hold it.
 
     Weighted by inverse document frequency, log(n / n_y) for a token in n_y of n sentences. The
-    sentences may be a part of a side, whose ``frequency`` counts then. The best of all parts, by
-    score and position, are the best of the whole.
+    sentences may be a part of a side, whose ``frequency`` counts. The best of all parts, by score
+    and position, are the best of the whole.
     """
 
     def __init__(
@@ -63,14 +57,14 @@ class Postings:
         base: VectorSet,
         lexicon: Lexicon,
         room: Room,
-        frequency: Frequency | None = None,
+        frequency: Frequency,
     ):
-        lists = np.asarray(side.ids), np.asarray(side.offsets), base.rows
+        lists = np.asarray(side[0]), np.asarray(side[1]), base.rows
         count = count_holders(*lists, len(lexicon.frequency))
-        whole = frequency or Frequency(count, len(base))
         self.lexicon = lexicon
-        self.holders = np.where(whole.count > max(1, COMMON * whole.size), 0, whole.count)
-        self.idf = np.log(whole.size / np.maximum(self.holders, 1)).astype(np.float32)
+        common = frequency.count > max(1, COMMON * frequency.size)
+        self.holders = np.where(common, 0, frequency.count)
+        self.idf = np.log(frequency.size / np.maximum(self.holders, 1)).astype(np.float32)
         self.idf[self.holders == 0] = 0
         self.starts = offsets_of(np.where(self.holders == 0, 0, count))
         self.rows = room.empty(int(self.starts[-1]), np.int32)
@@ -89,7 +83,7 @@ class Postings:
         out = np.empty((len(rows), width), np.int32)
         scores = np.empty((len(rows), width), np.float32)
         table = self.lexicon.entries
-        ids, offsets = np.asarray(side.ids), np.asarray(side.offsets)
+        ids, offsets = map(np.asarray, side)
 
         def work(first: int, last: int) -> None:
             part = slice(first, last)

@@ -28,12 +28,19 @@ def scan(queries: np.ndarray, base: VectorSet, k: int, block: int) -> tuple[np.n
     return similarity, position
 
 
-def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
-    """Check on a sample that the int8 engine finds the k nearest of these vectors.
+def int8_suffices(source: VectorSet, target: VectorSet, k: int) -> bool:
+    """Check on a sample that the int8 engine finds the k nearest of both sides.
 
     It does where all components have a similar size, as in a trained model. It fails where a few
     components are huge in all vectors: rounding to int8 erases the others.
     """
+    # More threads of BLAS wait busily for longer than these products take.
+    with blas().limit(limits=1):
+        return _suffices(source, target, k) and _suffices(target, source, k)
+
+
+def _suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
+    """Check one direction."""
     probes, probed = (
         side.take(side.sample(size))
         for side, size in ((queries, PROBE_QUERIES), (base, PROBE_BASE))
@@ -58,10 +65,3 @@ def int8_suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
         np.put_along_axis(near, found, False, axis=1)
         missed += int(near.sum())
     return missed <= TOLERATED_MISSES * len(probes) * width
-
-
-def int8_suffices_both(source: VectorSet, target: VectorSet, k: int) -> bool:
-    """Check both directions of a search as :func:`int8_suffices` does."""
-    # More threads of BLAS wait busily for longer than these products take.
-    with blas().limit(limits=1):
-        return int8_suffices(source, target, k) and int8_suffices(target, source, k)

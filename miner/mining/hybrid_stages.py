@@ -102,13 +102,13 @@ def retrieve(
     for other in others:
         base, tokens = vectors[1].part(other.span), _tokens(other)
         postings = Postings(tokens, base, lexicon, Room(memory), frequency)
-        release_pages(tokens.ids)
+        release_pages(tokens[0])
         for start in range(0, len(queries), hybrid.QUERIES):
             rows = queries.rows[start : start + hybrid.QUERIES]
             found, score = postings.search(asked, rows, hybrid.RETRIEVED, job.threads)
             found = np.where(found < 0, found, found + other.first)
             best.merge(start, score, found)
-            release_pages(asked.ids)
+            release_pages(asked[0])
     job.save(retrieved=best.position)
 
 
@@ -203,7 +203,7 @@ def recall(
 def _tokens(part: Part) -> SideTokens:
     assert part.text is not None
     text = load_text(part.text)
-    return SideTokens(text.ids, text.offsets)
+    return text.ids, text.offsets
 
 
 def _codes(task: Result, room: Room) -> Codes:

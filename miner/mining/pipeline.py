@@ -25,7 +25,6 @@ from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Scorer, Side, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
-from miner.precision.decoys import joined as joined_decoys
 from miner.precision.search_result import Search
 from miner.scoring.languages import Identified
 from miner.scoring.margin import Candidates
@@ -393,25 +392,18 @@ def _competed(
     for draw, chosen in enumerate(decoys.draws):
         pairs = load_candidates(matched.array(f"{draw + 1}-pairs"))
         parts.append(
-            _known_wrong(
+            DecoyPairs.of(
                 pairs,
                 _collected(found, columns, draw + 1, pairs),
                 chosen[pairs.target_row - found.sides[1].size],
             )
         )
     knocked = [
-        _known_wrong(pairs, task.array("knocked-features"), pairs.target_row)
+        DecoyPairs.of(pairs, task.array("knocked-features"), pairs.target_row)
         for task in columns
         for pairs in [load_candidates(task.array("knocked"))]
     ]
-    return (decoys, joined_decoys(parts)), joined_decoys(knocked)
-
-
-def _known_wrong(pairs: Candidates, features: np.ndarray, decoy: np.ndarray) -> DecoyPairs:
-    """Return pairs whose targets are rows ``decoy (n,)`` of other text, or hide the partner."""
-    return DecoyPairs(
-        pairs.score, features, pairs.similarity, pairs.margin_ratio, pairs.source_row, decoy
-    )
+    return (decoys, DecoyPairs.joined(parts)), DecoyPairs.joined(knocked)
 
 
 def _collected(found: Found, columns: list[Result], number: int, pairs: Candidates) -> np.ndarray:

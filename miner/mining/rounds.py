@@ -260,14 +260,3 @@ def load_candidates(rows: np.ndarray) -> Candidates:
 def neighbors(task: Result, name: str = "", k: int | None = None) -> Neighbors:
     """Map neighbour lists into memory: the first ``k`` places, by default all."""
     return Neighbors(task.array(f"{name}similarity")[:, :k], task.array(f"{name}row")[:, :k])
-
-
-def joined(parts: list[Candidates]) -> Candidates:
-    """Join candidates; none of none."""
-    if not parts:
-        return Candidates(
-            np.empty(0), *(np.empty(0, np.int64),) * 2, np.empty(0, np.float32), np.empty(0),
-            *(np.empty(0, np.int16),) * 2,
-        )  # fmt: skip
-    columns = ([getattr(part, field.name) for part in parts] for field in fields(Candidates))
-    return Candidates(*map(np.concatenate, columns))

@@ -15,7 +15,6 @@ from miner.mining.rounds import (
     SourcePart,
     Verified,
     in_span,
-    joined,
     load_candidates,
     save_candidates,
 )
@@ -110,15 +109,14 @@ def score(
     verifier = None if scorer is None else scorer.open(job.threads)
     source = SourcePart(found, part, margin, verifier)
     for one in source.rounds():
-        forward: list[Candidates] = []
-        backward: list[Candidates] = []
+        forward, backward = [Candidates.zeros(0)], [Candidates.zeros(0)]
         for block in _scored(one, verified):
             best = best_pairs(block)
             forward.append(best[0])
             backward.append(best[1])
             if sum(map(len, backward)) > COLLECTED:
-                backward = [best_pairs(joined(backward))[1]]
-        kept = joined(forward), best_pairs(joined(backward))[1]
+                backward = [best_pairs(Candidates.joined(backward))[1]]
+        kept = Candidates.joined(forward), best_pairs(Candidates.joined(backward))[1]
         for name, pairs in zip(("forward", "backward"), kept, strict=True):
             rows = replace(pairs, source_row=pairs.source_row + source.span[0])
             save_candidates(job, f"{one.number}-{name}", rows)
@@ -207,12 +205,10 @@ def _knock_out(job: Job, one: Round, verified: Verified, matched: Result) -> Non
     held[pairs["target_row"]] = pairs["score"]
     hidden = one.without(partner)
     context_of = one.context_of(verified, hidden)
-    won = joined(
-        [
-            best_pairs(block.take(block.score > held[block.target_row]))[0]
-            for block in scored_blocks(hidden, one.verifier, context_of)
-        ]
-    )
-    computed = features_of(one.verifier, part.text, one.target_text, won, context_of)
-    save_candidates(job, "knocked", replace(won, source_row=won.source_row + first))
+    won = [Candidates.zeros(0)]
+    for block in scored_blocks(hidden, one.verifier, context_of):
+        won.append(best_pairs(block.take(block.score > held[block.target_row]))[0])
+    knocked = Candidates.joined(won)
+    computed = features_of(one.verifier, part.text, one.target_text, knocked, context_of)
+    save_candidates(job, "knocked", replace(knocked, source_row=knocked.source_row + first))
     job.save(**{"knocked-features": computed})

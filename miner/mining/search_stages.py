@@ -13,7 +13,7 @@ from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
 from miner.knn.knn_search import BlockSearch, engine_for, refine_part, use_threads
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
-from miner.knn.recall import int8_suffices_both
+from miner.knn.recall import int8_suffices
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
@@ -99,7 +99,7 @@ def probe(
         hybrid_from is not None
         and len(source) * len(target) >= hybrid_from
         and isinstance(engine, Int8Engine)
-        and int8_suffices_both(source, target, settings.neighbors)
+        and int8_suffices(source, target, settings.neighbors)
     )
     if not hybrid:
         engine = engine_for(source, target, settings_of(job, settings))

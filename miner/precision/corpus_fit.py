@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.precision import decoy_weights, faults, refit
-from miner.precision.decoys import DecoyPairs, joined
+from miner.precision.decoys import DecoyPairs
 from miner.precision.labels import FEW, Evidence, Labelled, Refined, refine
 from miner.precision.near_decoys import NearDecoys, near_decoys
 from miner.precision.search_result import Search
@@ -48,7 +48,7 @@ def fit_to_corpus(
     assert pairs.features is not None and text is not None and targets is not None
     assert found.verifier is not None
     quality = Quality(found.verifier)
-    matched = joined([one for one, _ in wrong])
+    matched = DecoyPairs.joined(one for one, _ in wrong)
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)

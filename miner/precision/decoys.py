@@ -5,15 +5,17 @@ verifier, and are matched one to one. A decoy that is matched stands for wrong p
 :mod:`miner.precision.estimate`.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from miner.arrays import Columns
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
 from miner.knn.neighbors import Neighbors
 from miner.ragged import take_lists
+from miner.scoring.margin import Candidates
 from miner.scoring.pair_features import PreparedText, prepare
 from miner.scoring.verification import release
 from miner.scoring.verifier import Verifier
@@ -48,7 +50,7 @@ class Decoys:
 
 
 @dataclass(frozen=True, eq=False)
-class DecoyPairs:
+class DecoyPairs(Columns):
     """Pairs of sources with decoys, from one-to-one matching.
 
     ``score (n,) float64`` is the probability by the model's verifier, ``features (n, f) float32``
@@ -64,12 +66,12 @@ class DecoyPairs:
     source_row: np.ndarray
     decoy: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.score)
-
-    def take(self, keep: np.ndarray) -> "DecoyPairs":
-        """Return the pairs at these positions, or where a ``(n,)`` mask is true."""
-        return DecoyPairs(*(getattr(self, field.name)[keep] for field in fields(self)))
+    @classmethod
+    def of(cls, pairs: Candidates, features: np.ndarray, decoy: np.ndarray) -> "DecoyPairs":
+        """Return pairs whose targets are rows ``decoy (n,)`` of the pool, or hide the partner."""
+        return cls(
+            pairs.score, features, pairs.similarity, pairs.margin_ratio, pairs.source_row, decoy
+        )
 
 
 def choose_among(
@@ -131,12 +133,6 @@ def encoded(decoys: Decoys, chosen: np.ndarray, verifier: Verifier) -> np.ndarra
     sentences = [decoys.sentences[i] for i in chosen]
     encoder = verifier.encoder.on_side("target")
     return encoder.encode_pieces(text.ids, text.offsets, sentences)
-
-
-def joined(parts: Sequence[DecoyPairs]) -> DecoyPairs:
-    """Join the pairs of several draws."""
-    columns = ([getattr(part, field.name) for part in parts] for field in fields(DecoyPairs))
-    return DecoyPairs(*map(np.concatenate, columns))
 
 
 def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:

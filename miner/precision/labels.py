@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.arrays import Columns
 from miner.errors import CorpusError
 from miner.precision.mixture import RESAMPLES, SEED, UNLIKE_MISSED
 from miner.results import BLOCK
@@ -36,14 +37,11 @@ UNLIKE_TOTAL, NEAREST = 0.05, 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class Labelled(Columns):
     """Pairs with a label: their ``rows (n,) int64`` among all, and how right they are, ``(n,)``."""
 
     rows: np.ndarray
     right: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     @classmethod
     def of(cls, pairs: Pairs, labels: Labels) -> "Labelled":
@@ -68,7 +66,7 @@ class Labelled:
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Columns):
     """Likely pairs, or decoys: ``rows`` among all, ``score`` and ``features (n, f)``."""
 
     rows: np.ndarray
@@ -77,8 +75,7 @@ class Evidence:
 
     def likely(self) -> "Evidence":
         """Return those with a score to go by."""
-        kept = self.score >= LEAST
-        return Evidence(self.rows[kept], self.score[kept], self.features[kept])
+        return self.take(self.score >= LEAST)
 
 
 @dataclass(frozen=True, eq=False)

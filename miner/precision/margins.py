@@ -25,7 +25,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.vector_set import VectorSet
 from miner.precision import decoy_weights, refit
-from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, joined, merged_lists
+from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, merged_lists
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
 from miner.precision.mixture import Law
 from miner.precision.search_result import Search
@@ -184,17 +184,9 @@ def match_by_margin(
             )
         pairs = choose_by_margin(_joined(found, vectors), found.settings.retrieval)
         pairs = pairs.take(pairs.target_row >= first)
-        parts.append(
-            DecoyPairs(
-                pairs.score,
-                np.empty((len(pairs), 0), dtype=np.float32),
-                pairs.similarity,
-                pairs.margin_ratio,
-                pairs.source_row,
-                chosen[pairs.target_row - first],
-            )
-        )
-    return joined(parts)
+        nothing = np.empty((len(pairs), 0), dtype=np.float32)
+        parts.append(DecoyPairs.of(pairs, nothing, chosen[pairs.target_row - first]))
+    return DecoyPairs.joined(parts)
 
 
 def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from miner.arrays import Columns
 from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
 from miner.ragged import offsets_of
@@ -32,7 +33,7 @@ RATIO_FLOOR = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(Columns):
     """Scored sentence pairs as columns of one length, each pair (source, target) once.
 
     score: (m,) float64, by the chosen margin; thresholds apply to it
@@ -62,13 +63,11 @@ class Candidates:
             raise ValueError("the columns of candidates differ in length")
         _refuse_nan(self.score)
 
-    def __len__(self) -> int:
-        """The number of pairs, m."""
-        return len(self.score)
-
-    def take(self, keep: NDArray[np.int64] | NDArray[np.bool_]) -> Candidates:
-        """Return the pairs at these positions, in this order, or where a (m,) mask is true."""
-        return Candidates(*(getattr(self, field.name)[keep] for field in fields(self)))
+    @classmethod
+    def zeros(cls, size: int) -> Candidates:
+        """Return ``size`` pairs whose columns are zero."""
+        columns: list[Any] = [np.zeros(size, dtype) for dtype in _DTYPES]
+        return cls(*columns)
 
 
 # Types of the columns of Candidates.
@@ -263,8 +262,7 @@ class Retrieval:
         self.retrieval = canonical(retrieval, RETRIEVALS)
         self._forward: list[Candidates] = []
         # The best pair of each target so far; no source yet: -1.
-        columns: list[Any] = [np.zeros(n_target, dtype) for dtype in _DTYPES]
-        self._best = Candidates(*columns)
+        self._best = Candidates.zeros(n_target)
         self._best.source_row[:] = -1
 
     def add(self, block: Candidates) -> None:

@@ -9,7 +9,6 @@ from support.sides import side
 
 from miner.arrays import Room
 from miner.encoder.lexicon import Lexicon
-from miner.kernels.blocks import merge_lists
 from miner.knn import clusters, postings
 from miner.knn.lists import Lists
 from miner.knn.postings import Frequency, Postings, SideTokens
@@ -22,7 +21,7 @@ LISTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=6), min_size=1, max
 
 def ragged(lists: list[list[int]]) -> SideTokens:
     ids = np.array([i for tokens in lists for i in tokens], np.int32)
-    return SideTokens(ids, offsets_of(np.array([len(tokens) for tokens in lists], np.int64)))
+    return ids, offsets_of(np.array([len(tokens) for tokens in lists], np.int64))
 
 
 def lexicon_of(table: dict[int, dict[int, float]]) -> Lexicon:
@@ -56,7 +55,8 @@ def test_retrieval_is_its_definition(queries, base, table, budget, common, width
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "BUDGET", budget)
         patch.setattr(postings, "COMMON", common)
-        index = Postings(side, chosen, lexicon_of(table), Room(1 << 20))
+        frequency = Frequency.of(side, chosen, SIZE)
+        index = Postings(side, chosen, lexicon_of(table), Room(1 << 20), frequency)
         found, scores = index.search(asked, np.arange(len(queries)), width, threads)
     wanted = retrieve_reference(
         queries,
@@ -86,13 +86,13 @@ def test_the_best_of_all_parts_are_the_best_of_the_whole(queries, base, budget, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "BUDGET", budget)
         patch.setattr(postings, "COMMON", 0.5)
-        whole = Postings(side, chosen(rows), lexicon, Room(1 << 20))
+        whole = Postings(side, chosen(rows), lexicon, Room(1 << 20), frequency)
         wanted, scores = whole.search(asked, np.arange(len(queries)), width, 1)
         for start in range(0, len(base), size):
             part = chosen(rows[start : start + size])
             index = Postings(side, part, lexicon, Room(1 << 20), frequency)
             found, value = index.search(asked, np.arange(len(queries)), width, 2)
-            merge_lists(value, np.where(found < 0, found, found + start), 0, *best.arrays)
+            best.merge(0, value, np.where(found < 0, found, found + start))
     np.testing.assert_array_equal(best.position, wanted)
     np.testing.assert_array_equal(best.similarity, scores)
 

@@ -175,7 +175,7 @@ def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[Vect
 )  # fmt: skip
 def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
     """Some rows are in doubt and searched again, some are not."""
-    monkeypatch.setattr(knn_search, "int8_suffices_both", lambda *arguments: True)
+    monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
     again: list[int] = []
     original = refine.search_float32
 
