@@ -16,10 +16,9 @@ from miner.index.build import LINES
 from miner.index.index import Index
 from miner.knn import clusters
 from miner.knn.hybrid import number_of_clusters
-from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
-from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates
+from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates, neighbors
 from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Scorer, Side, prepare
@@ -125,7 +124,7 @@ def mine(
     run.wait(last=True)
 
     competed, knocked = _competed(found, matched, columns)
-    lists = [Neighbors(own.array("similarity"), own.array("row")) for own in (forward, backward)]
+    lists = [neighbors(own) for own in (forward, backward)]
     texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
         _pairs(found, matched, columns, indexes),

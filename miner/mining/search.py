@@ -1,4 +1,4 @@
-"""Result of a search of two indexes, and the choice of verifier, languages and engine for it."""
+"""Choice of the verifier, the languages and the engine of a search of two indexes."""
 
 from collections.abc import Callable
 
