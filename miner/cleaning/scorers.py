@@ -27,7 +27,7 @@ from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context
 from miner.json_files import read_json
 from miner.parallel import Processes, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
-from miner.text.input_files import content_digest
+from miner.text.file_digests import content_digest
 from miner.text.layout import Block, Layout, Texts
 
 # State of a row whose text was repaired, beside the states of `miner.text.layout`.

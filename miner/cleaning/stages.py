@@ -119,7 +119,6 @@ def write(
         with scores.piece.opened(scores.plan.columns) as rows:
             outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}
             write_rows(found, rows, outputs, job.report)
-            rows.inputs.check()
     return asdict(summary(found))
 
 
@@ -133,7 +132,6 @@ def write_scored(
     with piece.opened(scoring.columns) as rows:
         place = job.out / f"{role}{end}"
         write_scores(table, scoring.steps, rows, place, role == "only", job.report)
-        rows.inputs.check()
     state = table["state"]
     return {
         "rows": piece.rows,
@@ -174,7 +172,6 @@ def _score(
                 table[places[done : done + len(found)]] = found
                 done, seconds = done + len(found), seconds + time
                 job.report(name, done, len(places))
-            rows.inputs.check()
     np.save(job.out / SCORES, table)
     labels = [step.label for step in scoring.steps]
     return {"of": own, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}

@@ -25,7 +25,7 @@ from miner.json_files import read_json
 from miner.progress import Reporter, silent
 from miner.text import durable
 from miner.text.compression import MAGIC as COMPRESSED
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 from miner.text.output import open_output
 
 BLOCK = 1 << 18

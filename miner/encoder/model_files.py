@@ -37,7 +37,7 @@ from miner.encoder import known_languages
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Architecture
 from miner.errors import ArtifactError
 from miner.json_files import read_json
-from miner.text.input_files import content_digest, file_sha256
+from miner.text.file_digests import content_digest, file_sha256
 
 FORMAT = "bitext-miner model"
 VERSION = 1

@@ -21,7 +21,7 @@ from miner.encoder.loading import HF, MODEL2VEC, USUAL, Loading, split_name
 from miner.errors import ArtifactError, DependencyError, MinerError, reason
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 
 # Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
 BATCH, GPU_BATCH, STATIC_BATCH = 32, 128, 1024

@@ -10,7 +10,7 @@ from miner.index import store
 from miner.index.text_files import stamp
 from miner.progress import Reporter
 from miner.text.corpus import Reader
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 
 
 @dataclass(frozen=True)

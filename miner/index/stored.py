@@ -23,7 +23,7 @@ from miner.index import faiss, store
 from miner.index.sources import Source
 from miner.json_files import read_json
 from miner.progress import Reporter
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 
 FORMAT = "bitext-miner index"
 VERSION = 1

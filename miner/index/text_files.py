@@ -35,14 +35,19 @@ class TextFile:
         """Yield a path to read from; errors of the block name the file as the user did.
 
         A file in an object store is copied to the directory of temporary files meanwhile. Raises
-        CorpusError for a file that has changed.
+        CorpusError for a file that has changed, or that changes during the block.
         """
+        self._check()
+        with named(self.name, self.path), local_copy(self.path) as local:
+            yield local
+        if not is_remote(self.path):  # the copy stays as it was
+            self._check()
+
+    def _check(self) -> None:
         if stamp(self.path) != self.stamp:
             raise CorpusError(
                 f"{self.name}: changed while it was read; run again once it is complete"
             )
-        with named(self.name, self.path), local_copy(self.path) as local:
-            yield local
 
 
 def known_as(name: Name) -> str:

@@ -25,7 +25,7 @@ from miner.machine import thread_count
 from miner.papers.generation import Decoding
 from miner.papers.translators import Translation, distinct
 from miner.text.artifacts import atomic_directory
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 from miner.text.words import tokens
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from miner.tasks.order import Order, perform
 from miner.tasks.record import AT, DONE, FAILED, PARTIAL, RUNNING, digest, record
 from miner.tasks.task import STORES, Task
 from miner.text import durable
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 from miner.text.output import write_whole
 from miner.text.remote import asking, file_system, named
 

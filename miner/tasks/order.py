@@ -28,7 +28,7 @@ from miner.tasks.record import (
 )
 from miner.tasks.task import Job, Task
 from miner.text import durable
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 
 
 @dataclass(frozen=True)

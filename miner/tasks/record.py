@@ -16,7 +16,7 @@ from typing import Any
 
 from miner.errors import ArtifactError
 from miner.json_files import read_json
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 from miner.text.output import write_whole
 
 DONE = "done.json"

@@ -10,7 +10,7 @@ from typing import Any
 from miner.errors import ArtifactError, writing
 from miner.names import VERSION
 from miner.text import durable
-from miner.text.input_files import file_sha256
+from miner.text.file_digests import file_sha256
 from miner.text.output import StrPath, open_output
 
 # File that describes a directory of rows.

@@ -31,7 +31,7 @@ class Jsonl(TextFormat):
     suffixes = (".jsonl", ".ndjson")
     sides = ("source", "target")
     text, id = "text", "id"
-    rewritable = escapes = True
+    rewritable = True
 
     def parser(self, name: str, columns: Columns) -> Parse:
         blank = ("",) * len(columns)

@@ -132,8 +132,7 @@ class Layout:
             place = line + self._ahead(file)
             try:
                 found = parse(place, *[part.decode() for part in own])
-                if FORMATS[self.formats[file]].escapes:
-                    "".join(found).encode()
+                "".join(found).encode()  # an escape of JSON may spell half a character
             except UnicodeError as error:
                 if self.on_error == "fail":
                     raise UnreadableError(_undecodable(self.names[file], place, error)) from None

@@ -21,7 +21,6 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.names import SIDES
 from miner.text.formats import ALL, FORMATS, USUAL_FORMAT, BitextFormat, file_format
-from miner.text.input_files import InputFiles
 from miner.text.layout import Block, Layout, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
@@ -59,8 +58,6 @@ class Rows:
     ) -> None:
         self.origins = tuple(os.fspath(path) for path in (source, target) if path is not None)
         names = tuple(map(display_name, self.origins))
-        # Before anything is read, so that `InputFiles.check` covers all of it.
-        self.inputs = InputFiles(self.origins, names)
         header, on_error = bitext_format.header, bitext_format.on_error
         formats: tuple[str, ...]
         wanted: tuple[Columns, ...]

@@ -44,7 +44,6 @@ class TextFormat:
     of_lines: a record is a line, and not a tuple of its wanted columns.
     written: files of this format can be written.
     rewritable: a line can be written back with other texts (`with_texts`).
-    escapes: a record that is UTF-8 may spell half a character, which no file can hold.
     """
 
     name: str
@@ -56,7 +55,6 @@ class TextFormat:
     of_lines = True
     written = True
     rewritable = False
-    escapes = False
 
     def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
         """Yield the undecoded bytes of each record.
