@@ -151,6 +151,16 @@ def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, 
     assert miner.entries() == ["a.tsv", "filters.toml", "one", "out", "page.html"]
 
 
+def test_a_dry_run_by_jobs_of_slurm(miner: Miner, german, english) -> None:
+    """The sample's results stay beside the work directory."""
+    pytest.importorskip("submitit")
+    write("a.tsv", *rows(german, english))
+    given = ("filter", "a.tsv", *config({"name": "identical"}), "--dry-run", 30)
+    done = miner(*given, "--backend", "slurm", "--work", "work", "--shard-lines", 20)
+    assert done.code == 0 and done.out == miner(*given).out, done.err
+    assert miner.entries() == ["a.tsv", "filters.toml", "work.sample"]
+
+
 def test_several_bitexts_in_one_output(miner: Miner, german, english) -> None:
     """Rows of all in order, of one piece or several, also in another format and for both sides."""
     lines = rows(german, english)
