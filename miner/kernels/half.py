@@ -46,4 +46,4 @@ def _narrow(typingctx: Any, value: Any) -> Any:
     return types.uint16(types.float32), codegen
 
 
-narrow: Any = Instructions(_narrow)
+narrow: Any = Instructions(_narrow, lambda value: np.float16(value).view(np.uint16))

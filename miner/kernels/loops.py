@@ -169,10 +169,18 @@ class Loop:
 
 
 class Instructions:
-    """Function that loops call, written in LLVM's code: ``numba.extending.intrinsic``."""
+    """Function that loops call, written in LLVM's code: ``numba.extending.intrinsic``.
 
-    def __init__(self, typed: Callable[..., Any]):
-        self.typed = typed
+    ``plain`` computes the same in Python, for loops that are not compiled.
+    """
+
+    def __init__(self, typed: Callable[..., Any], plain: Callable[..., Any] | None = None):
+        self.typed, self.plain = typed, plain
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.plain is None:
+            raise TypeError("these instructions have to be compiled")
+        return self.plain(*arguments)
 
     @cached_property
     def intrinsic(self) -> Any:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.commands import MINER, Done, Miner, fault, many, miner, only, small_disk, write  # noqa: F401 (fixtures)
+from support.commands import MINER, Done, Miner, fault, many, miner, only, write  # noqa: F401 (fixtures)
 
 from miner import device
 from miner.index.index import Index

@@ -157,6 +157,7 @@ def stopped(number: int, **lines: str) -> bytes:
         ("opusparcus", zipped({"de-train.txt.bz2": bz2.compress(b"1\ta\tb\t5\t1\t1\t1\n")[:-9]}),
          "damaged"),
     ],
+    ids=lambda value: "body" if isinstance(value, bytes) else None,  # the time is packed, too
 )  # fmt: skip
 def test_an_archive_that_is_not_what_it_should_be(server, unchecked, tmp_path, name, body, message):
     part = next(one for one in ("all", "de-en", "de") if one in CATALOG[name].parts)

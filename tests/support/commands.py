@@ -6,7 +6,6 @@ import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,25 +106,6 @@ def ready(miner: Miner, indexes: tuple[Index, Index]) -> Miner:
     for index in indexes:
         shutil.copytree(index.path, miner.place / index.path.name)
     return miner
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB; needs root and the permission to mount."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    options = ["-t", "tmpfs", "-o", "size=256k", "tmpfs"]
-    try:
-        done = subprocess.run(["mount", *options, place], capture_output=True, text=True)
-    except FileNotFoundError:
-        pytest.skip("there is no mount command")
-    if done.returncode:
-        pytest.skip(f"no small file system can be mounted here: {done.stderr.strip()}")
-    try:
-        yield place
-    finally:
-        # Lazily: results that this process has mapped lie there.
-        subprocess.run(["umount", "--lazy", place], check=True)
 
 
 def many(path: Path, n: int) -> Path:
