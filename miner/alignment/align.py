@@ -43,8 +43,8 @@ ORDERED, FEWEST = 0.6, 20
 LONG = 5000
 
 
-class Place(Protocol):
-    """Protocol of places that a task reads a document from."""
+class DocumentSource(Protocol):
+    """Protocol of what a task reads a document from."""
 
     @property
     def bytes(self) -> int: ...
@@ -52,7 +52,7 @@ class Place(Protocol):
     def read(self) -> Document: ...
 
 
-Places = tuple[Place, Place]
+DocumentPair = tuple[DocumentSource, DocumentSource]
 
 
 def align(
@@ -113,7 +113,7 @@ def align(
 
 def align_places(
     run: Run,
-    places: Sequence[Places],
+    places: Sequence[DocumentPair],
     encoder: SentenceEncoder,
     languages: Languages,
     keep: Keep,
@@ -182,9 +182,9 @@ def _threshold(scores: np.ndarray, precision: float) -> float:
     return float(found[enough[-1]]) if len(enough) else np.inf
 
 
-def _batches(places: Sequence[Places]) -> Iterator[tuple[list[Places], int]]:
+def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair], int]]:
     """Yield the pairs of documents that one task aligns, and their bytes."""
-    batch: list[Places] = []
+    batch: list[DocumentPair] = []
     size = 0
     for both in places:
         batch.append(both)
@@ -200,7 +200,7 @@ def _batches(places: Sequence[Places]) -> Iterator[tuple[list[Places], int]]:
 @hints(seconds=1e-5, memory=60)
 def align_batch(
     job: Job,
-    places: Sequence[Places],
+    places: Sequence[DocumentPair],
     model: Entry,
     other: Entry,
     languages: Languages,
@@ -232,7 +232,9 @@ def align_batch(
     return {"notes": notes}
 
 
-def _read(both: Places, languages: Languages, beads: BeadSettings) -> tuple[Document, Document]:
+def _read(
+    both: DocumentPair, languages: Languages, beads: BeadSettings
+) -> tuple[Document, Document]:
     """Read two documents, and split their lines into sentences if that is asked for."""
     documents = both[0].read(), both[1].read()
     if not beads.split:

@@ -1,5 +1,7 @@
 """Clusters of both sides of a search: spherical k-means, and the clusters nearest to each vector.
 
+A sentence is compared with all members of the few clusters of the other side that are nearest to
+it: an inverted file, as in Jégou et al. 2011, probed from both sides.
 The centroids are learned from a sample of both sides. Products are exact integers, as in the int8
 engine, and means are summed in the order of the sample: clusters are the same for every thread
 count and block.
@@ -16,6 +18,9 @@ from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 
+# Clusters for each side of n sentences: PER_ROOT times the root of n, rounded to a power of two;
+# and clusters that each sentence probes, its own included.
+PER_ROOT, PROBES = 4, 32
 # Sampled vectors for each cluster, half of them of either side, and rounds of k-means.
 SAMPLED, ROUNDS = 24, 6
 SEED = 1
@@ -46,6 +51,20 @@ class Groups:
         rows = room.empty(int(offsets[-1]), np.int32)
         invert(flat, *lists, offsets, rows)
         return cls(offsets, rows)
+
+
+def number_of_clusters(sizes: tuple[int, int]) -> int:
+    """Return the number of clusters for sides of these sizes."""
+    root = PER_ROOT * float(np.sqrt(max(1, *sizes)))
+    return max(1, 1 << round(float(np.log2(root))))
+
+
+def probes(here: int) -> slice:
+    """Return which of the nearest clusters a sentence of side ``here`` probes.
+
+    Sources probe the cluster that they belong to; targets need not, as all is compared then.
+    """
+    return slice(here, PROBES)
 
 
 def learn(sides: tuple[VectorSet, VectorSet], number: int, threads: int) -> np.ndarray:

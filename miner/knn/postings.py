@@ -22,6 +22,8 @@ OWN, PROBABLE = 0.5, 0.05
 # Postings that a query reads at most, its rarest tokens first. Bounds the time of a query for any
 # size of corpus.
 BUDGET = 10_000
+# Sentences that a query finds.
+RETRIEVED = 64
 
 
 # Token ids ``int32`` of the sentences of one side, and offsets ``(n + 1,) int64``: a list for every

@@ -23,7 +23,8 @@ class SearchSettings:
       ``each`` pairs the i-th occurrence of the source with the i-th of the target, as a gold
       standard that matches by id expects.
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
-      compares few pairs of large corpora, by clusters and by tokens (:mod:`miner.knn.hybrid`).
+      compares few pairs of large corpora, by clusters and by tokens
+      (:mod:`miner.mining.hybrid_stages`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
       ``fused`` (:func:`miner.mining.search_stages.probe`). On a GPU ``fused`` and ``faiss`` are
       FAISS's search.

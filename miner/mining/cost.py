@@ -20,8 +20,9 @@ from miner.index.duplicates import HASHED
 from miner.index.index import Index
 from miner.index.text_files import TextFile
 from miner.json_files import read_json
-from miner.knn import clusters, hybrid
+from miner.knn import clusters
 from miner.knn.engines import Int8Engine
+from miner.knn.postings import RETRIEVED
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.keep import Keep
@@ -304,11 +305,11 @@ class Planner:
         k, rounds = self._searched, 1 + len(rates.decoys.get("sizes", ()))
         vector, dimension = 2.0 * self.encoder.dimension, self.encoder.dimension
         tokens = disk["part"] / max(1.0, both)
-        number = hybrid.number_of_clusters(sizes)
+        number = clusters.number_of_clusters(sizes)
         sampled = min(clusters.SAMPLED * number, both)
         lists, places = k * NEIGHBOR, float(LISTED.itemsize) * k * m
         candidates = 2.0 * k * n  # pairs of both directions, at most
-        code = dimension + 8 + 4 * (1 + hybrid.PROBES)
+        code = dimension + 8 + 4 * (1 + clusters.PROBES)
         return {
             "read": disk["read"],
             "encode": disk["read"],
@@ -322,7 +323,7 @@ class Planner:
             "assign": (vector + tokens) * both + 2 * vector * number * (left + right),
             # Tokens of all parts of the other side; codes, clusters, and what tokens found.
             "retrieve": tokens * (both + shards),
-            "hybrid": (code + 4 * hybrid.RETRIEVED) * shards,
+            "hybrid": (code + 4 * RETRIEVED) * shards,
             "recall": vector * both,
             "decoy-search": vector * (n + DECOYS * left),
             # Each candidate's vector is read again, to rank it exactly.

@@ -1,5 +1,10 @@
 """Stages of a hybrid search: centroids, assign, retrieve, block, recall.
 
+Candidates of both directions are found without comparing all with all, in two ways whose misses
+differ: by clusters (:mod:`miner.knn.clusters`) and, where there is a lexicon, by tokens
+(:mod:`miner.knn.postings`). A sentence is compared with the members of the clusters nearest to it,
+and with sentences that hold translations of its rare tokens.
+
 The centroids come from one sample of both sides, the weights of tokens from the document
 frequencies of all parts, and the sentences found by tokens are the best of all parts before any is
 compared: so the result does not depend on the parts. Each pair lies in one block of part x part,
@@ -12,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from miner.arrays import Room, temporary_array
-from miner.knn import clusters, hybrid
+from miner.knn import clusters
 from miner.knn.clusters import Groups
 from miner.knn.engines import Int8Engine
 from miner.knn.knn_search import BLOCK
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.pair_block import Codes, PairBlock
-from miner.knn.postings import Frequency, Postings, SideTokens
+from miner.knn.postings import RETRIEVED, Frequency, Postings, SideTokens
 from miner.knn.settings import SearchSettings
 from miner.machine import release_pages
 from miner.mining.search_stages import save_lists, settings_of
@@ -28,6 +33,8 @@ from miner.scoring import search_recall
 from miner.scoring.verification import release
 from miner.tasks.task import Job, Result, hints
 
+# Queries of one step by tokens.
+QUERIES = 8192
 # Times of a block, in products of two vectors, measured on 36,000 lines: to compare a pair that
 # tokens found, which may lie anywhere; to begin with a cluster; to pack a vector for each cluster
 # that it probes; to fill its list.
@@ -64,7 +71,7 @@ def assign(
     own, probing = clusters.grouped(
         own_vectors,
         centroids.array("centroids"),
-        (number_of_clusters, hybrid.probes(side)),
+        (number_of_clusters, clusters.probes(side)),
         Room(job.memory),
         job.threads,
         BLOCK,
@@ -97,15 +104,15 @@ def retrieve(
     for task in assigned:
         count += task.array("frequency")
     frequency = Frequency(count, sum(other.size for other in others))
-    best = Lists.empty(len(queries), hybrid.RETRIEVED)
+    best = Lists.empty(len(queries), RETRIEVED)
     memory = job.memory - best.bytes
     for other in others:
         base, tokens = vectors[1].part(other.span), _tokens(other)
         postings = Postings(tokens, base, lexicon, Room(memory), frequency)
         release_pages(tokens[0])
-        for start in range(0, len(queries), hybrid.QUERIES):
-            rows = queries.rows[start : start + hybrid.QUERIES]
-            found, score = postings.search(asked, rows, hybrid.RETRIEVED, job.threads)
+        for start in range(0, len(queries), QUERIES):
+            rows = queries.rows[start : start + QUERIES]
+            found, score = postings.search(asked, rows, RETRIEVED, job.threads)
             found = np.where(found < 0, found, found + other.first)
             best.merge(start, score, found)
             release_pages(asked[0])
@@ -117,9 +124,9 @@ def products(number: int, parts: tuple[int, int], n: int, m: int) -> float:
 
     ``number`` is the number of clusters; what tokens find is spread over all ``parts``.
     """
-    probes = min(hybrid.PROBES, number)
+    probes = min(clusters.PROBES, number)
     clustered = probes * (2 * n * m / number + PACKED * (n + m)) + FILLED * (n + m)
-    return clustered + PAIR * hybrid.RETRIEVED * (n / parts[1] + m / parts[0]) + CLUSTER * number
+    return clustered + PAIR * RETRIEVED * (n / parts[1] + m / parts[0]) + CLUSTER * number
 
 
 @hints(seconds=8e-9, memory=900, searches=True)
@@ -152,8 +159,8 @@ def block(
         found = task.array("retrieved")
         # Positions in the other side; other blocks are left out.
         begin, size = ((start, len(right)), (first, len(left)))[here]
-        for query in range(0, len(found), hybrid.QUERIES):
-            places = found[query : query + hybrid.QUERIES] - np.int32(begin)
+        for query in range(0, len(found), QUERIES):
+            places = found[query : query + QUERIES] - np.int32(begin)
             places[(places < 0) | (places >= size)] = -1
             rows = np.arange(query, query + len(places), dtype=np.int32)
             pairs.put(here, rows, np.ascontiguousarray(places))

@@ -8,7 +8,7 @@ from typing import Any
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
-from miner.mining.hints import hints
+from miner.mining.advice import advice
 from miner.mining.keep import Keep
 from miner.mining.leave_out import LeftOut, leave_out
 from miner.precision.estimate import Estimate, Row, calibrate, rounded
@@ -127,7 +127,7 @@ def conclude(
         kept, gone = leave_out(kept, unwanted)
         notes.append(gone.note())
     kept = kept if keep.top_n is None else kept.top(keep.top_n)
-    notes += hints(found, kept)
+    notes += advice(found, kept)
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
     said = tuple(notes), tuple(warnings)

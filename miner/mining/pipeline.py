@@ -15,7 +15,6 @@ from miner.encoder.entries import Entry
 from miner.index.build import LINES
 from miner.index.index import Index
 from miner.knn import clusters
-from miner.knn.hybrid import number_of_clusters
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
 from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates, neighbors
@@ -214,7 +213,7 @@ def _hybrid_blocks(run: Run, sides: Sides, scorer: Scorer | None, k: int) -> lis
     """Register the comparison of few pairs, and the stages that say which."""
     vectors = sides[0].unread, sides[1].unread
     left, right = (sum(part.size for part in side.parts) for side in sides)
-    number = number_of_clusters((left, right))
+    number = clusters.number_of_clusters((left, right))
     counts = len(sides[0].parts), len(sides[1].parts)
     learned = run.task(
         "centroids",

@@ -14,7 +14,7 @@ import numpy as np
 from miner.knn.neighbors import Neighbors
 from miner.mining.search_stages import DrawnDecoys
 from miner.mining.sides import Part, Side, load_text
-from miner.mining.transposed import Places
+from miner.mining.transposed import TransposedLists
 from miner.precision.decoys import merged_lists
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, two_nearest
@@ -92,15 +92,15 @@ class SourcePart:
         return neighbors(self.found.forward[self.number], k=self.found.k)
 
     @cached_property
-    def places(self) -> Places:
-        """The places of the part's sources in the lists of all targets."""
+    def backward(self) -> TransposedLists:
+        """The lists of all targets, as far as they have sources of the part."""
         parts = []
         for task, (first, _) in zip(self.found.backward, self.found.sides[1].spans, strict=True):
             starts = task.array("listed-starts")
             own = slice(starts[self.number], starts[self.number + 1])
             listed = task.array("listed")[own]
             parts.append((listed[listed["place"] < self.found.k], first))
-        return Places.joined(parts)
+        return TransposedLists.of_parts(parts)
 
     @cached_property
     def text(self) -> PreparedText:
@@ -148,11 +148,12 @@ class Round:
 
     @cached_property
     def blocks(self) -> CandidateBlocks:
-        (task, name), span, places = self.backward, self.part.span, self.part.places
+        (task, name), span, found = self.backward, self.part.span, self.part.backward
         if self.number:
             lists = neighbors(task, name)
-            places = places.then(Places.of_lists(lists.similarity, lists.row, span), self.targets)
-        listed = Listed(*places.by_source(span[1] - span[0]), task.array(f"{name}mean"))
+            more = TransposedLists.of(lists.similarity, lists.row, span, self.targets)
+            found = TransposedLists.joined([found, more])
+        listed = Listed(*found.by_source(span[1] - span[0]), task.array(f"{name}mean"))
         return CandidateBlocks(self.forward, listed, self.part.margin)
 
     def without(self, partner: np.ndarray) -> CandidateBlocks:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.arrays import Columns
 from miner.knn.neighbors import Neighbors
 from miner.ragged import offsets_of
 
@@ -47,8 +48,11 @@ def listed_parts(found: Neighbors, firsts: Sequence[int]) -> tuple[np.ndarray, n
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """Places of the sources of a shard in lists of targets, by target and place."""
+class TransposedLists(Columns):
+    """Lists of targets as seen by the sources of a part: their targets, places there, similarities.
+
+    Sources count from the first of the part.
+    """
 
     source: np.ndarray
     target: np.ndarray
@@ -56,7 +60,7 @@ class Places:
     similarity: np.ndarray
 
     @classmethod
-    def joined(cls, parts: Sequence[tuple[np.ndarray, int]]) -> Places:
+    def of_parts(cls, parts: Sequence[tuple[np.ndarray, int]]) -> TransposedLists:
         """Join parts of LISTED, each with the first row of its shard of targets."""
         found = np.concatenate([np.empty(0, dtype=LISTED), *(part for part, _ in parts)])
         first = np.repeat([first for _, first in parts], [len(part) for part, _ in parts])
@@ -65,21 +69,13 @@ class Places:
         return cls(source, target, found["place"].copy(), found["similarity"].copy())
 
     @classmethod
-    def of_lists(cls, similarity: np.ndarray, row: np.ndarray, span: tuple[int, int]) -> Places:
-        """Find the sources of a span in the lists of targets; targets count from 0."""
+    def of(
+        cls, similarity: np.ndarray, row: np.ndarray, span: tuple[int, int], first: int = 0
+    ) -> TransposedLists:
+        """Find the sources of a span in the lists of targets, which count from ``first``."""
         target, place = np.nonzero((row >= span[0]) & (row < span[1]))
         source = row[target, place] - span[0]
-        return cls(source, target, place.astype(np.int16), similarity[target, place])
-
-    def then(self, others: Places, first: int) -> Places:
-        """Append those in lists of further targets, from row ``first`` on."""
-        pairs = (
-            (self.source, others.source),
-            (self.target, others.target + first),
-            (self.place, others.place),
-            (self.similarity, others.similarity),
-        )
-        return Places(*map(np.concatenate, pairs))
+        return cls(source, target + first, place.astype(np.int16), similarity[target, place])
 
     def by_source(self, sources: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return where each source begins, and targets, places and similarities by source."""

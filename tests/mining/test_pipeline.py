@@ -13,7 +13,7 @@ import pytest
 from support.mined_corpus import Corpus, Tasks, same
 
 from miner.errors import MinerError, ResourceError
-from miner.knn import hybrid, knn_search
+from miner.knn import clusters, knn_search
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, search
 from miner.mining.keep import Keep
@@ -153,9 +153,9 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def few(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Probe and retrieve so few that pairs are missed, with several steps of queries."""
-    monkeypatch.setattr(hybrid, "PROBES", 2)
-    monkeypatch.setattr(hybrid, "RETRIEVED", 3)
-    monkeypatch.setattr(hybrid, "QUERIES", 8)
+    monkeypatch.setattr(clusters, "PROBES", 2)
+    monkeypatch.setattr(hybrid_stages, "RETRIEVED", 3)
+    monkeypatch.setattr(hybrid_stages, "QUERIES", 8)
 
 
 @pytest.mark.parametrize("rank", ["probability", "margin"])

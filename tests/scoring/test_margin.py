@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.sides import QUICK
 
 from miner.knn.neighbors import Neighbors
-from miner.mining.transposed import Places
+from miner.mining.transposed import TransposedLists
 from miner.names import MARGINS, RETRIEVALS
 from miner.scoring.margin import (
     RATIO_FLOOR,
@@ -163,7 +163,7 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
 
 
 def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
-    places = Places.of_lists(lists.similarity, lists.row, span).by_source(span[1] - span[0])
+    places = TransposedLists.of(lists.similarity, lists.row, span).by_source(span[1] - span[0])
     return Listed(*places, neighborhood_mean(lists))
 
 

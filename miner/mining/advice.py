@@ -1,4 +1,4 @@
-"""Hints about mined pairs: repeated ids, files that are aligned already, menus and headings."""
+"""Advice about mined pairs: repeated ids, files that are aligned already, menus and headings."""
 
 from collections import Counter
 
@@ -8,7 +8,7 @@ from miner.index.index import Index
 from miner.precision.search_result import Search
 from miner.scoring.pairs import Pairs
 
-# Pairs that a hint is given for at least, and the share of them that must be so.
+# Pairs that advice is given for at least, and the share of them that must be so.
 FEWEST, ALIGNED, SHORT = 100, 0.9, 0.5
 # Characters of a heading, or of an entry of a menu.
 HEADING = 35
@@ -16,8 +16,8 @@ HEADING = 35
 NAMED = 3
 
 
-def hints(found: Search, kept: Pairs) -> list[str]:
-    """Return a hint where both texts are aligned, and where most pairs are short."""
+def advice(found: Search, kept: Pairs) -> list[str]:
+    """Return advice where both texts are aligned, and where most pairs are short."""
     said: list[str] = []
     if len(kept) < FEWEST:
         return said
