@@ -26,13 +26,14 @@ from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
 from miner.names import SIDES, Languages
 from miner.progress import Reporter, silent
-from miner.scoring.language_notes import spread, unread
+from miner.scoring.language_notes import SAMPLE, unread
 from miner.scoring.languages import identify, sample
 from miner.scoring.quality import NAME, Quality
 from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Job, hints
 from miner.tasks.workers import Workers
+from miner.text.rows import spread_rows
 
 # Bytes of text that one task aligns at least, if there are so many.
 BATCH = 1 << 20
@@ -147,7 +148,7 @@ def align_places(
     documents = [_read(both, languages, beads) for both in places]
     texts = [[text for both in documents for text in both[side].texts] for side in (0, 1)]
     for own, name in zip(texts, SIDES, strict=True):
-        some = [own[row] for row in spread(len(own)).tolist()]
+        some = [own[row] for row in spread_rows(len(own), SAMPLE).tolist()]
         doubts += [f"the {name}: {doubt}" for doubt in unread(encoder.on_side(name), some)]
     codes = codes_of(texts, languages)
     columns = np.concatenate(pair), np.concatenate(spans), np.concatenate(score)

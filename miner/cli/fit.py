@@ -76,7 +76,7 @@ def fit(
         raise click.UsageError("give both --source-lang and --target-lang, or neither")
     named = None if languages[0] is None else f"{languages[0]}-{languages[1]}".lower()
     guard.check([*text.files, *without.files, *(mined or ()), labels], {"-o": output})
-    guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_directory(output, "a model", overwrite)
     require(["torch", "sklearn"], "a fit", "train")
     from miner.encoder.foreign_encoder import ForeignEncoder
     from miner.text.durable import scratch_directory

@@ -117,8 +117,8 @@ def check_suffixes(
             raise click.UsageError(f"{option} {error}") from None
 
 
-def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:
-    """Refuse a directory that the user has not said may be replaced.
+def check_directory(path: str, kind: str, overwrite: bool) -> None:
+    """Refuse a directory of ``-o`` that the user has not said may be replaced.
 
     kind: one of the words of :data:`ARTIFACTS`, which the command writes.
     Raises UsageError where ``path`` is an artifact of another kind, of the same kind without
@@ -130,12 +130,12 @@ def check_directory(option: str, path: str, kind: str, overwrite: bool) -> None:
     found = artifact(place)
     if found is None:
         raise click.UsageError(
-            f"{option} {path} exists and is not {kind}; name another place, or remove it"
+            f"-o {path} exists and is not {kind}; name another place, or remove it"
         )
     if found != kind:
-        raise click.UsageError(f"{option} {path} is {found}, not {kind}; name another place")
+        raise click.UsageError(f"-o {path} is {found}, not {kind}; name another place")
     if not overwrite:
-        raise click.UsageError(f"{option} {path} is {kind} already; replace it with --overwrite")
+        raise click.UsageError(f"-o {path} is {kind} already; replace it with --overwrite")
 
 
 def check_training(output: str, kind: str, overwrite: bool, restart: bool) -> None:
@@ -148,7 +148,7 @@ def check_training(output: str, kind: str, overwrite: bool, restart: bool) -> No
     checkpoint = Path(output).with_name(f".{Path(output).name}.training")
     remove_abandoned(checkpoint)
     if restart or not checkpoint.is_dir():
-        check_directory("-o", output, kind, overwrite)
+        check_directory(output, kind, overwrite)
 
 
 def _replaced(path: str) -> bool:

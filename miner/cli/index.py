@@ -60,7 +60,8 @@ def index(
       miner index more.de --embeddings more.raw --dim 1024 --add -o work/de-laser
     """
     from miner.index.index import Index
-    from miner.scoring.language_notes import spread, unread
+    from miner.scoring.language_notes import SAMPLE, unread
+    from miner.text.rows import spread_rows
 
     if embeddings and (len(corpus) != 1 or model != "default"):
         raise click.UsageError("--embeddings takes one CORPUS, and no --model")
@@ -75,7 +76,7 @@ def index(
     if work is not None and (add or embeddings):
         raise click.UsageError("--work is for new indexes of text; leave out --add and the like")
     if not add:
-        guard.check_directory("-o", output, "an index", overwrite)
+        guard.check_directory(output, "an index", overwrite)
     if add and factory != "flat":
         raise click.UsageError("--add keeps the kind of index that is there; leave out --index")
     options.check_columns(corpus, reading["format"], reading["column"])
@@ -117,7 +118,8 @@ def index(
                     note=options.say,
                     **reading,
                 )
-            for doubt in unread(encoder, built.sentences(old + spread(len(built) - old))):
+            rows = old + spread_rows(len(built) - old, SAMPLE)
+            for doubt in unread(encoder, built.sentences(rows)):
                 options.say(f"warning: {doubt}")
     options.say(describe(built, output))
 

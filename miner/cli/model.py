@@ -74,7 +74,7 @@ def get(
     """
     from miner.datasets.model_archive import get_model
 
-    guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_directory(output, "a model", overwrite)
     with Progress("bytes", loops=None) as report:
         found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
     checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"

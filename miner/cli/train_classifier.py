@@ -75,7 +75,7 @@ def train_classifier(
     if not pairs and "translation" in given:
         raise click.UsageError("--translation chooses among the translations of --pairs")
     guard.check([*good, *bad, *pairs], {"-o": output})
-    guard.check_directory("-o", output, "a classifier", overwrite)
+    guard.check_directory(output, "a classifier", overwrite)
     config = configured(ClassifierConfig(), given)
     require(["torch"], "training", "train")
     from miner.text.corpus import Reader

@@ -38,7 +38,7 @@ def train_verifier(
     if text.empty:
         raise click.UsageError("nothing to learn from: give --source and --target, or --bitext")
     guard.check([*text.files, *without.files], {"-o": output})
-    guard.check_directory("-o", output, "a model", overwrite)
+    guard.check_directory(output, "a model", overwrite)
     require(["torch", "sklearn"], "training", "train")
     from miner_train.relearn_verification import relearn_verification
 

@@ -28,10 +28,10 @@ from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import (
+    SAMPLE,
     describe_both,
     doubts,
     one_language,
-    spread,
     unread,
 )
 from miner.scoring.languages import Identified
@@ -45,6 +45,7 @@ from miner.tasks.workers import Workers
 from miner.text.corpus import Reading
 from miner.text.given import Corpus, Name, named
 from miner.text.remote import is_remote
+from miner.text.rows import spread_rows
 
 
 def mine(
@@ -130,7 +131,7 @@ def mine(
         languages = languages_of(*sides, settings.languages)
         note_languages(languages, by, note)
         for name, side in zip(SIDES, sides, strict=True):
-            for doubt in unread(by, side.sentences(spread(len(side)))):
+            for doubt in unread(by, side.sentences(spread_rows(len(side), SAMPLE))):
                 note(f"warning: the {name}: {doubt}")
         by_margin, decoy_encoder, warnings = _decoy_encoder(
             sides[1], by_margin, encoder, keep, settings

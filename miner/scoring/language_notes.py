@@ -64,11 +64,6 @@ def doubts(
         )
 
 
-def spread(count: int) -> np.ndarray:
-    """Return the positions of the sentences that tell if a text is `unread`, ``(n,) int64``."""
-    return np.linspace(0, count - 1, min(SAMPLE, count)).astype(np.int64)
-
-
 def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
     """Yield a warning for text most of whose letters are in no piece of the encoder's model."""
     tokenizer = encoder.tokenizer if isinstance(encoder, Encoder) else None

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.kept_arrays import kept
-from miner.libraries import library
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, describe, primary
 
@@ -57,7 +56,7 @@ class Identifier:
 
 @lru_cache(maxsize=1)
 def identifier() -> Identifier:
-    """The identifier of this process. Raises DependencyError without py3langid."""
+    """The identifier of this process."""
     return Identifier()
 
 
@@ -66,7 +65,8 @@ def _model() -> dict[str, np.ndarray]:
 
     py3langid has them in an archive that takes half a second to unpack, so they are kept.
     """
-    langid = library("py3langid.langid", "identifying languages")
+    from py3langid import langid  # here, as it loads slowly
+
     key = f"py3langid {version('py3langid')}"
     return kept("languages", _NAMES, key, lambda: _unpacked(langid))
 

@@ -65,10 +65,10 @@ def test_outputs_replace_nothing(index, model, tmp_path, monkeypatch, inputs, ou
 
 
 def test_directories_are_replaced_only_when_asked(index: Path, model: Path, tmp_path: Path) -> None:
-    guard.check_directory("-o", str(tmp_path / "new"), "a model", overwrite=False)
+    guard.check_directory(str(tmp_path / "new"), "a model", overwrite=False)
     (tmp_path / "empty").mkdir()
-    guard.check_directory("-o", str(tmp_path / "empty"), "a model", overwrite=False)
-    guard.check_directory("-o", str(model), "a model", overwrite=True)
+    guard.check_directory(str(tmp_path / "empty"), "a model", overwrite=False)
+    guard.check_directory(str(model), "a model", overwrite=True)
     for place, overwrite, words in (
         (model, False, "is a model already; replace it with --overwrite"),
         (index, True, "is an index, not a model"),
@@ -76,7 +76,7 @@ def test_directories_are_replaced_only_when_asked(index: Path, model: Path, tmp_
         (index / "meta.json", True, "exists and is not a model"),
     ):
         with pytest.raises(click.UsageError) as error:
-            guard.check_directory("-o", str(place), "a model", overwrite)
+            guard.check_directory(str(place), "a model", overwrite)
         assert words in error.value.message
 
 
