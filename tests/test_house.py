@@ -332,6 +332,14 @@ assert main(["--version"]) == 0
     assert done.stdout.count("Usage: miner") == len(COMMANDS)
 
 
+def test_every_command_has_options_of_its_run() -> None:
+    for path, command in COMMANDS.items():
+        names = {name for option in command.params for name in option.opts}
+        assert isinstance(command, click.Group) or {"--config", "--save-config", "-q"} <= names, (
+            path
+        )
+
+
 @pytest.mark.parametrize("path", COMMANDS)
 def test_every_command_and_option_is_explained(path: str) -> None:
     assert len(COMMANDS[path].get_short_help_str(200)) > 20

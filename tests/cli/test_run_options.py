@@ -2,15 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 from support.near_copies import NEAR
-
-from miner.cli import cli
-from miner.cli.settings_options import Command
 
 TEXTS = NEAR / "near.de", NEAR / "near.en"
 
@@ -20,20 +15,6 @@ def pairs(tmp_path: Path) -> Path:
     path = tmp_path / "pairs.tsv"
     path.write_text("Ein Haus.\tA house.\n1\t1\n" * 20, encoding="utf-8")
     return path
-
-
-def every(group: click.Group) -> Iterator[click.Command]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        yield from every(command) if isinstance(command, click.Group) else [command]  # type: ignore[list-item]
-
-
-def test_every_command_has_them() -> None:
-    for command in every(cli):
-        assert isinstance(command, Command)
-        names = {name for option in command.params for name in option.opts}
-        assert {"--config", "--save-config", "-q", "-v"} <= names, command.name
 
 
 def test_a_run_is_repeated_by_its_file(miner, pairs, tmp_path):
