@@ -13,7 +13,7 @@ import click
 from miner.cli import guard
 from miner.cli.options import command_line, say
 from miner.cli.settings_options import Settings
-from miner.config_fields import option, setting
+from miner.config_fields import no_option, option
 from miner.mining.keep import Keep, KeepError
 from miner.scoring.without import Without
 from miner.text.formats import TABLES
@@ -93,7 +93,7 @@ class Output:
         metavar="FILE [FILE]",
         quiet=True,
     )
-    target: str | None = setting("", None, "", reason="the argument FILE")
+    target: str | None = no_option(None, "the argument FILE")
     rejected: str | None = option(
         None, "Pairs that --without leaves out, each with the file and its line.", metavar="FILE"
     )

@@ -21,11 +21,10 @@ def write_parts(
     ids: bool = False,
     bucc: bool = False,
     command: str | None = None,
-    size: int = PART,
 ) -> None:
     """Write the pairs kept into the directory ``path``: `pairs-00000.tsv.zst` and so on.
 
-    A part has at most ``size`` pairs; the best are in the first. `manifest.json` has the inputs and
+    A part has at most ``PART`` pairs; the best are in the first. `manifest.json` has the inputs and
     the parts with their sizes and SHA-256, the model, the threshold with its estimated precision,
     the version of this program and the ``command``. The directory appears whole or not at all; one
     from before is replaced. Raises ArtifactError, ResourceError and DependencyError (zstd).
@@ -33,9 +32,9 @@ def write_parts(
     pairs = mined.pairs
     with atomic_directory(path, marker=MANIFEST) as directory:
         places: dict[Path, dict[str, Any]] = {}
-        for start in range(0, len(pairs), size):
-            part = pairs.take(slice(start, start + size))
-            place = directory / f"pairs-{start // size:05}.{'bucc' if bucc else 'tsv'}.zst"
+        for start in range(0, len(pairs), PART):
+            part = pairs.take(slice(start, start + PART))
+            place = directory / f"pairs-{start // PART:05}.{'bucc' if bucc else 'tsv'}.zst"
             part.write(place, ids=ids, bucc=bucc)
             places[place] = {"pairs": len(part)}
         describe(mined, directory / MANIFEST, places, command)
