@@ -181,6 +181,13 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
+def test_readme_counts_the_pairs_that_it_shows() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"Of the\s+(\d+)\s+pairs kept here,\s+(\d+) [^:]*: (0\.\d+)", text)
+    assert found and re.search(rf"^{found[1]} of [\d,]+ pairs written", text, re.MULTILINE)
+    assert float(found[3]) == round(int(found[2]) / int(found[1]), 3)
+
+
 def test_every_filter_is_described() -> None:
     text = (DOCS / "filtering.md").read_text(encoding="utf-8")
     assert not [name for name in FILTERS if f"`{name}`" not in text]

@@ -6,6 +6,7 @@ import click
 
 import miner
 from miner.cli.settings_options import Command
+from miner.errors import DependencyError
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
 # Extras that only work on this program itself needs.
@@ -48,13 +49,25 @@ def doctor() -> None:
         f"{'memory':14} {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free; "
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
-    click.echo(f"{'GPUs':14} {faiss.gpu_count()} usable by FAISS")
+    click.echo(f"{'GPUs':14} {_gpus(found)}")
     device = engines.search_device("auto", "fused")
     engine = engines.choose_engine("fused", device, False, thread_count()).name
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
     click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")
     click.echo("all is well: 'miner mine' will work")
+
+
+def _gpus(distributions: list[str]) -> str:
+    """Say how many GPUs a search may use. FAISS may be absent, but not broken: DependencyError."""
+    from miner.index import faiss
+
+    try:
+        return f"{faiss.gpu_count()} usable by FAISS"
+    except DependencyError:
+        if distributions:
+            raise
+        return "none usable without FAISS, an extra that mining does not need"
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -142,7 +142,8 @@ class Own(NamedTuple):
         kind = inspect.formatannotation(parameter.annotation).strip("'")
         several = kind.startswith("tuple") and "nargs" not in self.more
         names = (self.names or option_name(parameter.name)).split()
-        more = {"is_flag": kind == "bool", "multiple": several} | self.more
+        # Not False, to which click gives another meaning: an option that may lack its value.
+        more = {"is_flag": kind == "bool" or None, "multiple": several} | self.more
         return self.make(*names, parameter.name, **more)
 
 

@@ -277,7 +277,7 @@ class Planner:
     ) -> None:
         """Take text through the whole pipeline."""
         verifier = self._verifier
-        made = index_texts(run, texts, {} if isinstance(run, Ledger) else dict(self.reading))
+        made = index_texts(run, texts, {})
         run.wait()
         pipeline.mine(
             run,

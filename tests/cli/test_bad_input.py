@@ -178,3 +178,15 @@ def test_the_doctor_knows_extras(miner: Miner, monkeypatch: pytest.MonkeyPatch) 
     out = miner("doctor").out.splitlines()
     assert "extras         parquet" in out
     assert 'not installed  hf: pip install "bitext-miner[NAME]"' in out
+
+
+def test_the_doctor_needs_no_faiss(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mining works without FAISS, unless an installed one is broken."""
+    monkeypatch.setitem(sys.modules, "faiss", None)
+    monkeypatch.setattr("miner.index.faiss.faiss_distributions", lambda: [])
+    done = miner("doctor")
+    assert done.code == 0 and "GPUs           none usable without FAISS" in done.out, done.err
+    assert done.out.splitlines()[-1].startswith("all is well")
+    monkeypatch.setattr("miner.index.faiss.faiss_distributions", lambda: ["faiss-cpu"])
+    broken = miner("doctor")
+    assert broken.code == 1 and "FAISS is not usable" in broken.err

@@ -1,5 +1,6 @@
 """miner.cli.settings_options: options generated from the fields of settings."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
@@ -107,3 +108,25 @@ def test_help() -> None:
     assert "--quick / --no-quick Do it quickly. [default: quick]" in text
     assert "--kind [first|second] Kind of the example. [default: first]" in text
     assert "--share SHARE Share of the example. --" in text and "hidden" not in text
+
+
+def commands(group: click.Command) -> Iterator[click.Command]:
+    yield group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for found in (group.get_command(context, name) for name in group.list_commands(context)):
+            assert found is not None
+            yield from commands(found)
+
+
+def test_an_option_without_its_value_is_an_error() -> None:
+    """At the end of a line it is not passed over, as if it were not there."""
+    tried = []
+    for command in commands(cli):
+        for one in command.params:
+            if isinstance(one, click.Option) and not one.is_flag:
+                parser = command.make_parser(click.Context(command))
+                with pytest.raises(click.BadOptionUsage, match=r"requires \S+ argument"):
+                    parser.parse_args([one.opts[-1]])
+                tried.append((command.name, one.opts[-1]))
+    assert ("filter", "--dry-run") in tried and ("mine", "--top-n") in tried

@@ -216,6 +216,15 @@ def test_plan(miner: Miner, files: tuple[str, str]) -> None:
     assert "most time: search" in shown.out and miner.entries() == before
 
 
+def test_a_plan_of_text_in_columns(miner: Miner, german: list[str]) -> None:
+    """The sample that is mined has the sentences alone, whatever the format of the text."""
+    write("text.tsv", *(f"{number}\t{line}" for number, line in enumerate(german)))
+    text = ("text.tsv", "text.tsv", "--column", 2, "--id-column", 1)
+    shown = miner("plan", *text, "--model", miner.model, *FAST)
+    assert shown.code == 0, shown.err
+    assert f"{len(german)} x {len(german)} lines" in shown.out
+
+
 @pytest.fixture
 def corpus(miner: Miner, german: list[str]) -> str:
     Path("texts").mkdir()
