@@ -143,10 +143,12 @@ def filter(
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
         plan = plan.with_bound(threshold)
-    plan, rest = plan.leaving_out(without).selecting(selection)
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
     with opened as (run, bitexts, outputs):
+        if filters is None:
+            plan = pipeline.completed(plan, bitexts)
+        plan, rest = plan.leaving_out(without).selecting(selection)
         found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
         bad = BitextRows(_rows(outputs, "rejected"))
         return FilteredRows(_rows(outputs, "kept"), bad, found.summary)

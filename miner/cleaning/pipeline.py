@@ -19,13 +19,14 @@ from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.decide import Cleaned, Stage, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
-from miner.cleaning.plan import Plan
+from miner.cleaning.plan import Plan, with_languages
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.names import Languages
 from miner.progress import Reporter, silent
+from miner.scoring.languages import Identified
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
@@ -34,6 +35,8 @@ from miner.text.given import GivenTexts
 
 # Pairs whose keys one task compares.
 PARTITION = 1 << 20
+# Bitexts of a pattern, evenly spread, that must be in the same languages.
+AGREEING = 16
 
 
 def filter_text(
@@ -92,6 +95,23 @@ def filter_text(
     deliver(results, wanted, bitexts[: len(wanted)], plan.context.languages)
     filtered.written = written
     return filtered
+
+
+def completed(
+    plan: Plan, bitexts: Sequence[Bitext], found: tuple[Identified, Identified] | None = None
+) -> Plan:
+    """Add the default filters that need the languages to a plan, if the text tells them.
+
+    ``found`` are the languages of the text, by default identified. Several bitexts must agree on
+    them. Raises the errors of `Rows`.
+    """
+    given = plan.context.languages
+    if all(given):
+        return plan
+    some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
+    if len({tuple(side.code for side in languages_of([one], given)) for one in some}) > 1:
+        return plan
+    return with_languages(plan, *(found or languages_of(bitexts, given)))
 
 
 def score_text(

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from miner.tasks.run import Run
     from miner.tasks.workers import Workers
 
-# Bitexts of a pattern, evenly spread, that must be in the same languages.
-AGREEING = 16
 languages = options.languages(
     source={"help": "Language of the source, such as de [identified from the first rows]."},
     target={"help": "Language of the target, such as en [identified]."},
@@ -129,22 +127,14 @@ def warn(plan: Plan) -> None:
 
 
 def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
-    """Add the default filters that need the languages, if the text tells them, and say so.
-
-    Several bitexts must agree on them.
-    """
-    from miner.cleaning.bitexts import languages_of
-    from miner.cleaning.plan import with_languages
+    """Add the default filters that need the languages, if the text tells them, and say so."""
+    from miner.cleaning import pipeline
     from miner.scoring.language_notes import describe_both
 
     found = identified(plan, bitexts)
     if all(plan.context.languages):
         return plan
-    some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
-    codes = {
-        tuple(side.code for side in languages_of([one], plan.context.languages)) for one in some
-    }
-    more = with_languages(plan, *found) if len(codes) < 2 else plan
+    more = pipeline.completed(plan, bitexts, found)
     if all(more.context.languages):
         say(describe_both(found))
     else:

@@ -91,6 +91,8 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
             "pair up, not translations; check the files (--source-lang, --target-lang if misjudged)"
         )
         return
+    if all(one.contradicted for one in languages):
+        return  # as sides that were given the wrong way round; the doubts tell
     for side, one, other in zip(SIDES, languages, languages[::-1], strict=True):
         there = alike(other.code) if other.code else set()
         share = sum(share for code, share in one.shares if not there.isdisjoint(alike(code)))

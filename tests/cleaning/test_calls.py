@@ -53,6 +53,25 @@ def test_rows_are_kept_or_rejected(rows, knowing_model):
     )
 
 
+def test_default_filters_are_those_of_the_command(
+    german, english, knowing_model, tmp_path, miner_command
+):
+    """With those for the languages, which the text tells."""
+    pairs = [*zip(german[:-1], english[:-1], strict=True), (english[-1], german[-1])]
+    path = tmp_path / "rows.tsv"
+    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+    report = tmp_path / "report.json"
+    miner_command("filter", path, "--model", knowing_model, "--report", report, "-o", "kept.tsv")
+    counts = json.loads(report.read_text(encoding="utf-8"))
+    for given in (pairs, path):
+        found = miner.filter(given, model=knowing_model)
+        assert [stage.label for stage in found.summary.stages] == [
+            one["label"] for one in counts["filters"]
+        ]
+        assert found.rejected[-1]["filter"] == "language"
+        assert found.summary.kept == counts["kept"]
+
+
 def test_filtered_rows_in_every_format(rows, knowing_model, tmp_path, miner_command):
     config = tmp_path / "rules.toml"
     config.write_text('[[filter]]\nname = "identical"\n', encoding="utf-8")

@@ -74,6 +74,15 @@ def test_a_part_in_the_language_of_the_other_side() -> None:
     assert not list(one_language((clean, ENGLISH)))
 
 
+def test_languages_given_the_wrong_way_round_are_no_copies() -> None:
+    swapped = tuple(
+        Identified(((seen, 1.0),), given, 900) for seen, given in (("de", "en"), ("en", "de"))
+    )
+    assert not list(one_language(swapped))
+    first, second = doubts(swapped, {})
+    assert "give --source-lang de" in first and "give --target-lang en" in second
+
+
 @pytest.mark.parametrize(
     ("sentences", "share"),
     [
