@@ -14,8 +14,10 @@ from miner.text.locks import lock
 from miner.text.output import atomic_file, write_whole
 
 # Another number if the format of the files changes: a checkpoint of another one is refused.
-VERSION = 5
+VERSION = 6
 KEY, VOCABULARY, STATE = "key.json", "vocabulary.npz", "state.npz"
+# Array with the names of the others: a damaged directory of an archive may lack some.
+MEMBERS = "members"
 
 
 class Checkpoint:
@@ -52,7 +54,7 @@ class Checkpoint:
         key = self.directory / KEY
         if not key.exists():
             return None
-        if key.read_text(encoding="utf-8") != self.key:
+        if key.read_bytes() != self.key.encode():
             raise ArtifactError(
                 f"{self.directory}: left by an interrupted training with other options or text, or "
                 "by another version of this program; repeat its command to go on, or remove it "
@@ -83,9 +85,15 @@ class Checkpoint:
         path = self.directory / name
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                return dict(arrays)
+                found = dict(arrays)
+            if sorted(found) != sorted([MEMBERS, *found[MEMBERS].tolist()]):
+                raise ValueError("some of its arrays are missing")
+            del found[MEMBERS]
+            return found
         except FileNotFoundError:
             return None
+        except MemoryError:
+            raise
         except Exception as error:  # zipfile and numpy raise nearly anything for a damaged one
             raise ArtifactError(
                 f"{path}: cannot be read ({reason(error)}); give --restart to begin anew"
@@ -93,4 +101,5 @@ class Checkpoint:
 
     def _save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         with atomic_file(self.directory / name) as partial, open(partial, "wb") as file:
-            np.savez(file, **arrays)  # type: ignore[arg-type]
+            named: dict[str, Any] = {**arrays, MEMBERS: np.array([*arrays], dtype=np.str_)}
+            np.savez(file, **named)  # type: ignore[arg-type]

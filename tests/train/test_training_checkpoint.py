@@ -33,6 +33,33 @@ def test_checkpoint_with_other_bytes_is_refused(checkpoint):
                 load()
 
 
+def test_checkpoint_that_lacks_arrays_is_refused(checkpoint):
+    """No checksum covers the directory of an archive: a longer comment swallows what follows."""
+    checkpoint.save_state({"first": np.ones(3), "second": np.ones(3)})
+    path = checkpoint.directory / "state.npz"
+    damaged = bytearray(path.read_bytes())
+    damaged[damaged.index(b"PK\x01\x02") + 33] = 1
+    path.write_bytes(damaged)
+    with pytest.raises(ArtifactError, match="state.npz: cannot be read .*--restart"):
+        checkpoint.load_state()
+
+
+def test_a_key_that_is_no_text_is_another_key(checkpoint):
+    (checkpoint.directory / "key.json").write_bytes(b"\xff")
+    with pytest.raises(ArtifactError, match="--restart"):
+        checkpoint.load_vocabulary()
+
+
+def test_a_checkpoint_for_which_memory_lacks_is_not_called_damaged(checkpoint, monkeypatch):
+    def failing(*_args, **_options):
+        raise MemoryError
+
+    checkpoint.save_state({"step": np.array(1)})
+    monkeypatch.setattr(np, "load", failing)
+    with pytest.raises(MemoryError):
+        checkpoint.load_state()
+
+
 def test_checkpoint_excludes_other_runs(checkpoint, tmp_path):
     with checkpoint:
         with pytest.raises(ResourceError, match=rf"held by process {os.getpid()} on"):
