@@ -102,4 +102,4 @@ class Checkpoint:
     def _save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         with atomic_file(self.directory / name) as partial, open(partial, "wb") as file:
             named: dict[str, Any] = {**arrays, MEMBERS: np.array([*arrays], dtype=np.str_)}
-            np.savez(file, **named)  # type: ignore[arg-type]
+            np.savez(file, **named)

@@ -75,7 +75,7 @@ def narrow_reference(value):
     bits = np.float32(value).view(np.uint32)
     size = np.uint32(bits & 0x7FFFFFFF)
     if size > 0x7F800000:  # NaN
-        half = 0x7E00
+        half: Any = 0x7E00
     elif size >= 0x477FF000:  # rounds to 2^16 or more: infinity
         half = 0x7C00
     elif size < 0x38800000:  # below 2^-14: steps of 2^-24, as float32 has from 0.5

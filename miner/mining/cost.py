@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from miner.encoder.entries import Entry, lent
 from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import CorpusError
 from miner.index.build import Text, index_texts
 from miner.index.duplicates import HASHED
 from miner.index.index import Index
@@ -181,7 +182,7 @@ class Planner:
     def measured(self, texts: tuple[Paths, Paths], *, hybrid: bool) -> Rates:
         """Measure rates by mining the heads of both sides; twice, since the first compiles loops.
 
-        Raises the errors of :func:`miner.mining.mine.mine`.
+        Raises the errors of :func:`miner.mining.mine.mine`, and CorpusError for an empty side.
         """
         with scratch_directory() as place:
             heads, sizes = [], []
@@ -189,6 +190,8 @@ class Planner:
                 blocks = (block for path in paths for block in Reader(path, **self.reading))
                 sentences = (text for block in blocks for text in block.sentences)
                 lines = [f"{text}\n" for text in islice(sentences, SAMPLE)]
+                if not lines:
+                    raise CorpusError(f"{', '.join(map(str, paths))}: no sentence to measure with")
                 with open_output(place / name) as file:
                     file.writelines(lines)
                 heads.append(place / name)

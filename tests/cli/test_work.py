@@ -216,6 +216,15 @@ def test_plan(miner: Miner, files: tuple[str, str]) -> None:
     assert "most time: search" in shown.out and miner.entries() == before
 
 
+@pytest.mark.parametrize("lines", [[], ["", " "]])
+def test_a_plan_needs_sentences(miner: Miner, files: tuple[str, str], lines: list[str]) -> None:
+    write("empty", *lines)
+    for sides in (("empty", files[1]), (files[0], "empty"), ("empty", "empty")):
+        shown = miner("plan", *sides, "--model", miner.model, *FAST)
+        assert shown.code == 1
+        assert "empty: no sentence to measure with" in shown.err.splitlines()[-1]
+
+
 def test_a_plan_of_text_in_columns(miner: Miner, german: list[str]) -> None:
     """The sample that is mined has the sentences alone, whatever the format of the text."""
     write("text.tsv", *(f"{number}\t{line}" for number, line in enumerate(german)))
