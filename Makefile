@@ -60,7 +60,7 @@ $(VENV)/developing: setup.cfg constraints.txt
 	@touch $(VENV)/installed $@
 
 # A wheel in dist/ that brings its loops compiled, for the installed numba: the loops of
-# mine, score and filter, of short texts and long ones.
+# mine, score and filter, of short texts and long ones, of align, and of pairs without English.
 LOOPS := NUMBA_CACHE_DIR=$(CURDIR)/build/cache
 wheel: $(VENV)/installed
 	rm -rf build dist miner/kernels/compiled
@@ -69,6 +69,9 @@ wheel: $(VENV)/installed
 	$(LOOPS) $(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en -o build/pairs.tsv
 	$(LOOPS) $(BIN)/miner score --source build/de --target build/en -o build/scored.tsv
 	$(LOOPS) $(BIN)/miner filter build/pairs.tsv --scol 2 --tcol 3 -o build/clean.tsv
+	for n in 2 3; do cut -f $$n build/pairs.tsv > build/side$$n; done
+	$(LOOPS) $(BIN)/miner align build/side2 build/side3 -o build/beads.tsv
+	$(LOOPS) $(BIN)/miner explain Hund chien --source-lang de --target-lang fr > build/explained
 	cp build/cache/bitext-miner/kernels-*/*.loop miner/kernels/compiled
 	$(BIN)/pip wheel -q --no-deps -w dist .
 

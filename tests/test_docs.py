@@ -188,6 +188,14 @@ def test_readme_counts_the_pairs_that_it_shows() -> None:
     assert float(found[3]) == round(int(found[2]) / int(found[1]), 3)
 
 
+def test_readme_counts_the_languages_as_the_card_of_the_model_does() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    card = (ROOT / "miner/models/default/README.md").read_text(encoding="utf-8")
+    counts = [len(re.findall(rf"\| {level}: ", card)) for level in ("good", "fair", "weak")]
+    assert counts == [10, 13, 16] and f"[{sum(counts)} languages]" in text
+    assert re.search(r"good in ten of them and\s+fair in thirteen", text)
+
+
 def test_every_filter_is_described() -> None:
     text = (DOCS / "filtering.md").read_text(encoding="utf-8")
     assert not [name for name in FILTERS if f"`{name}`" not in text]

@@ -44,8 +44,8 @@ def align(
         "formats have them."
     ),
     page: str | None = opt(
-        "Write an HTML page: both documents side by side, with lines between them in the colour "
-        "of their probability.",
+        "Write an HTML page (extra: report): both documents side by side, with lines between "
+        "them in the colour of their probability.",
         "--report",
         metavar="FILE",
     ),

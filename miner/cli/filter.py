@@ -34,7 +34,7 @@ class Outputs:
     )
     page: str | None = option(
         None,
-        "HTML page about the run, or its counts as FILE.json.",
+        "HTML page about the run (extra: report), or its counts as FILE.json.",
         option="--report",
         metavar="FILE",
     )

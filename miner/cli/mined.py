@@ -97,7 +97,9 @@ class Output:
     rejected: str | None = option(
         None, "Pairs that --without leaves out, each with the file and its line.", metavar="FILE"
     )
-    page: str | None = option(None, "Write an HTML report.", option="--report", metavar="FILE")
+    page: str | None = option(
+        None, "Write an HTML report (extra: report).", option="--report", metavar="FILE"
+    )
     ids: bool = option(False, "Write ids instead of text (line numbers, if none).")
     bucc: bool = option(False, "Write 'source id, tab, target id' and no score.")
 
