@@ -1,6 +1,7 @@
 """`miner plan`: what a mining would take, by rates measured on a sample."""
 
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import click
@@ -14,6 +15,7 @@ from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
+from miner.text.lines import is_read_once
 
 
 @click.command(cls=Command)
@@ -55,8 +57,10 @@ def plan(
     from miner.text_table import aligned
 
     texts = expanded(source), expanded(target)
-    if ["-"] in texts:
-        raise click.UsageError("a plan reads the files twice, and standard input only once")
+    if any(map(is_read_once, chain(*texts))):
+        raise click.UsageError(
+            "a plan reads the files twice, and standard input or a pipe only once"
+        )
     wanted = read_keep(keep, output)
     planner = Planner(load_encoder(model, settings, loading), settings, wanted, reading)
     with Progress("files") as report:

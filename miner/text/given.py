@@ -49,7 +49,9 @@ def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
 def given_rows(rows: BitextRows, name: str) -> GivenTexts:
     """Return rows of a bitext as one."""
     line = FORMATS["jsonl"].line
-    return GivenTexts((line(row).encode() + b"\n" for row in rows), name)
+    # Half a surrogate pair becomes its escape in JSON, and is refused when it is read.
+    lines = (line(row).encode("utf-8", "backslashreplace") + b"\n" for row in rows)
+    return GivenTexts(lines, name)
 
 
 def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> GivenTexts:

@@ -225,6 +225,12 @@ def test_a_plan_needs_sentences(miner: Miner, files: tuple[str, str], lines: lis
         assert "empty: no sentence to measure with" in shown.err.splitlines()[-1]
 
 
+def test_a_plan_refuses_what_is_read_once(miner: Miner, files: tuple[str, str]) -> None:
+    for stream in ("-", "/dev/null"):
+        shown = miner("plan", files[0], stream)
+        assert shown.code == 2 and "standard input or a pipe only once" in shown.err
+
+
 def test_a_plan_of_text_in_columns(miner: Miner, german: list[str]) -> None:
     """The sample that is mined has the sentences alone, whatever the format of the text."""
     write("text.tsv", *(f"{number}\t{line}" for number, line in enumerate(german)))

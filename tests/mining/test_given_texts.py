@@ -47,6 +47,8 @@ def test_what_is_no_text_is_told_by_its_place(verifying, german_file, tmp_path):
         miner.mine(["eins"], ["one", 7], encoder=model)
     with pytest.raises(CorpusError, match=r"^source, text 1: is dict, not text"):
         miner.mine([{"text": "eins"}], ["one"], encoder=model)
+    with pytest.raises(CorpusError, match="^source, line 2, .*half a surrogate pair"):
+        miner.mine(["eins", "zw\ud800ei"], ["one"], encoder=model)
     with pytest.raises(ValueError, match="is a file and would be read as a text"):
         miner.mine([str(german_file)], ["one"], encoder=model)
 
