@@ -185,7 +185,8 @@ class _WideTile(Writer):
 
     def _halve(self, one: Any, other: Any, width: int) -> Any:
         """Add neighbouring groups of ``width`` lanes, of both vectors in turn."""
-        low = [lane + 16 * (lane // width % 2) - width * (lane // width % 2) for lane in range(16)]
+        # Lanes from 16 on are the other's, which fill each second group.
+        low = [lane + (16 - width if lane // width % 2 else 0) for lane in range(16)]
         masks = (ir.Constant(_MORE_INTS, [lane + more for lane in low]) for more in (0, width))
         return self.builder.add(*(self.builder.shuffle_vector(one, other, mask) for mask in masks))
 

@@ -38,6 +38,7 @@ def has_vnni() -> bool:
 def for_vnni(builder: Any, name: str, kinds: list[Any], result: Any) -> tuple[Any, Any]:
     """Add a function of its own to a loop, for processors with `VNNI`; return it and a builder.
 
+    ``kinds`` are the LLVM types of its arguments, ``result`` is its result's.
     The loop itself is compiled for every processor, and calls it where :func:`has_vnni`, so that
     its code in the cache or in a wheel serves all.
     """

@@ -225,8 +225,9 @@ class FaissEngine:
         return vectors.astype(np.float32, copy=False)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        # Both directions are searched before either is stored: after MemoryError the block comes
-        # again, and its candidates would be listed twice.
+        # Both directions are searched before either is stored, which allocates nothing: after
+        # MemoryError the block comes again in parts, whose similarities may be rounded in another
+        # way, so that a candidate would be listed twice.
         forward, backward = lists
         found = self.search(rows, columns, t, forward.width)
         back = self.search(columns, rows, s, backward.width)
@@ -236,11 +237,12 @@ class FaissEngine:
     def search(self, queries: np.ndarray, base: np.ndarray, first: int, width: int) -> Ranked:
         """Search one direction. ``first`` is the position of the first row of ``base``.
 
-        Returns similarities and positions, both ``(n, min(width, len(base)))``.
+        Returns similarities float32 and positions int32, both ``(n, min(width, len(base)))``, as
+        lists take them without a copy.
         """
         width = min(width, len(base))
         similarity, position = faiss.flat_search(queries, base, width, self.device)
-        return similarity, position + first
+        return np.ascontiguousarray(similarity), (position + first).astype(np.int32)
 
 
 def round_int8(

@@ -43,6 +43,7 @@ class Lists:
 
     @property
     def bytes(self) -> int:
+        """Size of the three arrays."""
         return sum(array.nbytes for array in self.arrays)
 
     def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
