@@ -26,32 +26,23 @@ TORCH = (
     "miner.device",
     "miner.encoder.pretrained",
     "miner.cli.train",
-    "miner.cli.train_classifier",
 )
 # The commands that train, in their bodies.
 TRAINING = (
     "miner.cli.distill",
     "miner.cli.fit",
     "miner.cli.train",
-    "miner.cli.train_classifier",
     "miner.cli.train_verifier",
     "miner.cli.training_text",
-    "miner.cli.paraphrase_generate",
-    "miner.cli.paraphrase_tune",
 )
 # Light modules of train that make options, and the modules that import them at their heads.
 SETTINGS = (
     "miner_train.config",
-    "miner_train.papers.classifier_config",
-    "miner_train.papers.generator_config",
     "miner_train.recipes",
 )
 WITH_SETTINGS = (
     "miner.cli.distill",
     "miner.cli.train",
-    "miner.cli.train_classifier",
-    "miner.cli.paraphrase_generate",
-    "miner.cli.paraphrase_tune",
 )
 
 # Folders in the order in which data passes them. A module imports modules of its own folder or of
@@ -76,7 +67,6 @@ ORDER = (
     "evaluation",
     "analysis",
     "reports",
-    "papers",
     "cli",
 )
 # Folders before this one are free of torch, faiss and h5py.
@@ -85,11 +75,11 @@ HEAVY_FOLDER = "encoder"
 MINING_FOLDER = "mining"
 FOR_TRAINING = ("miner.evaluation.metrics",)
 # What the papers' experiments need alone. The commands and the benchmarks import it, nothing else.
-PAPERS = ("miner.papers.", "miner_train.papers.")
+PAPERS = ("miner_train.papers.", "miner_train.papers.")
 # Modules written in torch: recurrent encoders, and a transformer.
 IN_TORCH = (
     "miner.encoder.recurrent",
-    "miner.papers.generator_network",
+    "miner_train.papers.generator_network",
 )
 # Marks of sentences to rewrite, in docstrings and pages: at most as many as there were.
 MARKS = re.compile(r"\b(those of|that of|of which)\b", re.IGNORECASE)
@@ -246,13 +236,12 @@ def test_train_imports_the_early_folders_of_the_miner() -> None:
             assert other != "miner", name
             if other.startswith("miner.") and other not in FOR_TRAINING:
                 early = place(other) < ORDER.index(MINING_FOLDER)
-                both_papers = name.startswith(PAPERS) and other.startswith(PAPERS)
-                assert early or both_papers, f"{name} imports {other}"
+                assert early or name.startswith(PAPERS), f"{name} imports {other}"
 
 
-def test_only_commands_import_the_papers() -> None:
+def test_the_engine_does_not_import_the_papers() -> None:
     for name, path in (MINER | TRAIN).items():
-        if not name.startswith(("miner.cli.", *PAPERS)):
+        if not name.startswith(PAPERS):
             assert not any(other.startswith(PAPERS) for other in imported(path)), name
 
 

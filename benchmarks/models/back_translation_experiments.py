@@ -15,10 +15,10 @@ from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import P19, PARAPHRASE, ExperimentBench
 from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
-from miner.papers.build import translate_all, whole
-from miner.papers.phrase_decoder import PhraseTranslator, Search
-from miner.papers.translators import Translation, Translator
 from miner.text.words import plain_form, tokens
+from miner_train.papers.build import translate_all, whole
+from miner_train.papers.phrase_decoder import PhraseTranslator, Search
+from miner_train.papers.translators import Translation, Translator
 
 LANGUAGES = ("de-en", "fr-en")
 SOURCE = "tatoeba"

@@ -15,13 +15,12 @@ from benchmarks.models.back_translation_experiments import SEEDS
 from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import STS_DEV, ExperimentBench
 from benchmarks.models.translation_experiments import references
-from miner.evaluation import sts
 from miner.evaluation.labelled_text import tsv_files
 from miner.filters.ngram_overlap import overlap
-from miner.papers.bounds import Bounds
 from miner.text.words import tokens
 from miner_train.development import read_graded
-from miner_train.papers import tune_bounds
+from miner_train.papers import sts, tune_bounds
+from miner_train.papers.bounds import Bounds
 from miner_train.recipes import RECIPES
 
 # References of a row, out of all; a part of P17's bounds.

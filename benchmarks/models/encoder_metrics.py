@@ -8,11 +8,12 @@ from typing import Any
 from benchmarks.mining import bucc_protocol
 from benchmarks.models.training_text import BILINGUAL
 from miner import Encoder, MinerError
-from miner.evaluation import sts, tatoeba
+from miner.evaluation import tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
 from miner.text.language_codes import ENGLISH
+from miner_train.papers import sts
 
 # Speed: the first English sentences of the mining task, encoded ROUNDS times. Their number gives
 # two or four threads equally many chunks (miner.encoder.encoder.CHUNK).

@@ -10,12 +10,13 @@ from benchmarks.models import training_text
 from benchmarks.models.bench import Bench, Row
 from benchmarks.models.training_text import BILINGUAL, ENGLISH, Pair, Text
 from miner import MinerError
-from miner.evaluation import bucc, mining_sets, sts, tatoeba
+from miner.evaluation import bucc, mining_sets, tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner.evaluation.mining_sets import SPLITS
 from miner.evaluation.results import Metric
 from miner_train.config import TrainConfig
+from miner_train.papers import sts
 from miner_train.recipes import RECIPES
 
 # Passes over the text, the same in every row; more of them change little.

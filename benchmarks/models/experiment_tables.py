@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.markdown import conjoined, head, line, table
 from benchmarks.models.language_experiments import correlations
 from miner.analysis.bitext_statistics import OF_SENTENCES, OF_TEXT
-from miner.papers.language_overlap import Correlation
+from miner_train.papers.language_overlap import Correlation
 
 HEADS = {
     "sources": "Sources of French and English at a fixed number of pairs",

@@ -18,15 +18,15 @@ from benchmarks.models.experiment_metrics import P19, STS_DEV, ExperimentBench, 
 from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.encoder.open_encoder import open_encoder
-from miner.evaluation import sts
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
-from miner.papers.build import translate_all, whole
-from miner.papers.generation import Decoding
-from miner.papers.generator import Generator, Rewriter
-from miner.papers.rerank import means, rank
+from miner_train.papers import sts
+from miner_train.papers.build import translate_all, whole
+from miner_train.papers.generation import Decoding
+from miner_train.papers.generator import Generator, Rewriter
 from miner_train.papers.generator_config import GeneratorConfig
 from miner_train.papers.learn_generator import train_generator
+from miner_train.papers.rerank import means, rank
 
 LANGUAGES = "de-en"
 # One thread: steps are small, and threads that wait for each other cost more than they gain.
@@ -67,7 +67,7 @@ def rewritten(
     """Train a generator on English pairs; return sentences with their paraphrases.
 
     A paraphrase is the best of a sentence's candidates by meaning, novelty and cost. Also returns
-    the means of P18 over them (:func:`miner.papers.rerank.means`) and the CPU time.
+    the means of P18 over them (:func:`miner_train.papers.rerank.means`) and the CPU time.
     """
     text = training_text.written("generator", pairs, bench.work)
     place = bench.models / f"generator.{text.described['fingerprint'][:8]}"

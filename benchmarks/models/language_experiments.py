@@ -21,14 +21,14 @@ from benchmarks.models.distances import TABLE
 from benchmarks.models.experiment_metrics import P19, ExperimentBench
 from benchmarks.models.training_text import SEED, Pair, draw
 from miner import Encoder
-from miner.papers.language_overlap import (
+from miner_train.config import TrainConfig
+from miner_train.papers.language_overlap import (
     OVERLAP,
     Correlation,
     correlate,
     correlate_apart,
     overlap,
 )
-from miner_train.config import TrainConfig
 
 # The sources of each group, and the languages that have them.
 GROUPS = {

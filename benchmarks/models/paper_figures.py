@@ -21,12 +21,13 @@ from benchmarks.mining import bucc_protocol
 from benchmarks.mining.mining_quality import PAIRS
 from miner import Encoder, MinerError
 from miner.encoder.model import load
-from miner.evaluation import paraphrase, speed
+from miner.evaluation import speed
 from miner.evaluation.evaluated_model import ENGLISH, MinerModel
 from miner.evaluation.labelled_text import read_labelled
 from miner.knn.settings import SearchSettings
-from miner.papers import senteval
 from miner.scoring.quality import cosines
+from miner_train.papers import paraphrase_detection as paraphrase
+from miner_train.papers import senteval
 
 NAME = "papers"
 Results = dict[str, Any]

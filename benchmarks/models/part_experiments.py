@@ -21,10 +21,11 @@ from benchmarks.models.training_text import (
     draw,
     paraphrases,
 )
-from miner.evaluation import paraphrase, sts
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner_train.config import TrainConfig
+from miner_train.papers import paraphrase_detection as paraphrase
+from miner_train.papers import sts
 from miner_train.recipes import recipe
 
 SEEDS = (1, 2, 3)

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from miner.evaluation import mining_sets, noisy, paraphrase, sts, tatoeba
+from miner.evaluation import mining_sets, noisy, tatoeba
 from miner.evaluation.labelled_text import read_labelled
 from miner.text.bitext import read_bitext
 from miner.text.corpus import read
 from miner.text.near_copies import plain
 from miner_train import selection
+from miner_train.papers import paraphrase_detection as paraphrase
+from miner_train.papers import sts
 
 # Fewest letters and digits of a sentence that counts.
 LEAST = 13

@@ -21,13 +21,13 @@ from benchmarks.models.experiment_metrics import PARAPHRASE, ExperimentBench
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.analysis import bitext_statistics
 from miner.filters.ngram_overlap import overlap
-from miner.papers.translators import Translation
 from miner.scoring.classifier import Classifier
 from miner.text.formats import USUAL_FORMAT
 from miner.text.output import open_output
 from miner.text.words import tokens
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.learn_classifier import matched_pairs, train_classifier
+from miner_train.papers.translators import Translation
 
 LANGUAGES, BEST = "de-en", 3
 # Encoders of the classifiers; the probabilities of the first are correlated with statistics.

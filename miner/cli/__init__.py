@@ -22,11 +22,11 @@ from miner.errors import MinerError
 HEADINGS = {
     "Mine and clean": ("mine", "score", "filter", "split", "review", "explain"),
     "Align": ("align", "align-documents"),
-    "Train": ("train", "fit", "distill", "train-verifier", "train-classifier"),
+    "Train": ("train", "fit", "distill", "train-verifier"),
     "Vectors": ("index", "encode", "search", "neighbors", "export"),
     "Evaluate": ("evaluate", "stats"),
     "Scale": ("plan", "status", "doctor"),
-    "Data and models": ("data", "model", "paraphrase"),
+    "Data and models": ("data", "model"),
 }
 COMMANDS = tuple(name for names in HEADINGS.values() for name in names)
 
@@ -35,20 +35,21 @@ class Lazy(Group):
     """A group whose commands are imported when they are asked for."""
 
     def headings(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
-        return HEADINGS
+        return HEADINGS | {"Papers": self.further()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *self.further()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         name = cmd_name.replace("-", "_")
         return getattr(importlib.import_module(f"miner.cli.{name}"), name)
 
 
 @click.group(
     cls=Lazy,
+    prefix="",
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,

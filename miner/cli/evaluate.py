@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
+from miner import extensions
 from miner.cli import guard, options
-from miner.cli.evaluate_text import contrast, labelled, senteval
+from miner.cli.evaluate_text import contrast, labelled
 from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER
 from miner.cli.options import say, write_json
@@ -20,9 +21,9 @@ from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
 from miner.text_table import aligned, count_of
 
-TASKS = ("sts", "tatoeba", "bucc", "paraphrase", "noisy", "speed")
-# Tasks with sentences of their own; speed encodes the sentences of the others.
-TEXT_TASKS = TASKS[:-1]
+# Tasks with sentences; speed encodes the sentences of the others.
+TEXT_TASKS = ("tatoeba", "bucc", "noisy", *extensions.names(extensions.EVALUATIONS))
+TASKS = (*TEXT_TASKS, "speed")
 
 data_option: Any = click.option(
     "--data",
@@ -45,14 +46,14 @@ common = options.several(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=Group, prefix="evaluate.")
 def evaluate() -> None:
     """Measure mined pairs against a gold standard, or a model on public test sets.
 
     Examples:
       miner evaluate mined pairs.tsv de-en.training.gold
       miner evaluate all --data data --model models/de-en
-      miner evaluate sts --data data --against models/p19
+      miner evaluate tatoeba --data data --against models/p19
     """
 
 
@@ -139,19 +140,6 @@ def model_task(described: Callable[[], None]) -> click.Command:
 
 
 @model_task
-def sts() -> None:
-    """Correlation of cosines with human judgements (STS 2012 to 2017, STS-B, SICK-R).
-
-    Reads DIR/sts/*.tsv ('score, tab, sentence, tab, sentence'). Means of a year, and of all years,
-    are over data sets, unweighted; sets that are not there are named.
-
-    Examples:
-      miner evaluate sts --data data
-      miner evaluate sts --data data --model models/p19 --against default --json sts.json
-    """
-
-
-@model_task
 def tatoeba() -> None:
     """Share of sentences whose nearest sentence is their translation, each way.
 
@@ -173,20 +161,6 @@ def bucc() -> None:
     Examples:
       miner data get bucc2018 -o data
       miner evaluate bucc --data data --model models/de-en --json bucc.json
-    """
-
-
-@model_task
-def paraphrase() -> None:
-    """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
-
-    Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC, PIT-2015 or Opusparcus. Prints the
-    similarities of every human grade: mean, t-test against the grade below, histogram. Needs
-    scikit-learn.
-
-    Examples:
-      miner evaluate paraphrase --data data
-      miner evaluate paraphrase --data data --against models/p18 --json paraphrase.json
     """
 
 
@@ -271,7 +245,6 @@ def sentences(
 
 evaluate.add_command(contrast)
 evaluate.add_command(labelled)
-evaluate.add_command(senteval)
 
 
 def _run(

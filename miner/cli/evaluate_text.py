@@ -1,6 +1,5 @@
-"""``miner evaluate contrast``, ``labelled`` and ``senteval``, which read text of their own."""
+"""``miner evaluate contrast`` and ``labelled``, which read text that the user names."""
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,8 +11,6 @@ from miner.cli.settings_options import Command, arg, opt
 from miner.errors import CorpusError
 from miner.text.formats import BitextFormat
 from miner.text_table import count_of
-
-SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
 @click.command(cls=Command)
@@ -130,39 +127,3 @@ def labelled(
     if json_file:
         record = {"metrics": [one.as_dict() for one in measured], "best": best.as_dict()}
         write_json(json_file, record, indent=2)
-
-
-@click.command(cls=Command)
-@models
-def senteval(
-    directory: Path = arg(metavar="DIR", type=click.Path(path_type=Path)),
-    only: tuple[str, ...] = opt("Only this set; repeatable.", type=click.Choice(SETS)),
-    folds: int = opt(
-        "Folds of cross-validation; fewer than SentEval's ten save time.",
-        type=click.IntRange(2, 10),
-        default=10,
-    ),
-    **models: Any,
-) -> None:
-    """Logistic regression on frozen vectors, with the folds and grids of SentEval.
-
-    DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in
-    'downstream' or 'senteval'; MRPC, SICK-R and STS-B are found in the layout of 'miner data get'
-    too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
-    take minutes each.
-
-    Examples:
-      miner data get senteval-small sst trec sick-e msrpc stsb -o data
-      miner evaluate senteval data
-      miner evaluate senteval SentEval/data --model models/de-en --against default
-      miner evaluate senteval data --only TREC --only MRPC --folds 5 --json senteval.json
-    """
-    from miner.papers import senteval as task
-
-    guard.check([], {"--json": models["json_file"]})
-    run_task(
-        lambda one, progress: task.evaluate(one, directory, progress, only or SETS, folds),
-        "sets",
-        "test items",
-        **models,
-    )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import click
 
+from miner import extensions
 from miner.cli.option_types import KINDS, name_of
 from miner.cli.run_options import beside, finish, take
 from miner.config_fields import (
@@ -250,13 +251,35 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Group of commands, whose help ends with the examples of its docstring."""
+    """Group of commands, whose help ends with the examples of its docstring.
+
+    ``prefix`` starts the names of entry points that bring further commands of the group
+    (:mod:`miner.extensions`); without it, there are none.
+    """
 
     command_class = Command
 
-    def __init__(self, help: str | None = None, **more: Any):
+    def __init__(self, help: str | None = None, prefix: str | None = None, **more: Any):
         text, examples = _help(help)
+        self.prefix = prefix
         super().__init__(help=text, epilog=examples, **more)
+
+    def further(self) -> list[str]:
+        """List the commands that other packages bring."""
+        if self.prefix is None:
+            return []
+        found = extensions.names(extensions.COMMANDS)
+        own = (name.removeprefix(self.prefix) for name in found if name.startswith(self.prefix))
+        return [name for name in own if "." not in name]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return super().list_commands(ctx) + self.further()
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        found = super().get_command(ctx, cmd_name)
+        if found is None and self.prefix is not None:
+            found = extensions.load(extensions.COMMANDS, self.prefix + cmd_name)
+        return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in self.headings(ctx).items():

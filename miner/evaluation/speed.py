@@ -15,10 +15,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from miner import extensions
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, NoTestSetError
-from miner.evaluation import bucc, sts, tatoeba
+from miner.evaluation import bucc, tatoeba
 from miner.evaluation.evaluated_model import EvaluatedModel, MinerModel
 from miner.evaluation.results import Metric, TaskResult
 from miner.machine import thread_count
@@ -33,15 +34,21 @@ TEXT_TO_VECTORS = "sentences/s to vectors"
 IDS_TO_VECTORS = "sentences/s pieces to vectors"
 
 
+def further() -> list[ModuleType]:
+    """Return the evaluations that other packages bring."""
+    names = extensions.names(extensions.EVALUATIONS)
+    return [extensions.load(extensions.EVALUATIONS, name) for name in names]
+
+
 def sets(data: Path) -> list[ModuleType]:
     """List the evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
     found = []
-    for task in (bucc, tatoeba, sts):
+    for task in (bucc, tatoeba, *further()):
         with suppress(NoTestSetError):
             task.sets(data)
             found.append(task)
     if not found:
-        raise NoTestSetError(data, "bucc, tatoeba or sts")
+        raise NoTestSetError(data, "bucc or tatoeba")
     return found
 
 
@@ -51,7 +58,7 @@ def sample(data: Path) -> list[str]:
     english = chain.from_iterable(lot for language, lot in lots if language == ENGLISH)
     found = list(islice(dict.fromkeys(english), SENTENCES))
     if not found:
-        raise CorpusError(f"{data}: no English sentence to encode in bucc*, tatoeba or sts")
+        raise CorpusError(f"{data}: no English sentence to encode in bucc* or tatoeba")
     return found
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from miner.errors import CorpusError, DependencyError, MinerError, MismatchError, NoTestSetError
-from miner.evaluation import bucc, noisy, paraphrase, speed, sts, tatoeba
+from miner.evaluation import bucc, noisy, speed, tatoeba
 from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.results import TaskResult
 from miner.progress import Reporter, silent
@@ -15,7 +15,7 @@ from miner.progress import Reporter, silent
 # In the order in which all of them run. Each module has sets(data) and
 # evaluate(model, data, report); all but speed, which takes the text of others, have texts(data).
 TASKS: dict[str, ModuleType] = {
-    task.TASK: task for task in (sts, tatoeba, bucc, paraphrase, noisy, speed)
+    task.TASK: task for task in (tatoeba, bucc, noisy, *speed.further(), speed)
 }
 
 

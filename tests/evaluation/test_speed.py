@@ -59,7 +59,7 @@ def test_nothing_is_measured_of_vectors_from_elsewhere(data: Path) -> None:
 
 
 def test_no_text(tmp_path: Path, tiny_model: Path) -> None:
-    with pytest.raises(CorpusError, match="no sets .such as bucc, tatoeba"):
+    with pytest.raises(CorpusError, match="no sets .such as bucc or tatoeba"):
         speed.evaluate(MinerModel(str(tiny_model)), tmp_path)
     write_hidden(tmp_path, "de-en", "training", ([], [""]), [])
     with pytest.raises(CorpusError, match="no English sentence to encode in bucc"):

@@ -1,1 +1,4 @@
-"""Trainings of the papers' experiments: classifier, paraphrase generator, bounds of filters."""
+"""Laboratory of the five papers: their experiments, which the engine runs without.
+
+Its commands and evaluations are entry points (``setup.cfg``, :mod:`miner.extensions`).
+"""

@@ -20,15 +20,15 @@ from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.pretrained import torch_threads
 from miner.errors import CorpusError, ResourceError
 from miner.machine import thread_count
-from miner.papers.generator import WEIGHTS, Generator, Sizes, as_input
-from miner.papers.generator_network import END, START, Network
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
 from miner.text.words import plain_form
 from miner_train.config import TrainConfig
 from miner_train.data import fingerprint
 from miner_train.loop import memory_named, saving
+from miner_train.papers.generator import WEIGHTS, Generator, Sizes, as_input
 from miner_train.papers.generator_config import GeneratorConfig
+from miner_train.papers.generator_network import END, START, Network
 from miner_train.stages import Report
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import train_vocabulary

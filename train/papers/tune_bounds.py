@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.papers.bounds import Bounds
 from miner_train.config import TrainConfig
 from miner_train.data import prepare
 from miner_train.development import GradedPairs, by_grades
 from miner_train.loop import Trainer
+from miner_train.papers.bounds import Bounds
 from miner_train.pipeline import open_tokenizers
 from miner_train.stages import Report
 from miner_train.vocabulary import learn_vocabularies

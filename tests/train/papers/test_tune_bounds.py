@@ -10,9 +10,9 @@ from support.files import write
 from support.trainings import synthetic
 
 from miner.errors import CorpusError
-from miner.papers import bounds
 from miner_train.config import TrainConfig
 from miner_train.development import GradedPairs
+from miner_train.papers import bounds
 from miner_train.papers.tune_bounds import tune
 
 CONFIG = TrainConfig(

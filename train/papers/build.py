@@ -15,11 +15,11 @@ import numpy as np
 
 from miner.errors import ArtifactError, CorpusError, writing
 from miner.filters.ngram_overlap import overlap, sentence_bleu
-from miner.papers.translators import Translation, Translator
 from miner.progress import Reporter, silent
 from miner.text.bitext import Bitext, read_bitext
 from miner.text.output import one_line
 from miner.text.words import tokens
+from miner_train.papers.translators import Translation, Translator
 
 BATCH = 64  # sentences that are translated, and written, together
 # Filters of the paraphrases without a configuration: at most 30 words a side (P18), no copies.
@@ -57,7 +57,7 @@ def phrase_parts(
     pairs: Bitext, learn: str | None, say: Callable[[str], None], report: Reporter
 ) -> list[Part]:
     """Parts of a bitext, translated by the phrases of the file ``learn``, or of the other half."""
-    from miner.papers.phrase_decoder import PhraseTranslator
+    from miner_train.papers.phrase_decoder import PhraseTranslator
 
     def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
         say(f"learning phrases from {len(source):,} pairs")

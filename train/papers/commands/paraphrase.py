@@ -6,14 +6,15 @@ from typing import Any
 
 import click
 
-from miner.cli import filtering, guard, options, paraphrase_options, run_options
+from miner.cli import filtering, guard, options, run_options
 from miner.cli.options import say
-from miner.cli.paraphrase_generate import generate, train
-from miner.cli.paraphrase_tune import tune
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group, arg, opt
 from miner.tasks.workers import Workers
 from miner.text.formats import BitextFormat
+from miner_train.papers.commands import paraphrase_options
+from miner_train.papers.commands.paraphrase_generate import generate, train
+from miner_train.papers.commands.paraphrase_tune import tune
 
 
 @click.group(cls=Group)
@@ -69,8 +70,8 @@ def build(
       miner paraphrase build de-en.tsv --config bounds.toml --rejected out.tsv -o paraphrases.tsv
       miner train --bitext paraphrases.tsv --recipe p18 -o models/english
     """
-    from miner.papers import build as work
     from miner.text.bitext import parse_scores, read_bitext
+    from miner_train.papers import build as work
 
     by_column = translator.startswith("column:")
     if not (by_column or translator == "phrases"):
@@ -111,10 +112,10 @@ def _filtered(
     from miner.cleaning import funnel
     from miner.cleaning.pipeline import filter_text, text_run
     from miner.cleaning.plan_file import read_plan
-    from miner.papers import build as work
     from miner.text.bitext import read_bitext
     from miner.text.durable import scratch_directory
     from miner.text.output import open_output
+    from miner_train.papers import build as work
 
     with scratch_directory() as place, Progress() as report:
         raw, filters = place / "pairs.tsv", place / "filters.toml"
@@ -158,9 +159,9 @@ def pivot(
       miner paraphrase pivot de-en.tsv --encoder default -o p.tsv
       miner train --bitext p.tsv --scol 2 --tcol 3 --score-col 7 --clean 0.8 --recipe s18 -o m/en
     """
-    from miner.papers.shared_translations import pivot_pairs
     from miner.text.bitext import read_bitext
     from miner.text.output import one_line, open_output
+    from miner_train.papers.shared_translations import pivot_pairs
 
     guard.check(list(bitexts), {"-o": output})
 
@@ -176,7 +177,7 @@ def pivot(
     said = f"{len(found):,} pairs"
     if encoder is not None:
         from miner.encoder.open_encoder import open_encoder
-        from miner.papers.cleanliness import probabilities
+        from miner_train.papers.cleanliness import probabilities
 
         both = [(pair.first, pair.second) for pair in found]
         right = probabilities(both, open_encoder(encoder, threads))
@@ -211,9 +212,9 @@ def lexicon(
       miner paraphrase lexicon paraphrases.tsv -o lexicon.tsv
       miner paraphrase lexicon paraphrases.tsv --least 5 --best 3 -o lexicon.tsv
     """
-    from miner.papers.paraphrase_lexicon import adjusted_pmi
     from miner.text.bitext import read_bitext
     from miner.text.output import open_output
+    from miner_train.papers.paraphrase_lexicon import adjusted_pmi
 
     guard.check([paraphrases], {"-o": output})
     pairs = read_bitext(paraphrases, None, layout)

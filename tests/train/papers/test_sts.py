@@ -1,4 +1,4 @@
-"""miner.evaluation.sts, and the files of labelled pairs that it reads."""
+"""miner_train.papers.sts, and the files of labelled pairs that it reads."""
 
 import re
 from pathlib import Path
@@ -9,9 +9,9 @@ from support.evaluated_models import Recording, made_up, of_all
 from support.files import write
 
 from miner.errors import CorpusError
-from miner.evaluation import sts
 from miner.evaluation.labelled_text import read_labelled, tsv_files
 from miner.evaluation.results import Metric
+from miner_train.papers import sts
 
 
 def pairs(name: str, count: int = 8) -> list[tuple[float, str, str]]:

@@ -1,4 +1,4 @@
-"""miner.evaluation.paraphrase: labels, thresholds, and a classifier that learns."""
+"""miner_train.papers.paraphrase_detection: labels, thresholds, and a classifier that learns."""
 
 import warnings
 from pathlib import Path
@@ -11,9 +11,9 @@ from support.evaluated_models import Recording, made_up, of_all
 from support.files import write
 
 from miner.errors import CorpusError
-from miner.evaluation import paraphrase
 from miner.evaluation.labelled_text import read_labelled
-from miner.evaluation.paraphrase import LabelledVectors
+from miner_train.papers import paraphrase_detection as paraphrase
+from miner_train.papers.paraphrase_detection import LabelledVectors
 
 
 def labelled(path: Path, language: str = "en") -> LabelledVectors:

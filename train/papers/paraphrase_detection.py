@@ -19,11 +19,11 @@ from miner.evaluation import metrics
 from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
 from miner.evaluation.results import Metric, TaskResult, measure
-from miner.evaluation.sts import languages
 from miner.libraries import library
 from miner.progress import Reporter, counted, silent
 from miner.scoring.quality import cosines
 from miner.text_table import aligned
+from miner_train.papers.sts import languages
 
 TASK = "paraphrase"
 # Parts that the classifier may learn from: it takes the first that is there.

@@ -10,9 +10,9 @@ import pytest
 from support.files import write
 
 from miner.errors import ArtifactError, CorpusError
-from miner.papers import build, cleanliness
-from miner.papers.shared_translations import pivot_pairs
-from miner.papers.translators import Translation
+from miner_train.papers import build, cleanliness
+from miner_train.papers.shared_translations import pivot_pairs
+from miner_train.papers.translators import Translation
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from miner.papers.phrase_table import LONGEST, PhraseTable, Words, learn_phrases
-from miner.papers.translators import Translation
 from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
+from miner_train.papers.phrase_table import LONGEST, PhraseTable, Words, learn_phrases
+from miner_train.papers.translators import Translation
 
 # Log of the probability by which an unknown word is translated as itself.
 COPIED = -6.0

@@ -27,9 +27,9 @@ from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.metrics import pearson, value_of
 from miner.evaluation.results import Metric, TaskResult, measure
 from miner.libraries import library
-from miner.papers.senteval_sets import LAYOUTS, Part, Parts, find
 from miner.progress import Reporter, counted, silent
 from miner.text.language_codes import ENGLISH
+from miner_train.papers.senteval_sets import LAYOUTS, Part, Parts, find
 
 TASK = "senteval"
 # Of SentEval: its seed, its folds, and its grids of C by the way that C is chosen.

@@ -5,11 +5,12 @@ from typing import Any
 
 import click
 
-from miner.cli import guard, options, paraphrase_options
+from miner.cli import guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, arg, configured, opt
-from miner.papers.generation import Decoding, RankWeights
+from miner_train.papers.commands import paraphrase_options
+from miner_train.papers.generation import Decoding, RankWeights
 from miner_train.papers.generator_config import GeneratorConfig
 
 
@@ -118,13 +119,13 @@ def generate(
     from miner.device import resolve_device
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.given import spread
-    from miner.papers import build as work
-    from miner.papers.generator import Generator, Rewriter
-    from miner.papers.rerank import means, rank, ranked_lines
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output
     from miner.text.words import tokens
+    from miner_train.papers import build as work
+    from miner_train.papers.generator import Generator, Rewriter
+    from miner_train.papers.rerank import means, rank, ranked_lines
 
     if best > candidates:
         raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")

@@ -7,8 +7,8 @@ import pytest
 from support.files import write
 
 from miner.errors import CorpusError
-from miner.papers.paraphrase_lexicon import adjusted_pmi
 from miner.text.words import tokens
+from miner_train.papers.paraphrase_lexicon import adjusted_pmi
 
 
 def reference(pairs: list[tuple[str, str]], least: int) -> dict[tuple[str, str], float]:
@@ -57,7 +57,7 @@ def test_adjusted_pmi_equals_its_definition(seed: int, least: int) -> None:
 
 
 def test_words_of_one_sentence_are_no_paraphrases(miner, tmp_path, monkeypatch):
-    monkeypatch.setattr("miner.papers.paraphrase_lexicon.BLOCK", 3)
+    monkeypatch.setattr("miner_train.papers.paraphrase_lexicon.BLOCK", 3)
     rows = [f"hong kong {n} is big\thong kong {n} is large" for n in "abcd"]
     rows += [f"the {n} is quick\tthe {n} is fast" for n in "efgh"]
     path = write(tmp_path / "pairs.tsv", rows)

@@ -10,9 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from miner.errors import CorpusError
 from miner.kernels.ngrams import START, conditional
-from miner.papers.phrase_decoder import OTHERS, TABLE, PhraseTranslator, Search
-from miner.papers.phrase_table import PhraseTable, learn_phrases, phrase_spans, symmetrised
 from miner.scoring.trigram_lm import Trigrams
+from miner_train.papers.phrase_decoder import OTHERS, TABLE, PhraseTranslator, Search
+from miner_train.papers.phrase_table import PhraseTable, learn_phrases, phrase_spans, symmetrised
 
 
 def spans_by_definition(links: np.ndarray, longest: int) -> set[tuple[int, int, int, int]]:

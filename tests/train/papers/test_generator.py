@@ -12,15 +12,15 @@ import torch
 from support.files import write
 
 from miner.errors import ArtifactError, CorpusError
-from miner.papers import generator_network as networks
-from miner.papers.generation import Decoding, RankWeights
-from miner.papers.generator import Generator, Rewriter
-from miner.papers.rerank import mean_overlap, rank
-from miner.papers.translators import Translation
 from miner.scoring.trigram_lm import Trigrams
 from miner_train import loop
+from miner_train.papers import generator_network as networks
 from miner_train.papers import learn_generator
+from miner_train.papers.generation import Decoding, RankWeights
+from miner_train.papers.generator import Generator, Rewriter
 from miner_train.papers.generator_config import GeneratorConfig
+from miner_train.papers.rerank import mean_overlap, rank
+from miner_train.papers.translators import Translation
 
 Run = Callable[..., tuple[int, str, str]]
 NOUNS, VERBS = ("dog", "cat", "bird", "fish", "horse", "mouse"), ("sleeps", "eats", "runs", "sings")

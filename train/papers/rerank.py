@@ -8,13 +8,13 @@ import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.filters.ngram_overlap import overlap
-from miner.papers.build import statistics
-from miner.papers.generation import RankWeights
-from miner.papers.translators import Translation
 from miner.progress import Reporter, silent
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.output import one_line
 from miner.text.words import plain_form, tokens
+from miner_train.papers.build import statistics
+from miner_train.papers.generation import RankWeights
+from miner_train.papers.translators import Translation
 
 # Sentences whose candidates are encoded together; longest n-grams whose overlap counts.
 BLOCK, ORDERS = 1000, 3

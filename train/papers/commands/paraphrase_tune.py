@@ -53,8 +53,8 @@ def tune(
       miner paraphrase tune paraphrases.tsv --by cost --grades dev.tsv --pairs 5000 --recipe p17
       miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv
     """
-    from miner.papers.bounds import read_scored
     from miner.text_table import aligned
+    from miner_train.papers.bounds import read_scored
 
     judges = {"perplexity": references, "classifier": classifier}
     for option, (score, judge) in zip(("references", "classifier"), judges.items(), strict=True):

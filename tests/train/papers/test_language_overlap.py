@@ -1,4 +1,4 @@
-"""miner.papers.language_overlap: overlap of pieces, and correlations over languages."""
+"""miner_train.papers.language_overlap: overlap of pieces, and correlations over languages."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from miner.encoder.tokenizer import MarkedTokenizer
-from miner.papers.language_overlap import OVERLAP, Overlap, correlate, correlate_apart, overlap
 from miner.ragged import offsets_of
+from miner_train.papers.language_overlap import (
+    OVERLAP,
+    Overlap,
+    correlate,
+    correlate_apart,
+    overlap,
+)
 
 SCORES = {"de": 0.7, "fr": 0.6, "es": 0.65, "ru": 0.5}
 

@@ -8,8 +8,8 @@ import pytest
 from support.files import write
 
 from miner.errors import CorpusError, NoTestSetError
-from miner.papers import senteval
-from miner.papers.senteval_sets import LAYOUTS, find
+from miner_train.papers import senteval
+from miner_train.papers.senteval_sets import LAYOUTS, find
 
 KINDS = ("good", "bad", "odd")
 

@@ -22,14 +22,14 @@ from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.libraries import library
 from miner.machine import thread_count
-from miner.papers.generation import Decoding
-from miner.papers.translators import Translation, distinct
 from miner.text.artifacts import atomic_directory
 from miner.text.file_digests import file_sha256
 from miner.text.words import tokens
+from miner_train.papers.generation import Decoding
+from miner_train.papers.translators import Translation, distinct
 
 if TYPE_CHECKING:
-    from miner.papers.generator_network import Network
+    from miner_train.papers.generator_network import Network
 
 FORMAT, VERSION = "bitext-miner generator", 1
 CONFIG, PIECES, WEIGHTS = "config.json", "sp.model", "generator.npz"
@@ -121,7 +121,7 @@ class Generator:
     def network(self, device: str = "cpu") -> Network:
         """Make the network, ready to decode."""
         library("torch", "a generator", "train")
-        from miner.papers.generator_network import Network, fill
+        from miner_train.papers.generator_network import Network, fill
 
         return fill(Network(**asdict(self.sizes)), self.weights).to(device).eval()
 
@@ -165,7 +165,7 @@ class Rewriter:
     def _decoded(
         self, sentences: Sequence[str], ids: list[list[int]], rows: list[int], k: int
     ) -> list[list[tuple[list[int], float]]]:
-        from miner.papers.generator_network import beam_search, limit, sample
+        from miner_train.papers.generator_network import beam_search, limit, sample
 
         own, how = [ids[row] for row in rows], self.decoding
         if not how.sample:

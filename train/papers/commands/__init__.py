@@ -1,0 +1,1 @@
+"""Commands of the papers' experiments, which the engine finds by entry points."""
