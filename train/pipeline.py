@@ -1,6 +1,7 @@
 """A whole training: text in, model directory out."""
 
 import hashlib
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,10 @@ from miner.device import resolve_device
 from miner.encoder.architecture import VOCABULARIES, Architecture
 from miner.encoder.model import Model
 from miner.encoder.model_files import CONFIG
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
-from miner.errors import CorpusError
+from miner.errors import ArtifactError, CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.without import NOTHING, Without
@@ -27,6 +30,7 @@ from miner_train.heldout import enough
 from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, State, Trainer, memory_named
+from miner_train.piece_start import start_from_teacher
 from miner_train.read import Text, TextPair, read_texts
 from miner_train.stages import Report, stage
 from miner_train.training_checkpoint import Checkpoint
@@ -47,6 +51,7 @@ def train_model(
     verifier: bool = True,
     comparer: bool = True,
     base: Model | None = None,
+    teacher: SentenceEncoder | None = None,
     restart: bool = False,
     device: str = "cpu",
     report: Report = lambda line: None,
@@ -65,6 +70,8 @@ def train_model(
     verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
     base: model to train further (:mod:`miner_train.extend`). For languages that it lacks it gets
         ``config.pieces`` more pieces, and its own vectors stay; else all vectors move.
+    teacher: encoder whose vectors of the pieces the training begins with
+        (:mod:`miner_train.piece_start`).
     device: auto, cpu or cuda, for recurrent encoders.
 
     Raises CorpusError, ArtifactError and ResourceError.
@@ -72,6 +79,11 @@ def train_model(
     replaceable(output, CONFIG)  # refused now rather than after hours of work
     if base is not None:
         extend.check_extensible(base, config)
+    if teacher is not None and not config.architecture.plain:
+        raise ArtifactError(
+            f"--pieces-from {teacher.name}: is for the encoder 'sp' with one vocabulary, not for "
+            f"{config.encoder} ({config.vocabularies})"
+        )
     device = resolve_device(device)
     text = read_texts(texts, config, without, report)
     adding = base is not None and extend.adds_languages(base, text)
@@ -89,6 +101,8 @@ def train_model(
         key["graded"] = [fingerprint(one.first, one.second, one.score) for one in graded]
     if base is not None:
         key["base"] = base.fingerprint
+    if teacher is not None:
+        key["teacher"] = teacher.fingerprint
     with Checkpoint(output, key, restart) as checkpoint:
         files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report, base)
         try:
@@ -96,9 +110,14 @@ def train_model(
         except CorpusError:
             checkpoint.remove()  # it must not be met by the right text, given next
             raise
-        start = None
+        start: dict[str, np.ndarray] = {}
         if base is not None:
-            start = {"piece": extend.start(base, tokenizers[0]["piece"].size)}
+            start["piece"] = extend.start(base, tokenizers[0]["piece"].size)
+        cache = Path(output).with_name(f".{Path(output).name}.teacher")
+        if teacher is not None and checkpoint.load_state() is None:
+            start["piece"] = _taught(
+                teacher, tokenizers, tokenised, config, cache, start.get("piece"), report, progress
+            )
         trainer = make_trainer(pairs, config, tokenizers, device, start)
         if base is not None and adding:
             trainer.encoders.hold(len(base.parts[0].weights))
@@ -116,6 +135,7 @@ def train_model(
             "held-out pairs": len(pairs.held),
             "held-out mining F1": state.mining_f1,
             **({"correlation with grades": state.best_score} if graded else {}),
+            **({"pieces from": _named(teacher)} if teacher is not None else {}),
         }
         if threshold is None:
             threshold = state.threshold if base is None else base.threshold
@@ -129,7 +149,30 @@ def train_model(
             model = add_verification(model, pairs, config.seed, report, comparer=comparer)
         model = model.save(output)
         checkpoint.remove()
+        shutil.rmtree(cache, ignore_errors=True)
         return model
+
+
+def _taught(
+    teacher: SentenceEncoder,
+    tokenizers: Tokenizers,
+    pairs: PairData,
+    config: TrainConfig,
+    cache: Path,
+    known: np.ndarray | None,
+    report: Report,
+    progress: Reporter,
+) -> np.ndarray:
+    """Return the embeddings that the teacher lets the pieces start from."""
+    tokenizer = tokenizers[0]["piece"]
+    assert isinstance(tokenizer, PieceTokenizer)
+    ids = np.concatenate([pairs.source.ids, pairs.target.ids])
+    with stage(f"encoding {tokenizer.size} pieces by {teacher.name}", report, silent=True):
+        return start_from_teacher(teacher, tokenizer, ids, config.dimension, cache, known, progress)
+
+
+def _named(teacher: SentenceEncoder) -> dict[str, str]:
+    return {"name": Path(teacher.name).name, "fingerprint": teacher.fingerprint}
 
 
 def learn_and_tokenise(

@@ -146,14 +146,22 @@ def piece_vectors(
     ``reduce`` to ``(V, d)``. Its length falls with the frequency of the piece among ``ids (t,)``.
     Pieces that cannot occur have zero rows.
     """
-    processor = tokenizer.processor
-    rows = np.flatnonzero(tokenizer.meaningful)
-    texts = [processor.id_to_piece(int(row)).replace(SPACE_MARK, " ").strip() for row in rows]
+    rows, texts = piece_texts(tokenizer)
     blocks = (texts[start : start + BLOCK] for start in range(0, len(texts), BLOCK))
     known = np.concatenate(list(map(encoder.encode, blocks)))
     reduced = unit_rows(reduce(known))
-    count = np.bincount(ids, minlength=tokenizer.size)[rows]
-    weight = RARE / (RARE + count / max(len(ids), 1))
     table = np.zeros((tokenizer.size, reduced.shape[1]), dtype=np.float32)
-    table[rows] = reduced * weight[:, None]
+    table[rows] = reduced * rarity(ids, tokenizer.size)[rows, None]
     return table
+
+
+def piece_texts(tokenizer: PieceTokenizer) -> tuple[np.ndarray, list[str]]:
+    """Return the ids of the pieces that can occur, ``(m,) int64``, and their texts."""
+    name = tokenizer.processor.id_to_piece
+    rows = np.flatnonzero(tokenizer.meaningful)
+    return rows, [name(row).replace(SPACE_MARK, " ").strip() for row in rows.tolist()]
+
+
+def rarity(ids: np.ndarray, size: int) -> np.ndarray:
+    """Return the weight of each piece ``(size,) float64`` by its frequency in ``ids (t,)``."""
+    return RARE / (RARE + np.bincount(ids, minlength=size) / max(len(ids), 1))

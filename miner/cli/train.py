@@ -1,5 +1,6 @@
 """``miner train``: bitext to a model directory."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, configured, opt
 from miner.cli.training_text import ParallelText
+from miner.encoder.loading import Loading
 from miner.libraries import require
 from miner.scoring.without import Without
 from miner.text.formats import BitextFormat
@@ -69,7 +71,13 @@ def train(
         "--from",
         metavar="DIR|default",
     ),
-    device: str = options.device_of("Where recurrent encoders are trained"),
+    pieces_from: str | None = opt(
+        "Begin with this encoder's vectors of the pieces: hf:DIR_OR_NAME, model2vec:DIR_OR_NAME, "
+        "or a model directory. Its words come with meanings that no bitext here may teach.",
+        metavar="NAME",
+    ),
+    loading: Loading = options.loading(),
+    device: str = options.device_of("Where recurrent encoders are trained, and --pieces-from runs"),
     threshold: float | None = opt(
         "Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
         "pairs].",
@@ -116,6 +124,7 @@ def train(
       miner train --bitext msrpc.tsv --recipe s18 --label-col 1 --scol 2 --tcol 3 -o models/labelled
       miner train --from default --bitext gl-en.tsv -o models/with-galician
       miner train --from default --bitext own/de-en.tsv --rate 0.001 --epochs 2 -o models/own
+      miner train --bitext ta-en.tsv.xz --pieces-from hf:encoders/e5-small -o models/tamil
       miner train --list
     """
     if (label_col or score_col) and not text.bitexts:
@@ -164,7 +173,12 @@ def train(
     require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 
-    with Progress("pairs") as progress:
+    with ExitStack() as stack:
+        teacher = None
+        if pieces_from is not None:
+            opened = options.opened(pieces_from, None, device, "source", loading)
+            teacher = stack.enter_context(opened)
+        progress = stack.enter_context(Progress("pairs"))
         model = train_model(
             text.pairs(layout, label_col=label_col, score_col=score_col),
             config,
@@ -175,6 +189,7 @@ def train(
             verifier=verifier,
             comparer=comparer,
             base=load(base) if base is not None else None,
+            teacher=teacher,
             restart=restart,
             device=device,
             report=progress.say,

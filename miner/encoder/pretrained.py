@@ -23,8 +23,11 @@ from miner.libraries import library
 from miner.machine import thread_count
 from miner.text.file_digests import file_sha256
 
-# Sentences of a batch: of transformers on a CPU and on a GPU, and of averages of embeddings.
-BATCH, GPU_BATCH, STATIC_BATCH = 32, 128, 1024
+# Characters of a batch, with its padding: of transformers on a CPU and on a GPU, and of averages of
+# embeddings. A batch of a few words is too little for two threads.
+BATCH, GPU_BATCH, STATIC_BATCH = 1 << 13, 1 << 15, 1 << 17
+# Characters of a usual prompt and the marks around a sentence.
+PROMPT = 10
 # Files that decide the vectors, by suffix; backends whose weights have a directory of that name.
 SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
 EXPORTED = ("onnx", "openvino")
@@ -101,15 +104,30 @@ class SentenceTransformerModel(ForeignEncoder):
 
     def library_vectors(self, sentences: list[str], prompt: str) -> Any:
         self._cut["sentences"] += self._count_cut(sentences, prompt)
+        parts = []
+        order = np.argsort([len(sentence) for sentence in sentences], kind="stable")
         with torch_threads(self._threads):
-            # Batches are made by length inside.
-            return self.loaded.encode(
-                sentences,
-                prompt=prompt,
-                batch_size=self._batch,
-                show_progress_bar=False,
-                convert_to_numpy=True,
-            )
+            for rows in self._batches(sentences, order.tolist()):
+                batch = [sentences[row] for row in rows]
+                parts.append(
+                    self.loaded.encode(
+                        batch,
+                        prompt=prompt,
+                        batch_size=len(batch),
+                        show_progress_bar=False,
+                        convert_to_numpy=True,
+                    )
+                )
+        return np.concatenate(parts)[np.argsort(order)]
+
+    def _batches(self, sentences: list[str], order: list[int]) -> Iterator[list[int]]:
+        """Yield rows in their ``order``, which is by length, as many as fit a batch with padding."""
+        start = 0
+        for end in range(1, len(order) + 1):
+            more = end < len(order) and len(sentences[order[end]]) + PROMPT
+            if not more or more * (end + 1 - start) > self._batch:
+                yield order[start:end]
+                start = end
 
     def warnings(self) -> list[str]:
         cut = self._cut["sentences"]

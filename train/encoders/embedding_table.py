@@ -26,7 +26,7 @@ Arrays = dict[str, np.ndarray]
 class Table:
     """Embeddings ``weights (V, d) float32``, and Adam's moments of them.
 
-    ``start (V, d)`` replaces the random initial embeddings, except in rows that are NaN. Random
+    ``start (V, d)`` replaces the random initial embeddings where it is not NaN. Random
     numbers follow from the seed and ``part``, the number of the encoder.
     """
 
@@ -40,7 +40,7 @@ class Table:
         else:
             self.weights = generator.uniform(-x, x, shape).astype(np.float32)
         if start is not None:
-            known = np.isfinite(start[:, 0])
+            known = np.isfinite(start)
             self.weights[known] = start[known]
         self.first = np.zeros_like(self.weights)
         self.second = np.zeros_like(self.weights)

@@ -16,7 +16,7 @@ class Encoders:
     """All encoders of a model under training; their vectors are added or concatenated (P18).
 
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views.
-    ``start`` has initial embeddings ``(V, d) float32`` by unit, NaN in rows without any.
+    ``start`` has initial embeddings ``(V, d) float32`` by unit, NaN where there are none.
     ``threads`` are for recurrent networks.
     """
 

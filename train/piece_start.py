@@ -1,0 +1,62 @@
+"""Embeddings of pieces that start from a teacher's vectors of their texts (``--pieces-from``).
+
+A transformer has read each word in more text than any bitext has. Its vector of a piece's text, as
+in model2vec (Tulkens and van Dongen 2024), is where the training of the piece begins.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.progress import Reporter, silent
+from miner_train.teacher_vectors import Axes, cached_vectors, piece_texts, rarity, unit_rows
+
+# Share of the mean square of a teacher's numbers that is added when old vectors are fitted by them.
+RIDGE = 0.1
+
+
+def start_from_teacher(
+    teacher: SentenceEncoder,
+    tokenizer: PieceTokenizer,
+    ids: np.ndarray,
+    dimension: int,
+    cache: Path,
+    known: np.ndarray | None = None,
+    report: Reporter = silent,
+) -> np.ndarray:
+    """Return embeddings to start from, ``(V, dimension) float32``, NaN where the teacher says none.
+
+    The teacher's vectors of the pieces are centred, turned to their principal axes, and as long as
+    the pieces are rare among the token ids ``ids (t,)``. Dimensions that the teacher lacks are NaN.
+    ``known`` are embeddings ``(V, dimension)`` of a model to extend, NaN in the rows of new pieces:
+    these become a linear function of the teacher's vectors, fitted to the others by least squares.
+    ``cache`` is the directory of the teacher's vectors, for a run that is killed and repeated.
+    """
+    rows, texts = piece_texts(tokenizer)
+    parts = cached_vectors(teacher, texts, cache, report=report)
+    vectors = np.concatenate(parts).astype(np.float32)
+    centred = unit_rows(vectors - vectors.mean(axis=0))
+    if known is not None:
+        return _extended(known, rows, centred)
+    width = min(dimension, teacher.dimension)
+    reduced = unit_rows(centred @ Axes.of([centred], width).axes)
+    start = np.full((tokenizer.size, dimension), np.nan, dtype=np.float32)
+    start[rows, :width] = reduced * rarity(ids, tokenizer.size)[rows, None]
+    return start
+
+
+def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Fill the NaN rows of ``known`` among ``rows``, whose teacher's vectors are given."""
+    new = np.isnan(known[rows, 0])
+    fitted = ~new & known[rows].any(axis=1)  # zero: pieces that no training met
+    left, right = vectors[fitted].astype(np.float64), known[rows[fitted]].astype(np.float64)
+    square = left.T @ left
+    square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))
+    found = vectors[new] @ np.linalg.solve(square, left.T @ right)
+    # A fit by least squares is shorter than what it is fitted to.
+    usual = np.median(np.linalg.norm(right, axis=1)) if len(right) else 1.0
+    start = known.copy()
+    start[rows[new]] = unit_rows(found.astype(np.float32)) * np.float32(usual)
+    return start
