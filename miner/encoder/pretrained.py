@@ -121,7 +121,7 @@ class SentenceTransformerModel(ForeignEncoder):
         return np.concatenate(parts)[np.argsort(order)]
 
     def _batches(self, sentences: list[str], order: list[int]) -> Iterator[list[int]]:
-        """Yield rows in their ``order``, which is by length, as many as fit a batch with padding."""
+        """Yield rows in their ``order``, which is by length, as many as fit a padded batch."""
         start = 0
         for end in range(1, len(order) + 1):
             more = end < len(order) and len(sentences[order[end]]) + PROMPT
