@@ -1,9 +1,11 @@
 """Filters by language: language and same_language by the model of py3langid, lid by fastText.
 
 The score of py3langid is by how much another language is likelier, not which one is the likeliest.
-A short sentence gives little evidence, so it never scores far from its own language.
+A short sentence, a list of nouns, a script or a name that both languages have give little evidence,
+so that they never score far from their own language.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,16 +14,20 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
+from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.libraries import library
-from miner.scoring.languages import identifier
+from miner.scoring.languages import Evidence, identifier
 from miner.text.language_codes import alike, describe, primary
 from miner.text.output import one_line
 
 # Labels that fastText gives a text: the likeliest, among them all scripts of a language.
 MOST = 8
 
-# Scores of the batches at work, which all filters of this module share.
-_KNOWN: WeakKeyDictionary[Batch, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
+# Characters that names and their translations share at the start (Januar, January).
+_NAME = 3
+
+# Evidence of the batches at work, which all filters of this module share.
+_KNOWN: WeakKeyDictionary[Batch, tuple[Evidence, Evidence]] = WeakKeyDictionary()
 
 
 def known(language: str) -> bool:
@@ -29,45 +35,90 @@ def known(language: str) -> bool:
     return bool(identifier().columns(language).any())
 
 
-def _scores(batch: Batch) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of both sides under every language, computed once for a batch."""
+def _evidence(batch: Batch) -> tuple[Evidence, Evidence]:
+    """Evidence of both sides for every language, computed once for a batch."""
     if batch not in _KNOWN:
         model = identifier()
-        _KNOWN[batch] = model.scores(batch.source), model.scores(batch.target)
+        _KNOWN[batch] = model.evidence(batch.source), model.evidence(batch.target)
     return _KNOWN[batch]
 
 
 def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
-    model = identifier()
-    sides = [
-        model.columns(language) if language else np.zeros(len(model.labels), dtype=bool)
-        for language in context.languages
-    ]
-
-    def lead(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-        return np.maximum(scores[:, ~own].max(axis=1) - scores[:, own].max(axis=1), 0)
+    sides = [_Doubt(code) if code and known(code) else None for code in context.languages]
 
     def score(batch: Batch) -> np.ndarray:
         worst = np.zeros(len(batch))
-        for side, (own, scores) in enumerate(zip(sides, _scores(batch), strict=True)):
-            if not own.any():  # the model does not know the language
-                continue
-            leads = lead(scores, own)
-            doubtful = np.flatnonzero(leads).tolist()
-            if doubtful:
-                texts, others = batch.sides[side], batch.sides[1 - side]
-                bare = [_without(texts[row], others[row]) for row in doubtful]
-                leads[doubtful] = np.minimum(leads[doubtful], lead(model.scores(bare), own))
-            np.maximum(worst, leads, out=worst)
+        for side, doubt in enumerate(sides):
+            if doubt is not None:
+                found = doubt(batch.sides[side], batch.sides[1 - side], _evidence(batch)[side])
+                np.maximum(worst, found, out=worst)
         return worst
 
     return score
 
 
+class _Doubt:
+    """How much likelier another language is for texts that should be in one."""
+
+    def __init__(self, language: str):
+        self.model = identifier()
+        self.own = self.model.columns(language)
+        scripts = set(scripts_of(language))
+        # Languages that share a script with it, the only rivals for text in its script.
+        self.rivals = np.array(
+            [not scripts.isdisjoint(scripts_of(label)) for label in self.model.labels.tolist()]
+        )
+        # Kana and Hangul beside Han characters tell Japanese and Korean from Chinese.
+        told = scripts | ({"Kana", "Hang", "Bopo"} if "Hani" in scripts else set())
+        ranges = "".join(SCRIPTS[script] for script in sorted(told))
+        self.foreign = re.compile(rf"[^\W\d_{ranges}]+") if ranges else None
+
+    def __call__(
+        self, texts: Sequence[str], others: Sequence[str], evidence: Evidence
+    ) -> np.ndarray:
+        out = np.zeros(len(texts))
+        own = np.where(self.own, evidence.scores, -np.inf).max(axis=1)
+        rows = np.flatnonzero(evidence.scores.max(axis=1) > own)
+        if not len(rows):
+            return out
+        bare, rivals = [], []
+        for row in rows.tolist():
+            text, there = self._in_script(_without(texts[row], others[row]))
+            bare.append(text)
+            rivals.append(self.rivals if there else ~self.own)
+        leads = [
+            np.where(rivals, self._leads(found), 0).max(axis=1)
+            for found in (evidence[rows], self.model.evidence(bare))
+        ]
+        out[rows] = np.minimum(*leads)
+        return out
+
+    def _leads(self, found: Evidence) -> np.ndarray:
+        best = np.where(self.own, found.scores, -np.inf).argmax(axis=1)
+        return self.model.leads(found, best)
+
+    def _in_script(self, text: str) -> tuple[str, bool]:
+        """Drop letters of other scripts, if most are in the language's; tell whether they are."""
+        if self.foreign is None:
+            return text, False
+        bare = self.foreign.sub(" ", text)
+        there = sum(map(str.isalpha, bare))
+        return (bare, True) if 2 * there > sum(map(str.isalpha, text)) else (text, False)
+
+
 def _without(text: str, other: str) -> str:
-    """Drop names and code: words that the other side has and that are not all lower case."""
-    known = set(other.split())
-    return " ".join(word for word in text.split() if word not in known or word.islower())
+    """Drop names and code: words not all lower case that the other side has.
+
+    A word with a capital is also dropped if a word of the other side begins alike.
+    """
+    words = other.split()
+    same, alike = set(words), {word[:_NAME].casefold() for word in words}
+    return " ".join(
+        word
+        for word in text.split()
+        if word.islower()
+        or not (word in same or (word != word.lower() and word[:_NAME].casefold() in alike))
+    )
 
 
 def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -75,17 +126,22 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     left, right = context.languages
     if left and right and not alike(left).isdisjoint(alike(right)):  # as intended
         return lambda batch: np.zeros(len(batch))
-    groups = [model.columns(label) for label in model.labels]
-
-    def lead(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first column of the likeliest language, and its lead over any other."""
-        best = np.array([group.argmax() for group in groups])[scores.argmax(axis=1)]
-        others = np.where(np.array(groups)[best], -np.inf, scores)
-        return best, scores.max(axis=1) - others.max(axis=1)
+    groups = np.array([model.columns(label) for label in model.labels])
 
     def score(batch: Batch) -> np.ndarray:
-        (source, first), (target, second) = map(lead, _scores(batch))
-        return np.where(source == target, np.minimum(first, second), 0.0)
+        sides = _evidence(batch)
+        # The first label of the likeliest language.
+        source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
+        out = np.zeros(len(batch))
+        rows = np.flatnonzero(source == target)
+        if len(rows):
+            out[rows] = np.min([lead(one[rows]) for one in sides], axis=0)
+        return out
+
+    def lead(found: Evidence) -> np.ndarray:
+        """Lead of the likeliest language over any other, which is nearly as likely."""
+        best = found.scores.argmax(axis=1)
+        return np.where(groups[best], np.inf, model.lead(found, best)).min(axis=1)
 
     return score
 

@@ -4,13 +4,14 @@ One sentence gives little evidence: a corpus is in the language that most of the
 identified as. The sample depends on the text alone, not on threads or on how files are divided.
 """
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,29 +30,106 @@ SURE = 500
 _CHARACTERS = 120  # from the start of a text, which is enough
 # The model's label for numbers, markup and code; short texts of names get it, too.
 _NO_LANGUAGE = "zxx"
-# Files of the unpacked model; all but the labels are arguments of `naive_bayes`.
-_NAMES = "labels", "move", "row", "out", "table", "prior"
+# Files of the unpacked model; all but the first two are arguments of `naive_bayes`.
+_NAMES = "labels", "apart", "move", "row", "out", "table", "prior"
+# Han characters, and the letters that show which language a text with them is in.
+_HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
+_OTHER_CJK = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3105-\u312f\uac00-\ud7a3\uff66-\uff9d]")
+# Encodings of Japanese and of Chinese: a Han character that none of them has is of the other.
+_HAN_SETS = {"ja": ("cp932",), "zh": ("gb2312", "big5")}
+# Share of the expected lead of one language over another from which a lead counts, and a lead that
+# always does, in nats: lists of names and of nouns stay below both.
+_USUAL, _SURELY = 0.5, 55
+# Expected nats an n-gram from which a lead counts in full.
+_APART = 2.0
+
+
+class Evidence(NamedTuple):
+    """What the letters of n texts say of m languages.
+
+    ``scores (n, m) float32``: log-likelihoods, not normalised. ``weight (n,) float32``: the n-grams
+    they are summed over, repetitions counted by their logarithm.
+    """
+
+    scores: np.ndarray
+    weight: np.ndarray
+
+    def __getitem__(self, rows: Any) -> "Evidence":  # type: ignore[override]
+        return Evidence(self.scores[rows], self.weight[rows])
 
 
 class Identifier:
-    """Log-likelihoods of texts under every language of the model, ``labels``."""
+    """The model's languages ``labels``, their ISO 639 ``codes``, and how likely texts are in each.
+
+    ``apart (m, m) float32``: expected lead of the row's language over the column's in text of the
+    row's language, in nats an n-gram (the divergence of Kullback and Leibler 1951).
+    """
 
     def __init__(self) -> None:
-        self.labels, *arrays = _model().values()
+        self.labels, self.apart, *arrays = _model().values()
         self.codes = [primary(label) for label in self.labels.tolist()]
         self._arrays = tuple(arrays)
+        self._han = {code: self.columns(code) for code in _HAN_SETS}
 
     def columns(self, language: str) -> np.ndarray:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
         return np.isin(self.codes, sorted(alike(language)))
 
-    def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """Return log-likelihoods, not normalised, of n texts in m languages: ``(n, m) float32``."""
+    def evidence(self, texts: Sequence[str]) -> Evidence:
+        """Score n texts in m languages.
+
+        In text of Han characters alone, Chinese and Japanese score alike unless it has characters
+        of one of them.
+        """
         from miner.kernels.naive_bayes import naive_bayes
 
-        encoded = [_encoded(text[:_CHARACTERS]) for text in texts]
+        texts = [text[:_CHARACTERS] for text in texts]
+        encoded = [_encoded(text) for text in texts]
         offsets = offsets_of(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        return naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
+        found = naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
+        scores, weight = found[:, :-1], found[:, -1]
+        for row, text in enumerate(texts):
+            han = set() if text.isascii() or _OTHER_CJK.search(text) else set(_HAN.findall(text))
+            for code, own in self._han.items() if han else ():
+                if han <= _han_of(code):
+                    others = np.logical_or.reduce([self._han[one] for one in _HAN_SETS])
+                    least = scores[row, others].max() - scores[row, own].max()
+                    scores[row, own] += least
+        return Evidence(scores, weight)
+
+    def leads(self, found: Evidence, label: np.ndarray) -> np.ndarray:
+        """Return by how much each of m languages is likelier than ``label (n,)``: ``(n, m)``."""
+        lead = found.scores - found.scores[np.arange(len(label)), label][:, None]
+        return _convincing(lead, self.apart[:, label].T, found.weight)
+
+    def lead(self, found: Evidence, label: np.ndarray) -> np.ndarray:
+        """Return by how much ``label (n,)`` is likelier than each of m languages: ``(n, m)``.
+
+        Some language is always close, so half as much counts as evidence.
+        """
+        lead = found.scores[np.arange(len(label)), label][:, None] - found.scores
+        return _convincing(lead, self.apart[label], found.weight, 0.5)
+
+
+def _convincing(
+    lead: np.ndarray, apart: np.ndarray, weight: np.ndarray, demand: float = 1.0
+) -> np.ndarray:
+    """Return how much of leads ``(n, m)`` counts as evidence, from 0.
+
+    A lead below `_USUAL` of the expected one is none. Between close languages (Hindi and Nepali),
+    where less than `_APART` is expected, it counts in proportion. ``demand`` scales both limits.
+    """
+    enough = lead >= np.minimum(demand * _USUAL * apart * weight[:, None], _SURELY)
+    return np.where(enough, np.maximum(lead, 0) * np.minimum(apart / (demand * _APART), 1), 0)
+
+
+@lru_cache
+def _han_of(code: str) -> frozenset[str]:
+    """The Han characters that the encodings of Japanese or of Chinese have."""
+    characters = (*map(chr, range(0x3400, 0xA000)), "\u3005")
+    return frozenset(
+        one for one in characters for codec in _HAN_SETS[code] if one.encode(codec, "ignore")
+    )
 
 
 @lru_cache(maxsize=1)
@@ -61,26 +139,30 @@ def identifier() -> Identifier:
 
 
 def _model() -> dict[str, np.ndarray]:
-    """Return the labels of the model, and its arrays as the kernel takes them.
+    """Return the labels of the model, their distances, and the arrays that the kernel takes.
 
     py3langid has them in an archive that takes half a second to unpack, so they are kept.
     """
     from py3langid import langid  # here, as it loads slowly
 
-    key = f"py3langid {version('py3langid')}"
+    key = f"py3langid {version('py3langid')}, distances"
     return kept("languages", _NAMES, key, lambda: _unpacked(langid))
 
 
 def _unpacked(langid: Any) -> dict[str, np.ndarray]:
     model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     languages = [name != _NO_LANGUAGE for name in model.nb_classes]
+    table = np.asarray(model.nb_ptc, dtype=np.float32)[:, languages]
+    entropy = np.exp(table).T @ table
     arrays = (
         np.array(model.nb_classes)[languages],
+        np.diag(entropy)[:, None] - entropy,
         np.asarray(model.tk_nextmove),
         np.asarray(model.tk_row),
         np.asarray(model.tk_output, dtype=np.int32),
-        np.ascontiguousarray(np.asarray(model.nb_ptc)[:, languages], dtype=np.float32),
-        np.asarray(model.nb_pc, dtype=np.float32)[languages],
+        # A language under which each n-gram has a logarithm of 1, to sum their weights.
+        np.append(table, np.ones((len(table), 1), np.float32), axis=1),
+        np.append(np.asarray(model.nb_pc, dtype=np.float32)[languages], np.float32(0)),
     )
     return dict(zip(_NAMES, arrays, strict=True))
 
@@ -145,10 +227,18 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
     if not texts:
         return Identified((), given)
     model = identifier()
-    best = model.scores(texts).argmax(axis=1).tolist()
     count: Counter[str] = Counter()
-    for text, column in zip(texts, best, strict=True):
-        count[model.codes[column]] += min(len(text), _CHARACTERS)
+    open_ones: list[tuple[list[str], int]] = []
+    scores = model.evidence(texts).scores
+    for text, best in zip(texts, scores == scores.max(axis=1)[:, None], strict=True):
+        codes = [model.codes[column] for column in np.flatnonzero(best)]
+        if len(codes) == 1:
+            count[codes[0]] += min(len(text), _CHARACTERS)
+        else:
+            open_ones.append((codes, min(len(text), _CHARACTERS)))
+    told = count.copy()
+    for codes, characters in open_ones:  # in the language of most other text
+        count[max(codes, key=lambda code: sum(told[one] for one in alike(code)))] += characters
     merged: Counter[str] = Counter()
     for code, characters in count.items():
         # The most frequent code stands for those that are alike.

@@ -41,6 +41,32 @@ SHORT = [
 ]  # fmt: skip
 
 
+LISTS = [
+    ("de", "Achat, Amethyst, Aquamarin, Bernstein, Diamant, Granat, Jade, Lapislazuli, Malachit, "
+     "Onyx, Opal, Rubin, Saphir, Smaragd, Topas, Turmalin",
+     "Agate, amethyst, aquamarine, amber, diamond, garnet, jade, lapis lazuli, malachite, onyx, "
+     "opal, ruby, sapphire, emerald, topaz, tourmaline"),
+    ("cs", "sodík, draslík, vápník, hořčík, titan, vanad, chrom, mangan, nikl, kobalt, zinek",
+     "sodium, potassium, calcium, magnesium, titanium, vanadium, chromium, manganese, nickel, "
+     "cobalt, zinc"),
+    ("nl", "Peter, Johanna, Maria, Willem, Sofie, Hendrik, Cornelia, Jacobus, Elisabeth, Antonius",
+     "Peter, Joan, Mary, William, Sophie, Henry, Cornelia, James, Elizabeth, Anthony"),
+    ("de", "Apfel, Birne, Kirsche, Pflaume, Banane, Orange, Zitrone, Mango, Ananas, Papaya, Kiwi",
+     "apple, pear, cherry, plum, banana, orange, lemon, mango, pineapple, papaya, kiwi"),
+]  # fmt: skip
+# Text in close languages, or in characters that languages share.
+CLOSE = [
+    ("hi", "निर्धारित प्रक्रियाएँ", "Scheduled processes"), ("hi", "स्वतः निजता चुनें", "Choose privacy"),
+    ("hi", "मेटाडेटा संपादित करें", "Edit metadata"),
+    ("nb", "Folket svarte: Du er besatt; hvem står dig efter livet?", "Who wants to kill you?"),
+    ("sr", "Сачувајте безбедност на интернету", "Keeping safe on the internet"),
+    ("ta", "1977 - ஆசீர்வாதம் (மலையாளம்)", "1977 - Blessing"), ("el", "Ψόφα θνητέ!", "Perish now!"),
+    ("ja", "東京都立産業技術高等専門学校", "Tokyo Metropolitan College of Industrial Technology"),
+    ("ja", "科学的記数法", "Scientific notation"), ("ja", "新宿駅前", "Shinjuku station"),
+    ("zh", "大學入學考試", "University entrance exam"), ("zh", "东京大学", "University of Tokyo"),
+]  # fmt: skip
+
+
 def scores(name: str, pairs: list[tuple[str, str]], languages: tuple[str, str]) -> np.ndarray:
     batch = Batch(*(list(side) for side in zip(*pairs, strict=True)))
     return FILTERS[name].build({}, Context(*languages))(batch)
@@ -57,11 +83,35 @@ def test_a_sentence_is_in_its_language_and_no_other(code: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(("code", "source", "target"), SHORT)
-def test_short_text_stays(code: str, source: str, target: str) -> None:
+@pytest.mark.parametrize(("code", "source", "target"), [*SHORT, *LISTS, *CLOSE])
+def test_text_that_tells_little_stays(code: str, source: str, target: str) -> None:
     for name in FILTERS:
         (score,) = scores(name, [(source, target)], (code, "en"))
         assert score <= FILTERS[name].maximum
+
+
+def test_characters_of_one_language_only_are_evidence() -> None:
+    pairs = [
+        ("我们明天去北京开会", "We'll meet in Beijing."),
+        ("中华人民共和国宪法", "Constitution"),
+    ]
+    assert (scores("language", pairs, ("ja", "en")) > 12).all()
+    assert (scores("language", pairs, ("zh", "en")) == 0).all()
+    kana = [("その会議は来週の月曜日に東京で開かれる予定です。", "The meeting is next Monday.")]
+    assert scores("language", kana, ("zh", "en"))[0] > 12
+    titles = [("東京都", "东京都"), ("新宿駅前", "新宿站前"), ("日本国憲法", "日本国宪法")]
+    for languages in ((None, None), ("ja", "zh")):
+        found = FILTERS["same_language"].build({}, Context(*languages))
+        assert (found(Batch(*zip(*titles, strict=True))) == 0).all()
+
+
+def test_close_languages_differ_in_longer_text() -> None:
+    czech = (
+        "Vlak do Hamburku má dnes bohužel půl hodiny zpoždění, protože řidič zaspal a nikdo se ho "
+        "nepokusil vzbudit."
+    )
+    assert scores("language", [(czech, SENTENCES["en"])], ("sk", "en"))[0] > 12
+    assert scores("language", [(czech, SENTENCES["en"])], ("cs", "en"))[0] == 0
 
 
 def test_either_side_counts() -> None:
@@ -104,7 +154,7 @@ def test_scores_are_those_of_the_library() -> None:
 
     library = LanguageIdentifier.from_model_file(MODEL_FILE)
     texts = [*SENTENCES.values(), "e\u0301te\u0301", "ALLES IN GROSSBUCHSTABEN"]
-    for text, row in zip(texts, identifier().scores(texts), strict=True):
+    for text, row in zip(texts, identifier().evidence(texts).scores, strict=True):
         theirs = dict(library.rank(text))
         for label in set(identifier().labels):
             ours = row[identifier().labels == label].max()

@@ -63,7 +63,7 @@ def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
     found = []
     for damage in (b"garbage", None):  # and the first time there is nothing
         with nullcontext() if not found else pytest.warns(RuntimeWarning, match="damaged"):
-            found.append(Identifier().scores(["Guten Tag", "Bonjour à tous"]))
+            found.append(Identifier().evidence(["Guten Tag", "Bonjour à tous"]).scores)
         (kept,) = tmp_path.iterdir()
         if damage is not None:
             (kept / "table.npy").write_bytes(damage)
@@ -87,6 +87,13 @@ def test_the_sample_has_the_head_and_a_spread(count: int) -> None:
     if count:
         assert rows[0] == 0 and rows[-1] == count - 1
         assert np.diff(rows).max(initial=0) <= max(1, -(-count // (SPREAD - 1)))
+
+
+def test_titles_in_kanji_count_as_the_rest_of_the_text() -> None:
+    titles = ["東京都", "日本国憲法", "大学入学試験", "高等専門学校", "産業技術"]
+    assert identify([*titles, "私は学生です。"]).shares == (("ja", 1.0),)
+    (code, share), *_ = identify([*titles, "我们明天去北京开会。"]).shares
+    assert share == 1 and primary("zh") in {code, "zh"} and "ja" not in code
 
 
 def test_codes() -> None:
