@@ -129,19 +129,25 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     groups = np.array([model.columns(label) for label in model.labels])
 
     def score(batch: Batch) -> np.ndarray:
-        sides = _evidence(batch)
-        # The first label of the likeliest language.
-        source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
-        out = np.zeros(len(batch))
-        rows = np.flatnonzero(source == target)
-        if len(rows):
-            out[rows] = np.min([lead(one[rows]) for one in sides], axis=0)
+        out = leads(*_evidence(batch))
+        rows = np.flatnonzero(out).tolist()
+        if rows:  # once more without the names that both sides have
+            pairs = [(batch.source[row], batch.target[row]) for row in rows]
+            bare = ([_without(*pair) for pair in pairs], [_without(*pair[::-1]) for pair in pairs])
+            out[rows] = np.minimum(out[rows], leads(*map(model.evidence, bare)))
         return out
 
-    def lead(found: Evidence) -> np.ndarray:
-        """Lead of the likeliest language over any other, which is nearly as likely."""
-        best = found.scores.argmax(axis=1)
-        return np.where(groups[best], np.inf, model.lead(found, best)).min(axis=1)
+    def leads(*sides: Evidence) -> np.ndarray:
+        """Lead of the language that both sides are likeliest in over any other; 0 without one."""
+        # The first label of a language stands for all.
+        source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
+        out = np.zeros(len(source))
+        same = np.flatnonzero(source == target)
+        for number, one in enumerate(side[same] for side in sides):
+            best = one.scores.argmax(axis=1)
+            least = np.where(groups[best], np.inf, model.lead(one, best)).min(axis=1)
+            out[same] = np.minimum(out[same], least) if number else least
+        return out
 
     return score
 

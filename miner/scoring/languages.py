@@ -45,7 +45,7 @@ _APART = 2.0
 
 
 class Evidence(NamedTuple):
-    """What the letters of n texts say of m languages.
+    """Evidence of n texts for m languages.
 
     ``scores (n, m) float32``: log-likelihoods, not normalised. ``weight (n,) float32``: the n-grams
     they are summed over, repetitions counted by their logarithm.

@@ -99,6 +99,8 @@ def test_characters_of_one_language_only_are_evidence() -> None:
     assert (scores("language", pairs, ("zh", "en")) == 0).all()
     kana = [("その会議は来週の月曜日に東京で開かれる予定です。", "The meeting is next Monday.")]
     assert scores("language", kana, ("zh", "en"))[0] > 12
+    names = [("Cailleadh Séamas Mhicí Sheáin anuraidh.", "Séamas Mhicí Sheáin died last year.")]
+    assert scores("same_language", names, ("ga", "en"))[0] == 0
     titles = [("東京都", "东京都"), ("新宿駅前", "新宿站前"), ("日本国憲法", "日本国宪法")]
     for languages in ((None, None), ("ja", "zh")):
         found = FILTERS["same_language"].build({}, Context(*languages))
