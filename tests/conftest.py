@@ -5,6 +5,7 @@ import fcntl
 import gc
 import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,6 +112,21 @@ def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Searches take the engine of large corpora, except in files that mine by commands alone."""
     if request.path.stem not in AS_USERS:
         monkeypatch.setattr(knn_search, "SMALL", 0)
+
+
+# Names in the working directory that were there before, or that belong to tools.
+_here = set(os.listdir())
+_of_tools = re.compile(r"\..*|__pycache__")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """Fail a test after which the working directory has a new file."""
+    yield
+    new = {name for name in os.listdir(item.config.invocation_params.dir) if name not in _here}
+    if new := {name for name in new if not _of_tools.fullmatch(name)}:
+        _here.update(new)  # told once
+        pytest.fail(f"in the working directory: {', '.join(sorted(new))}; write below tmp_path")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -60,8 +60,8 @@ def test_default_filters_are_those_of_the_command(
     pairs = [*zip(german[:-1], english[:-1], strict=True), (english[-1], german[-1])]
     path = tmp_path / "rows.tsv"
     path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
-    report = tmp_path / "report.json"
-    miner_command("filter", path, "--model", knowing_model, "--report", report, "-o", "kept.tsv")
+    report, kept = tmp_path / "report.json", tmp_path / "kept.tsv"
+    miner_command("filter", path, "--model", knowing_model, "--report", report, "-o", kept)
     counts = json.loads(report.read_text(encoding="utf-8"))
     for given in (pairs, path):
         found = miner.filter(given, model=knowing_model)
