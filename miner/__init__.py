@@ -66,6 +66,9 @@ __all__ = sorted(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'miner' has no attribute {name!r}")
+    from miner.machine import keep_libraries_to_quota
+
+    keep_libraries_to_quota()  # before numpy loads
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

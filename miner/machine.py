@@ -1,5 +1,6 @@
 """Threads, memory and speed of this machine. Libraries load when they are needed."""
 
+import math
 import mmap
 import os
 import time
@@ -8,19 +9,46 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from miner.errors import ResourceError
+from miner.errors import ResourceError, reason
+from miner.limits import address_space_left, cpu_quota, memory_left
 
 if TYPE_CHECKING:
     import numpy as np
 
 
+# Bytes without which no search works.
+LEAST_MEMORY = 64 << 20
+
+
 def thread_count(threads: int | None = None) -> int:
-    """Return ``threads``, by default the number of cores in the affinity mask of this process."""
-    if threads is not None:
-        return max(1, threads)
+    """Return ``threads``, by default the number of cores that this process may use.
+
+    It is the number of cores in its affinity mask, or the CPU quota of its control groups, rounded
+    up, if that is less.
+    """
+    return _usable_cores() if threads is None else max(1, threads)
+
+
+@cache
+def _usable_cores() -> int:
+    """Cores of this process, read once: compiled loops ask at each call."""
+    return max(1, math.ceil(min(_cores(), cpu_quota())))
+
+
+def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
+        return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def keep_libraries_to_quota() -> None:
+    """Let BLAS and OpenMP start no more threads than a CPU quota allows, unless told otherwise.
+
+    They count the cores of the affinity mask as they load, so that this must come before.
+    """
+    if cpu_quota() < _cores():
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            os.environ.setdefault(name, str(_usable_cores()))
 
 
 @cache
@@ -36,16 +64,43 @@ def memory_budget(text: str | int | None = None) -> int:
     """Return the memory that a search may use, in bytes; by default half of the free memory.
 
     ``text`` is a size as for :func:`parse_size`. Raises ValueError for a text that is not a size,
-    ResourceError for a size below 64 MiB.
+    ResourceError for a size below 64 MiB, or where the free memory is not known.
     """
     if text is None:
-        import psutil
-
-        return psutil.virtual_memory().available // 2
+        return free_memory() // 2
     size = parse_size(text) if isinstance(text, str) else int(text)
-    if size < 64 << 20:
+    if size < LEAST_MEMORY:
         raise ResourceError(f"--memory {text}: too little to search in; give at least 64M")
     return size
+
+
+def free_memory() -> int:
+    """Return the bytes that this process can take: of the machine, and within its limits.
+
+    The limits are those of control groups, thus of containers, and of ``ulimit``. Raises
+    ResourceError where the system does not tell.
+    """
+    return int(min(machine_memory()[0], memory_left()[0], address_space_left()))
+
+
+def machine_memory() -> tuple[int, int]:
+    """Return the bytes of memory that are free in this machine, and all that it has.
+
+    Raises ResourceError where the system does not tell.
+    """
+    import psutil
+
+    try:
+        memory = psutil.virtual_memory()
+        return memory.available, memory.total
+    except (OSError, RuntimeError, ValueError, KeyError) as error:  # no /proc, or a hidden one
+        with suppress(OSError, ValueError, AttributeError):
+            page = os.sysconf("SC_PAGE_SIZE")
+            return os.sysconf("SC_AVPHYS_PAGES") * page, os.sysconf("SC_PHYS_PAGES") * page
+        raise ResourceError(
+            f"the free memory of this machine is not known ({reason(error)}); mount /proc, or "
+            "give --memory where a command has it"
+        ) from None
 
 
 def parse_size(text: str) -> int:

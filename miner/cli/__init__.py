@@ -17,6 +17,7 @@ import miner
 from miner.cli import interrupts
 from miner.cli.settings_options import Group
 from miner.errors import MinerError
+from miner.machine import keep_libraries_to_quota
 
 # In the order of ``miner --help``. Each is the command of its name in the module of its name.
 HEADINGS = {
@@ -72,6 +73,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code (0 done, 1 input at fault, 2 usage, 130 interrupted)."""
     interrupts.catch()
+    keep_libraries_to_quota()
     warnings.formatwarning = lambda message, *_, **__: f"warning: {message}\n"
     _tolerate_no_reader_of_messages()
     if sys.stdin is None or sys.stdout is None:

@@ -24,14 +24,15 @@ def doctor() -> None:
       miner doctor
       miner doctor | tee report.txt     (paste it into a bug report)
     """
+    import math
+    import os
     import platform
-
-    import psutil
 
     from miner.encoder.encoder import Encoder
     from miner.index import faiss
     from miner.knn import engines
-    from miner.machine import memory_budget, thread_count
+    from miner.limits import cpu_quota, memory_left
+    from miner.machine import free_memory, machine_memory, memory_budget, thread_count
 
     click.echo(f"bitext-miner   {miner.__version__}")
     click.echo(f"python         {platform.python_version()} on {platform.platform()}")
@@ -43,10 +44,12 @@ def doctor() -> None:
     click.echo(f"{'extras':14} {' '.join(present) or 'none'}")
     if missing:
         click.echo(f'{"not installed":14} {" ".join(missing)}: pip install "bitext-miner[NAME]"')
-    memory = psutil.virtual_memory()
-    click.echo(f"{'threads':14} {thread_count()} will be used of {psutil.cpu_count()}")
+    quota, limit = cpu_quota(), memory_left()[1]
+    threads = f"{thread_count()} will be used of {os.cpu_count()}"
+    click.echo(f"{'threads':14} {threads}" + (f"; CPU quota {quota:g}" * (quota < math.inf)))
+    memory = min(machine_memory()[1], limit)
     click.echo(
-        f"{'memory':14} {memory.available / 2**30:.1f} of {memory.total / 2**30:.1f} GiB free; "
+        f"{'memory':14} {free_memory() / 2**30:.1f} of {memory / 2**30:.1f} GiB free; "
         f"a search takes at most {memory_budget() / 2**30:.1f}"
     )
     click.echo(f"{'GPUs':14} {_gpus(found)}")

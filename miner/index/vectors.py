@@ -8,11 +8,11 @@ from typing import Any
 
 import h5py
 import numpy as np
-import psutil
 
 from miner.arrays import open_npy
 from miner.errors import ArtifactError, reason
 from miner.index import hdf5
+from miner.machine import free_memory
 from miner.text.output import atomic_file, open_output
 
 BLOCK = 16_384
@@ -157,7 +157,7 @@ def _hdf5(path: Path) -> np.ndarray:
                 f"{path}: dataset {name!r} claims {size:,} bytes and stores {stored:,}; copy or "
                 "encode it again"
             )
-        available = psutil.virtual_memory().available
+        available = free_memory()
         if size > available:
             raise ArtifactError(
                 f"{path}: dataset {name!r} takes {size:,} bytes of memory, and {available:,} "

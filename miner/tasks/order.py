@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError, resource_error
-from miner.machine import peak_memory, reset_peak
+from miner.machine import LEAST_MEMORY, free_memory, peak_memory, reset_peak
 from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import (
@@ -66,7 +66,9 @@ def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, An
         if durably:
             write_note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
         before = final if is_whole(work, task.name) else None
-        job = Job(temporary, order.memory, order.threads, before, report)
+        # Whoever gave the order may not know this machine, or the limits of this process.
+        memory = min(order.memory, max(free_memory(), LEAST_MEMORY))
+        job = Job(temporary, memory, order.threads, before, report)
         value = task.function(job, **task.arguments) or {}
         files = sorted(temporary.iterdir())
         found = {

@@ -1,0 +1,115 @@
+"""Limits of this process that the machine's figures do not show: CPU time and memory.
+
+Containers and batch systems set them on control groups (cgroup v1 or v2), some batch systems by
+resource limits. A process is in a group, which is in another: the least limit of all counts.
+"""
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+ROOT = Path("/")
+# Files of a limit and of what is used, in bytes, and the counts of memory.stat that the kernel
+# takes back when memory is short: of version 2, then of version 1.
+_MEMORY = (
+    (("memory.max", "memory.high"), "memory.current", "active_file inactive_file slab_reclaimable"),
+    (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_active_file total_inactive_file"),
+)
+# Bytes from which a limit is none: version 1 has no other word for it.
+_NO_LIMIT = 1 << 60
+# Limit of the groups above, of which a container with version 1 may not see the files.
+_ABOVE = "hierarchical_memory_limit"
+
+
+def cpu_quota(root: Path = ROOT) -> float:
+    """Return the CPU seconds a second that control groups allow; infinity without a limit.
+
+    ``root`` is the directory that holds ``proc`` and the mounted groups.
+    """
+    quotas = [math.inf]
+    for group in _groups("cpu", root):
+        for first, second in (("cpu.max", ""), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+            words = _words(group / first) + (_words(group / second) if second else [])
+            with suppress(ValueError):
+                quota, period = map(int, words)  # fails for "max"
+                if quota > 0 and period > 0:  # -1 is no limit
+                    quotas.append(quota / period)
+    return min(quotas)
+
+
+def memory_left(root: Path = ROOT) -> tuple[float, float]:
+    """Return the bytes that control groups let this process take, and the least limit of any.
+
+    Both are infinity without a limit. Cached files count as free, as for the whole machine.
+    """
+    left = limit = math.inf
+    for group in _groups("memory", root):
+        stat = dict(line.split() for line in _lines(group / "memory.stat") if line.count(" ") == 1)
+        for limits, used, reclaimed in _MEMORY:
+            words = [word for name in limits for word in _words(group / name)]
+            words += [stat[_ABOVE]] if words and _ABOVE in stat else []
+            own = min((float(word) for word in words if word.isdigit()), default=math.inf)
+            own = own if own < _NO_LIMIT else math.inf
+            usage = sum(float(word) for word in _words(group / used) if word.isdigit())
+            usage -= sum(float(stat.get(name, 0)) for name in reclaimed.split())
+            limit, left = min(limit, own), min(left, max(0.0, own - max(0.0, usage)))
+    return left, limit
+
+
+def address_space_left() -> float:
+    """Return the bytes that ``ulimit -v`` and ``-d`` let this process map; infinity without."""
+    if sys.platform != "linux":  # others hold no process to them
+        return math.inf
+    import resource
+
+    left = math.inf
+    words = _words(ROOT / "proc/self/statm")
+    for kind, place in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY:
+            used = int(words[place]) * os.sysconf("SC_PAGE_SIZE") if words else 0
+            left = min(left, max(0, limit - used))
+    return left
+
+
+def _groups(controller: str, root: Path) -> Iterator[Path]:
+    """Yield the directories of this process's groups, and of those above them as far as visible."""
+    paths = {}
+    for line in _lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        paths |= dict.fromkeys(controllers.split(","), path)  # version 2 names no controller
+    for line in _lines(root / "proc/self/mountinfo"):
+        before, _, after = line.partition(" - ")
+        mount, kind = before.split(), after.split()
+        if kind[:1] == ["cgroup2"]:
+            path = paths.get("")
+        elif kind[:1] == ["cgroup"] and controller in kind[-1].split(","):
+            path = paths.get(controller)
+        else:
+            continue
+        if path is None:
+            continue
+        # A container may see its group as the top, by a mount or by a namespace.
+        top, own = mount[3].strip("/").split("/"), path.strip("/").split("/")
+        below = own[len(top) :] if own[: len(top)] == top else own if top == [""] else []
+        if ".." in own:
+            below = []
+        group = root / mount[4].lstrip("/")
+        yield group
+        for name in filter(None, below):
+            group /= name
+            yield group
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:  # no such limit, or hidden
+        return []
+
+
+def _words(path: Path) -> list[str]:
+    return [word for line in _lines(path) for word in line.split()]
