@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -61,17 +60,18 @@ def kept(
 
 
 def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """Map the arrays of an entry; None, and a warning, if a file is not as it was written."""
+    """Map the arrays of an entry; None if a file is not as it was written.
+
+    Copied folders and layers of an image keep no fractions of a second, and another process may
+    replace the entry meanwhile. That needs no word to the user: the arrays are computed again.
+    """
     try:
         if read_json(place / _STAMPS) != _stamps(place, names):
             raise ValueError("altered")
         os.utime(place)  # in use: not stale
         return {one: _array(place / f"{one}.npy") for one in names}
-    except (OSError, ValueError, EOFError) as error:
-        if place.exists() or not isinstance(error, FileNotFoundError):
-            message = f"{place}: damaged; its arrays are computed again"
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
-    return None
+    except (OSError, ValueError, EOFError):
+        return None
 
 
 def _array(path: Path) -> np.ndarray:
@@ -79,12 +79,12 @@ def _array(path: Path) -> np.ndarray:
 
 
 def _stamps(place: Path, names: Sequence[str]) -> dict[str, list[int]]:
-    """Size of each file, and the nanosecond of its last change.
+    """Size of each file, and the second of its last change.
 
     Reading 100 MB for a checksum would take longer than all else that a small job does.
     """
     found = {one: (place / f"{one}.npy").stat() for one in names}
-    return {one: [stat.st_size, stat.st_mtime_ns] for one, stat in found.items()}
+    return {one: [stat.st_size, int(stat.st_mtime)] for one, stat in found.items()}
 
 
 def key_of(digest: str, *more: str) -> str:
