@@ -77,8 +77,8 @@ def memory_budget(text: str | int | None = None) -> int:
 def free_memory() -> int:
     """Return the bytes that this process can take: of the machine, and within its limits.
 
-    The limits are those of control groups, thus of containers, and of ``ulimit``. Raises
-    ResourceError where the system does not tell.
+    Limits are set by control groups, as for containers, and by ``ulimit``. Raises ResourceError
+    where the system does not tell.
     """
     return int(min(machine_memory()[0], memory_left()[0], address_space_left()))
 
