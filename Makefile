@@ -48,13 +48,16 @@ bench: $(VENV)/developing
 	$(BIN)/python -m benchmarks experiments --data $(DATA)
 	$(BIN)/python -m benchmarks pages
 
-$(VENV)/installed: setup.cfg constraints.txt
+# Sources of the compiled library.
+LOOPS_IN_C := setup.py $(wildcard miner/kernels/*.[ch])
+
+$(VENV)/installed: setup.cfg constraints.txt $(LOOPS_IN_C)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt -e .
 	@touch $@
 
 # In one go: what make demo needs is among it.
-$(VENV)/developing: setup.cfg constraints.txt
+$(VENV)/developing: setup.cfg constraints.txt $(LOOPS_IN_C)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
 	@touch $(VENV)/installed $@

@@ -7,8 +7,8 @@ the search, the block size, the thread count or the device.
 
 import numpy as np
 
-from miner.kernels.half import bits, widen
-from miner.kernels.loops import njit
+from miner.kernels.half import bits
+from miner.kernels.library import kernel
 from miner.parallel import in_ranges
 
 # Pairs that a thread takes at a time.
@@ -16,13 +16,14 @@ CHUNK = 1 << 14
 # Queries searched in one pass over the base: their vectors stay in the cache.
 TOGETHER = 16
 
-
-@njit(fastmath={"reassoc", "contract"}, error_model="numpy")
-def _dot(a, b):
-    total = 0.0
-    for j in range(len(a)):
-        total += np.float64(widen(a[j])) * np.float64(widen(b[j]))
-    return np.float32(total)
+_rescore = kernel(
+    "rescore(queries: u2|f4[q, d], base: u2|f4[m, d], query: i8[n], rows: i8[n, c], first: int, "
+    "last: int, &out: f4[n, c])"
+)
+_scan = kernel(
+    "scan(queries: f4[n, d], base: f4[m, d], rounding: f8[n], start: int, &similarity: f4[n, k], "
+    "&row: i8[n, k], begin: int, end: int)"
+)
 
 
 def rescore(
@@ -46,22 +47,6 @@ def rescore(
     )
 
 
-@njit(nogil=True, error_model="numpy")
-def _rescore(queries, base, query, rows, first, last, out):
-    for i in range(first, last):
-        for j in range(rows.shape[1]):
-            row = rows[i, j]
-            out[i, j] = _dot(queries[query[i]], base[row]) if row >= 0 else -np.inf
-
-
-@njit(fastmath={"reassoc", "contract"}, error_model="numpy")
-def _rough(a, b):
-    total = np.float32(0.0)
-    for j in range(len(a)):
-        total += a[j] * b[j]
-    return total
-
-
 def scan(
     queries: np.ndarray, base: np.ndarray, start: int, similarity: np.ndarray, row: np.ndarray
 ) -> None:
@@ -82,23 +67,3 @@ def scan(
         len(queries),
         TOGETHER,
     )
-
-
-@njit(nogil=True, error_model="numpy")
-def _scan(queries, base, rounding, start, similarity, row, begin, end):
-    k = similarity.shape[1]
-    for first in range(begin, end, TOGETHER):
-        for b in range(base.shape[0]):
-            for i in range(first, min(end, first + TOGETHER)):
-                least = similarity[i, k - 1]
-                if _rough(queries[i], base[b]) + rounding[i] <= least:
-                    continue
-                value = _dot(queries[i], base[b])
-                if value > least:
-                    place = k - 1
-                    while place > 0 and value > similarity[i, place - 1]:
-                        similarity[i, place] = similarity[i, place - 1]
-                        row[i, place] = row[i, place - 1]
-                        place -= 1
-                    similarity[i, place] = value
-                    row[i, place] = start + b

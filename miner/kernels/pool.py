@@ -10,8 +10,24 @@ same bits.
 
 import numpy as np
 
-from miner.kernels.half import narrow
-from miner.kernels.loops import njit
+from miner.kernels.library import kernel
+
+_mean_pool = kernel(
+    "mean_pool(table: i1|f4[V, d], scales: f4[V], ids: i4[t], offsets: i8[n+1], &squares: f8[d], "
+    "&out: f4[n, d])"
+)
+_mean_pool_half = kernel(
+    "mean_pool_half(table: i1|f4[V, d], scales: f4[V], ids: i4[t], offsets: i8[n+1], "
+    "&squares: f8[d], &row: f4[d], &out: u2[n, d])"
+)
+# Writes the means, not normalised; zeros for a sentence without ids. A mixed encoder (P18) adds
+# them to the vectors of other encoders.
+mean_rows = kernel(
+    "mean_rows(table: i1|f4[V, d], scales: f4[V], ids: i4[t], offsets: i8[n+1], &out: f4[n, d])"
+)
+# Rounds float32 to the bits of float16, ties to even.
+to_half = kernel("to_half(values: f4[n], &out: u2[n])")
+_normalise_rows = kernel("normalise_rows(&rows: f4[n, d], &squares: f8[d])")
 
 
 def mean_pool(
@@ -26,13 +42,6 @@ def mean_pool(
     _mean_pool(table, scales, ids, offsets, np.empty(table.shape[1]), out)
 
 
-@njit(nogil=True, error_model="numpy")
-def _mean_pool(table, scales, ids, offsets, squares, out):
-    for i in range(len(offsets) - 1):
-        _sum(table, scales, ids[offsets[i] : offsets[i + 1]], out[i])
-        _normalise(out[i], squares)
-
-
 def mean_pool_half(
     table: np.ndarray, scales: np.ndarray, ids: np.ndarray, offsets: np.ndarray, out: np.ndarray
 ) -> None:
@@ -41,83 +50,6 @@ def mean_pool_half(
     _mean_pool_half(table, scales, ids, offsets, np.empty(len(row)), row, out)
 
 
-@njit(nogil=True, error_model="numpy")
-def _mean_pool_half(table, scales, ids, offsets, squares, row, out):
-    for i in range(len(offsets) - 1):
-        _sum(table, scales, ids[offsets[i] : offsets[i + 1]], row)
-        _normalise(row, squares)
-        _to_half(row, out[i])
-
-
-@njit(nogil=True, error_model="numpy")
-def mean_rows(table, scales, ids, offsets, out):
-    """Write the means, not normalised, to ``out (n, d) float32``; zeros for a sentence without ids.
-
-    A mixed encoder (P18) adds them to the vectors of other encoders.
-    """
-    for i in range(len(offsets) - 1):
-        own = ids[offsets[i] : offsets[i + 1]]
-        _sum(table, scales, own, out[i])
-        if len(own) > 1:
-            inverse = np.float32(1.0 / len(own))
-            for j in range(out.shape[1]):
-                out[i, j] *= inverse
-
-
 def normalise_rows(vectors: np.ndarray) -> None:
     """Normalise every row of ``vectors (n, d) float32`` in place; zero rows stay zero."""
     _normalise_rows(vectors, np.empty(vectors.shape[1]))
-
-
-@njit(nogil=True, error_model="numpy")
-def _normalise_rows(vectors, squares):
-    for i in range(len(vectors)):
-        _normalise(vectors[i], squares)
-
-
-@njit(error_model="numpy")
-def _sum(table, scales, ids, row):
-    for j in range(len(row)):
-        row[j] = 0.0
-    # Four rows a step, added in their order: the sum is loaded and stored a quarter as often, and
-    # the rows are fetched at the same time.
-    whole = len(ids) - len(ids) % 4
-    for i in range(0, whole, 4):
-        a, b, c, d = ids[i], ids[i + 1], ids[i + 2], ids[i + 3]
-        for j in range(len(row)):
-            total = row[j] + np.float32(table[a, j]) * scales[a]
-            total += np.float32(table[b, j]) * scales[b]
-            total += np.float32(table[c, j]) * scales[c]
-            row[j] = total + np.float32(table[d, j]) * scales[d]
-    for i in range(whole, len(ids)):
-        values, scale = table[ids[i]], scales[ids[i]]
-        for j in range(len(row)):
-            row[j] += np.float32(values[j]) * scale
-
-
-@njit(error_model="numpy")
-def _normalise(row, squares):
-    """Normalise ``row (d,) float32`` in place; ``squares (d,) float64`` is scratch.
-
-    Squares are added by folding the upper half onto the lower, an order that vector instructions
-    and a GPU can follow to the same bits.
-    """
-    for j in range(len(row)):
-        squares[j] = np.float64(row[j]) * np.float64(row[j])
-    width = len(row)
-    while width > 1:
-        half = (width + 1) // 2
-        for j in range(width - half):
-            squares[j] += squares[half + j]
-        width = half
-    if squares[0] > 0.0:
-        inverse = np.float32(1.0 / np.sqrt(squares[0]))
-        for j in range(len(row)):
-            row[j] *= inverse
-
-
-@njit(nogil=True, error_model="numpy")
-def _to_half(row, out):
-    """Round ``row (d,) float32`` to the bits of float16, ties to even: ``out (d,) uint16``."""
-    for j in range(len(row)):
-        out[j] = narrow(row[j])

@@ -13,7 +13,7 @@ from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import quantise
 from miner.encoder.pieces import PieceTokenizer
-from miner.kernels.pool import _to_half, mean_pool, mean_pool_half
+from miner.kernels.pool import mean_pool, mean_pool_half, to_half
 from miner.ragged import offsets_of
 
 # The small vocabulary has no piece of these.
@@ -103,7 +103,7 @@ def test_rounding_to_float16_is_numpys() -> None:
     bits = np.random.default_rng(3).integers(2**32, size=100_000, dtype=np.uint32)
     values = np.concatenate([exact, *around, bits.view(np.float32)])
     out = np.empty(len(values), dtype=np.uint16)
-    _to_half(values, out)
+    to_half(values, out)
     with np.errstate(invalid="ignore", over="ignore"):
         expected = values.astype(np.float16)
     nan = np.isnan(values)

@@ -1,16 +1,9 @@
-"""float16 in compiled loops: every number as numpy has it, also without the instructions for it."""
-
-import os
-import platform
-import subprocess
-import sys
+"""float16 in kernels: every number as numpy has it."""
 
 import numpy as np
-import pytest
 
 from miner.kernels.exact import rescore
-from miner.kernels.half import narrow_reference, widen_reference
-from miner.kernels.pool import _to_half
+from miner.kernels.pool import to_half
 
 EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
@@ -25,42 +18,20 @@ def rounded() -> np.ndarray:
     return np.concatenate([wide, between, *beside, extremes])
 
 
-def check() -> None:
-    """Widen and narrow in loops."""
-    found = np.empty((1, len(EVERY)), dtype=np.float32)
+def test_widened() -> None:
     rows = np.arange(len(EVERY), dtype=np.int64)[None]
-    rescore(np.ones((1, 1), dtype=np.float16), EVERY[:, None], rows, found)
-    np.testing.assert_array_equal(found[0], EVERY.astype(np.float32))
+    for dimension in (1, 16, 17):  # one by one, and in lanes
+        queries = np.zeros((1, dimension), dtype=np.float16)
+        base = np.zeros((len(EVERY), dimension), dtype=np.float16)
+        queries[0, -1], base[:, -1] = 1, EVERY
+        found = np.empty((1, len(EVERY)), dtype=np.float32)
+        rescore(queries, base, rows, found)
+        np.testing.assert_array_equal(found[0], EVERY.astype(np.float32))
+
+
+def test_narrowed() -> None:
     numbers = rounded()
     half = np.empty(len(numbers), dtype=np.uint16)
-    _to_half(numbers, half)
+    to_half(numbers, half)
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(half.view(np.float16), numbers.astype(np.float16))
-
-
-def test_all_numbers() -> None:
-    check()
-
-
-def test_references() -> None:
-    for number, wide in zip(EVERY.view(np.uint16), EVERY.astype(np.float32), strict=True):
-        found = widen_reference.py_func(number)
-        assert found == wide or (np.isnan(found) and np.isnan(wide))
-        assert np.isnan(wide) or narrow_reference.py_func(wide) == number
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="names a processor of x86")
-def test_a_processor_without_float16() -> None:
-    """LLVM would call functions that are nowhere, and end the process."""
-    asked = {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": "+sse4.2"}
-    done = subprocess.run(
-        [sys.executable, __file__], env=os.environ | asked, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-
-
-if __name__ == "__main__":
-    from miner.kernels.half import has_float16
-
-    assert not has_float16()
-    check()

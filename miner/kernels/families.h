@@ -1,0 +1,6 @@
+/* All families of loops, compiled for one level. */
+#include "library.h"
+#include "half.h"
+
+#include "pool.c"
+#include "exact.c"
