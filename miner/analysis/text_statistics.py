@@ -2,8 +2,8 @@
 
 Wieting, Mallinson & Gimpel 2017 (section 5.6.1) compare references with their back-translations by
 these statistics, and correlate them with scores of pairs. Tokens come from `miner.text.words`, in
-lower case: words, punctuation marks and, in scripts without spaces, characters. The statistics of a
-whole text or of one sentence are:
+lower case: words, punctuation marks and, in scripts without spaces, characters. Lengths count the
+latter by the letters of a usual word. The statistics of a whole text or of one sentence are:
 
 - idf: mean over its tokens of ln(sentences / sentences with the token), counted in a table of texts
   (`Rarity`). High for rare words. The paper counts in Wikipedia.
@@ -26,7 +26,7 @@ import numpy as np
 from miner.arrays import GrowingArray
 from miner.evaluation.metrics import spearman, value_of
 from miner.text.counts import Counts, entropy, hash_of
-from miner.text.words import tokens
+from miner.text.words import count_parts, tokens
 
 # Statistics of a sentence, in the order of the rows of `TextCounter.sentence_statistics`.
 SENTENCE_STATISTICS = (
@@ -112,7 +112,8 @@ class Counted:
     """Counts of a block of n sentences with t tokens, which another process can make.
 
     ``words`` are the w distinct tokens in the order in which they appear, ``token (t,) int32`` the
-    place in ``words`` of each token; ``lengths (n,) int64`` in tokens, ``characters (n,) int64``.
+    place in ``words`` of each token; ``lengths``, ``sizes`` and ``characters (n,) int64`` of
+    sentences: their tokens, the same with words of scripts without spaces, their characters.
     ``count (w,)`` and ``holders (w,)`` are the occurrences of each word and the sentences with it;
     ``every (2, n)`` and ``distinct (2, n)`` the long tokens and the trigrams of each sentence.
     """
@@ -120,6 +121,7 @@ class Counted:
     words: list[str]
     token: np.ndarray
     lengths: np.ndarray
+    sizes: np.ndarray
     characters: np.ndarray
     count: np.ndarray
     holders: np.ndarray
@@ -149,6 +151,7 @@ class Counted:
             list(place),
             token,
             lengths,
+            np.fromiter(map(count_parts, texts, split), np.int64, n),
             np.fromiter((len(text.strip()) for text in texts), np.int64, n),
             np.bincount(token, minlength=len(place)),
             np.bincount(kind, minlength=len(place)),
@@ -166,7 +169,7 @@ def trigram_starts(lengths: np.ndarray) -> np.ndarray:
 class TextCounter:
     """Counts of a text, or of one side of a bitext, that is read block by block.
 
-    Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 16 a sentence, in
+    Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 20 a sentence, in
     temporary files, for the statistics of each sentence.
     """
 
@@ -176,7 +179,7 @@ class TextCounter:
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(TRIGRAMS)
-        self.sentences = self._characters = 0
+        self.sentences = self._size = self._characters = 0
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
@@ -199,13 +202,15 @@ class TextCounter:
         start = trigram_starts(block.lengths)
         self._trigrams.add(hash_of(token[start], token[start + 1], token[start + 2]))
         self.sentences += len(block.lengths)
+        self._size += int(block.sizes.sum())
         self._characters += int(block.characters.sum())
         self._every += block.every.sum(axis=1)
         self._repeated += (block.every - block.distinct).sum(axis=1)
         if self._kept is not None:
             repetition = (block.every - block.distinct) / np.maximum(block.every, 1)
             self._kept[0].append(token)
-            self._kept[1].append(np.stack([block.lengths, block.characters, *repetition], 1))
+            known = [block.lengths, block.sizes, block.characters, *repetition]
+            self._kept[1].append(np.stack(known, 1))
 
     def holders(self) -> dict[str, int]:
         """Return the number of sentences that hold each token."""
@@ -221,9 +226,9 @@ class TextCounter:
         )
         return TextStatistics(
             sentences=self.sentences,
-            tokens=total,
+            tokens=self._size,
             types=len(count),
-            mean_tokens=total / self.sentences if self.sentences else None,
+            mean_tokens=self._size / self.sentences if self.sentences else None,
             mean_characters=self._characters / self.sentences if self.sentences else None,
             idf=float(count @ rarity(self._numbers)) / total if total else None,
             entropy=entropy(count) if total else None,
@@ -245,15 +250,16 @@ class TextCounter:
         by_token = rarity(self._numbers), np.log2(max(1, count.sum()) / count)
         found = np.zeros((len(SENTENCE_STATISTICS), self.sentences), dtype=np.float32)
         tokens, known = (one.array() for one in self._kept)
-        found[[0, 1, 4, 5]] = known.reshape(-1, 4).T
+        lengths, *others = known.reshape(-1, 5).T
+        found[[0, 1, 4, 5]] = others
         done = 0
         for start in range(0, self.sentences, BLOCK):
-            block = found[:, start : start + BLOCK]
-            row = np.repeat(np.arange(block.shape[1]), block[0].astype(np.int64))
+            block, length = found[:, start : start + BLOCK], lengths[start : start + BLOCK]
+            row = np.repeat(np.arange(len(length)), length.astype(np.int64))
             token, done = tokens[done : done + len(row)], done + len(row)
             for place, values in zip((2, 3), by_token, strict=True):
                 sums = np.bincount(row, weights=values[token], minlength=block.shape[1])
-                block[place] = sums / np.maximum(block[0], 1)
+                block[place] = sums / np.maximum(length, 1)
         return found
 
 

@@ -45,11 +45,12 @@ def stats(
 
     BITEXT is a TSV, JSONL or Parquet file, or one text, plain or in a --column, or - for standard
     input; or give two aligned files, SOURCE and TARGET. Tokens are words and punctuation marks, and
-    characters of scripts without spaces, in lower case. IDF is ln(sentences / sentences with the
-    token), counted in one table for both sides: high for rare words. The entropy of a token, or of
-    three in a row, is high for a rich vocabulary and grows with the text. A token of 3 characters
-    or more, or a trigram, is repeated if it stands earlier in its sentence too. Surprisal is the
-    mean of -log2 of the frequencies of a sentence's tokens.
+    characters of scripts without spaces, in lower case; lengths count the latter by the letters of
+    a usual word. IDF is ln(sentences / sentences with the token), counted in one table for both
+    sides: high for rare words. The entropy of a token, or of three in a row, is high for a rich
+    vocabulary and grows with the text. A token of 3 characters or more, or a trigram, is repeated
+    if it stands earlier in its sentence too. Surprisal is the mean of -log2 of the frequencies of a
+    sentence's tokens.
 
     Pairs with an empty side are left out. --score-col prints Spearman's correlation of each score
     with the statistics of the sentences. --score-col and --per-pair keep 4 bytes a token in a

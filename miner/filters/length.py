@@ -1,18 +1,15 @@
 """Filters on lengths: tokens of a side, ratio of the sides, the longest word."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, each
-from miner.text.words import DENSE
+from miner.text.words import other_characters, words_without_spaces
 
-# Letters of an alphabet that one character of Chinese or Japanese counts as. Thai, Lao, Khmer and
-# Burmese, which have no spaces either, need about as many letters as other languages.
-DENSITY = 3
-_DENSE = re.compile(f"[{DENSE}]")
+# Characters that a word of a script without spaces counts as: those of an English word and a space.
+CHARACTERS_A_WORD = 5.5
 
 SIDES = ("source", "target", "shorter", "longer")
 
@@ -28,11 +25,9 @@ def _length(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: of_side(batch.lengths, settings["of"])
 
 
-def width(text: str) -> int:
-    """Number of characters; one of Chinese or Japanese counts as `DENSITY`."""
-    if text.isascii():
-        return len(text)
-    return len(text) + (DENSITY - 1) * len(_DENSE.findall(text))
+def width(text: str) -> float:
+    """Number of characters; in scripts without spaces, `CHARACTERS_A_WORD` for each word."""
+    return other_characters(text) + CHARACTERS_A_WORD * words_without_spaces(text)
 
 
 def _ratio(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -53,8 +48,8 @@ def _longest(source: str, target: str) -> int:
 FILTERS = (
     Filter(
         "length",
-        "tokens of one side: words, and characters of scripts without spaces",
-        "{value:.0f} tokens",
+        "words of one side; in scripts without spaces, the letters over those of a usual word",
+        "{value:.0f} words",
         "lower",
         _length,
         maximum=200,
@@ -65,8 +60,8 @@ FILTERS = (
     ),
     Filter(
         "length_ratio",
-        "characters of the longer side divided by the shorter side's, from 1; one of Chinese or "
-        f"Japanese counts as {DENSITY}",
+        "characters of the longer side divided by the shorter side's, from 1; a word in a script "
+        f"without spaces counts as {CHARACTERS_A_WORD}",
         "one side is {value:.1f} times as long as the other",
         "lower",
         _ratio,

@@ -6,6 +6,7 @@ token, so that lengths and overlaps are comparable between languages.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Characters of a sentence that are compared with another's; a longer text is no sentence.
 LONGEST = 10_000
@@ -15,6 +16,23 @@ DENSE = (
 )
 # Scripts without spaces: Han, kana, Thai, Lao, Myanmar and Khmer.
 SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
+
+
+def _letters(first: int, last: int) -> str:
+    """Letters and digits of a block, without marks and punctuation."""
+    return "".join(one for one in map(chr, range(first, last + 1)) if one.isalnum())
+
+
+# Letters of a usual word of scripts without spaces: as many stand for an English word in
+# translations.
+_LETTERS_A_WORD = (
+    (_letters(0x0E00, 0x0EFF), 4.0),  # Thai, Lao
+    (_letters(0x0F00, 0x0FFF), 3.5),  # Tibetan, which separates syllables only
+    (_letters(0x1000, 0x109F), 2.5),  # Myanmar
+    (_letters(0x1780, 0x17FF), 3.0),  # Khmer
+    (_letters(0x3040, 0x30FF) + "\u31f0-\u31ff", 3.0),  # kana
+    ("\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f", 1.5),  # Han
+)
 # Marks on letters, for example the vowel signs of Indian scripts. They belong to words, but
 # Python's \w leaves them out. The range ends before the variation selectors of emoji.
 MARKS = "".join(
@@ -30,6 +48,9 @@ _TOKEN = re.compile(
     rf"[{SPACELESS}]|[^\W{SPACELESS}]+(?:[{MARKS}{JOINERS}]+[^\W{SPACELESS}]*)*|[^\w\s]"
 )
 _SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
+_NO_SPACES = re.compile(f"[\u0f00-\u0fff{SPACELESS}]+")
+_WORD = re.compile(r"[^\W_]")
+_SCRIPTS = [(re.compile(f"[{script}]+"), size) for script, size in _LETTERS_A_WORD]
 
 
 def folded(text: str) -> str:
@@ -64,6 +85,33 @@ def spaced(text: str) -> list[str]:
     return _SPACED.findall(text)
 
 
+def words_without_spaces(text: str) -> float:
+    """Estimate the words in scripts without spaces, from their letters; 0 if there are none."""
+    if text.isascii() or not _NO_SPACES.search(text):
+        return 0.0
+    return sum(sum(map(len, letters.findall(text))) / size for letters, size in _SCRIPTS)
+
+
 def count_tokens(text: str) -> int:
-    """Count the parts of :func:`spaced`."""
-    return len(spaced(text))
+    """Count the words between spaces and those of scripts without spaces, at least 1 if any."""
+    if text.isascii() or not _NO_SPACES.search(text):
+        return len(text.split())
+    others = map(_WORD.search, _NO_SPACES.sub(" ", text).split())
+    return sum(other is not None for other in others) + _estimate(text)
+
+
+def count_parts(text: str, parts: Sequence[str]) -> int:
+    """Count the :func:`tokens` of a text, those of scripts without spaces as estimated words."""
+    if text.isascii() or not _NO_SPACES.search(text):
+        return len(parts)
+    return sum(_NO_SPACES.match(part) is None for part in parts) + _estimate(text)
+
+
+def _estimate(text: str) -> int:
+    words = words_without_spaces(text)
+    return max(1, round(words)) if words else 0
+
+
+def other_characters(text: str) -> int:
+    """Count the characters outside of scripts without spaces."""
+    return len(text) if text.isascii() else len(_NO_SPACES.sub("", text))

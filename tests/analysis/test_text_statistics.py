@@ -21,7 +21,7 @@ from miner.analysis.text_statistics import (
     correlations,
 )
 from miner.text.counts import Counts, entropy, hash_of
-from miner.text.words import tokens
+from miner.text.words import count_parts, tokens
 
 WORDS = ["the", "cat", "of", "a", "Dog", ",", "das", "我们", "ist", "."]
 TEXT = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -50,6 +50,7 @@ def reference_statistics(texts: list[str]) -> tuple[TextStatistics, list[list[fl
     """Compute the statistics by their definitions."""
     words = [tokens(text) for text in texts]
     every = [word for row in words for word in row]
+    sizes = [count_parts(text, row) for text, row in zip(texts, words, strict=True)]
     count = Counter(every)
     idf = {word: math.log(len(texts) / sum(word in row for row in words)) for word in count}
     long = [[word for word in row if len(word) >= 3] for row in words]
@@ -57,9 +58,9 @@ def reference_statistics(texts: list[str]) -> tuple[TextStatistics, list[list[fl
     again = [[sum(map(repeated, kind)), sum(map(len, kind))] for kind in (long, threes)]
     whole = TextStatistics(
         sentences=len(texts),
-        tokens=len(every),
+        tokens=sum(sizes),
         types=len(count),
-        mean_tokens=share(len(every), len(texts)),
+        mean_tokens=share(sum(sizes), len(texts)),
         mean_characters=share(sum(len(text.strip()) for text in texts), len(texts)),
         idf=share(sum(idf[word] for word in every), len(every)),
         entropy=bits(count),
@@ -71,14 +72,14 @@ def reference_statistics(texts: list[str]) -> tuple[TextStatistics, list[list[fl
     surprisal = {word: math.log2(len(every) / number) for word, number in count.items()}
     each = [
         [
-            len(row),
+            size,
             len(text.strip()),
             share(sum(idf[word] for word in row), len(row)) or 0,
             share(sum(surprisal[word] for word in row), len(row)) or 0,
             share(repeated(some), len(some)) or 0,
             share(repeated(three), len(three)) or 0,
         ]
-        for text, row, some, three in zip(texts, words, long, threes, strict=True)
+        for text, size, row, some, three in zip(texts, sizes, words, long, threes, strict=True)
     ]
     return whole, each
 

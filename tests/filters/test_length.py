@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.filters.filter_types import Batch, Context
-from miner.filters.length import DENSITY, FILTERS, width
+from miner.filters.length import CHARACTERS_A_WORD, FILTERS, width
+from miner.text.words import words_without_spaces
 
 RATIO = next(found for found in FILTERS if found.name == "length_ratio")
 # Article 29 of the Universal Declaration of Human Rights in English, Chinese and Thai.
@@ -39,11 +40,20 @@ def test_scripts_without_spaces(text: str) -> None:
 
 
 def test_ratio_by_hand() -> None:
-    assert ratio("ab", "漢字", 0) == DENSITY and ratio("ab", "漢a", 0) == 2
+    assert ratio("abcd", "漢字かなの", 0) == pytest.approx(7 / 3 * CHARACTERS_A_WORD / 4)
     assert ratio("abcd", "дé", 0) == 2 and ratio("a", "a" * 33) == 3
     assert ratio("", "", 0) == 1 and ratio("a", "", 0) == float("inf")
 
 
-@given(st.text(st.sampled_from("aé漢かカ한ก々，")))
+@given(st.text(st.sampled_from("aé漢かカ한ก々，\u0e31")))
 def test_width_is_its_reference(text: str) -> None:
-    assert width(text) == sum(DENSITY if c in "漢かカ々" else 1 for c in text)
+    others = sum(c not in "漢かカก々\u0e31" for c in text)
+    assert width(text) == others + CHARACTERS_A_WORD * words_without_spaces(text)
+
+
+@pytest.mark.parametrize("text", [CHINESE, THAI])
+def test_length_counts_words_in_all_scripts(text: str) -> None:
+    length = next(found for found in FILTERS if found.name == "length")
+    score = length.build({"of": "longer"}, Context())
+    english, other = score(Batch([ENGLISH, text], ["x", "x"]))
+    assert english == 56 and abs(other - english) < 12

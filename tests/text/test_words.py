@@ -13,10 +13,12 @@ from miner.text.words import (
     MARKS,
     NO_WORD,
     SPACELESS,
+    count_parts,
     count_tokens,
     folded,
     spaced,
     tokens,
+    words_without_spaces,
 )
 
 ALL = [chr(code) for code in range(0x10000) if not 0xD800 <= code < 0xE000]
@@ -72,7 +74,38 @@ def test_marks_belong_to_the_form_that_duplicates_share(text: str) -> None:
 
 @given(st.text(st.sampled_from("a bé漢ก\u3000")))
 def test_splitting_at_spaces(text: str) -> None:
-    assert "".join(spaced(text)) == "".join(text.split()) and len(spaced(text)) == count_tokens(
-        text
-    )
+    assert "".join(spaced(text)) == "".join(text.split())
     assert spaced(text) == re.sub("[漢ก]", r" \g<0> ", text).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", 0),
+        ("I am - here", 4),
+        ("ใช่", 1),
+        ("ตำรวจกำลังค้นหาชายคนหนึ่งที่หนีออกจากเรือนจำ", 9),  # police are searching for a man who escaped
+        ("នេះជាសៀវភៅរបស់ខ្ញុំ", 3),  # this is my book
+        ("ဒါက ကျွန်တော့်စာအုပ်ပါ", 4),
+        ("ཕོར་ལཱུཔ་འགོ་འབྱེད་མ་འབད།", 4),
+        ("你好，世界！", 3),
+        ("更新 Windows を再起動します。", 6),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_estimated(text: str, words: int) -> None:
+    assert count_tokens(text) == words
+
+
+def test_parts_with_words_of_scripts_without_spaces() -> None:
+    for text, parts in [("Ja, gut.", 4), ("你好，世界！", 5), ("ใช่ ok", 2), ("", 0), ("་།", 0)]:
+        assert count_parts(text, tokens(text)) == parts
+
+
+@given(st.text(st.sampled_from("a é.9\u0e31漢カกкབ한")))
+def test_counts_of_any_text(text: str) -> None:
+    letters = {"漢": 1.5, "カ": 3, "ก": 4, "བ": 3.5}
+    estimated = sum(1 / letters.get(letter, float("inf")) for letter in text)
+    assert words_without_spaces(text) == pytest.approx(estimated)
+    if not estimated and "\u0e31" not in text:
+        assert count_tokens(text) == len(text.split())
+    assert (count_tokens(text) > 0) or not any(map(str.isalnum, text))
