@@ -48,7 +48,7 @@ def _longest(source: str, target: str) -> int:
 FILTERS = (
     Filter(
         "length",
-        "words of one side; in scripts without spaces, the letters over those of a usual word",
+        "words of one side, estimated from letters in scripts without spaces",
         "{value:.0f} words",
         "lower",
         _length,

@@ -93,7 +93,7 @@ def words_without_spaces(text: str) -> float:
 
 
 def count_tokens(text: str) -> int:
-    """Count the words between spaces and those of scripts without spaces, at least 1 if any."""
+    """Count words: between spaces, and estimated in scripts without spaces, at least 1 if any."""
     if text.isascii() or not _NO_SPACES.search(text):
         return len(text.split())
     others = map(_WORD.search, _NO_SPACES.sub(" ", text).split())
@@ -101,7 +101,7 @@ def count_tokens(text: str) -> int:
 
 
 def count_parts(text: str, parts: Sequence[str]) -> int:
-    """Count the :func:`tokens` of a text, those of scripts without spaces as estimated words."""
+    """Count the :func:`tokens` of a text, with estimated words in scripts without spaces."""
     if text.isascii() or not _NO_SPACES.search(text):
         return len(parts)
     return sum(_NO_SPACES.match(part) is None for part in parts) + _estimate(text)
