@@ -4,3 +4,4 @@
 
 #include "pool.c"
 #include "exact.c"
+#include "search.c"

@@ -8,8 +8,27 @@ so that a list tells a pair that comes twice.
 
 import numpy as np
 
-from miner.kernels.fused import UP, Pack, empty_pack, put
-from miner.kernels.loops import njit
+from miner.kernels.fused import Pack, empty_pack
+from miner.kernels.library import kernel
+
+_copy = kernel(
+    "copy_codes(codes: u4[n, quads], scale: f4[n], correction: i4[n], places: i4[m], "
+    "&tiles: u4[t, quads, width], raised: int, &to_scale: f4[all], &to_correction: i4[all])"
+)
+# Computes the similarities of the pairs (rows[i], columns[i, j]), for i in [first, last). ``a`` and
+# ``b`` are codes, ``rows`` and ``columns`` positions in them; -inf where a column is -1.
+# ``swapped``: products are rounded as in a block whose rows are ``b``.
+similarities = kernel(
+    "similarities(a: i1[n, p], a_scale: f4[n], b: i1[m, p], b_scale: f4[m], rows: i4[q], "
+    "columns: i4[q, w], first: int, last: int, swapped: int, &out: f4[q, w])"
+)
+# Puts the pairs (rows[i], columns[i, j]) with their values into the lists of both sides. Only lists
+# whose number modulo ``lanes`` is ``lane`` change, so that the lanes can run at the same time.
+put_pairs = kernel(
+    "put_pairs(rows: i4[q], columns: i4[q, c], values: f4[q, c], lane: int, lanes: int, "
+    "&f_similarity: f4[n, w], &f_position: i4[n, w], &f_least: f4[n], &b_similarity: f4[m, v], "
+    "&b_position: i4[m, v], &b_least: f4[m])"
+)
 
 
 def gather(
@@ -23,79 +42,5 @@ def gather(
     """Pack the vectors at ``places (m,) int32`` as rows or as columns of a product."""
     made = empty_pack(len(places), codes.shape[1], columns=columns)
     words, tiles = codes.view(np.uint32), made.tiles.view(np.uint32)[..., 0]
-    copy(words, scale, correction, places, tiles, columns, made.scale, made.correction)
+    _copy(words, scale, correction, places, tiles, columns, made.scale, made.correction)
     return made
-
-
-@njit(nogil=True, error_model="numpy")
-def copy(codes, scale, correction, places, tiles, raised, to_scale, to_correction):
-    """Copy the vectors at ``places (m,)`` into the tiles of a :class:`~miner.kernels.fused.Pack`.
-
-    ``codes (n, quads) uint32`` and ``tiles (t, quads, width) uint32`` hold four components in each
-    word. ``raised`` adds UP to every component. The last tile is padded as by ``quantise``.
-    """
-    quads, width = tiles.shape[1], tiles.shape[2]
-    # A component is at most 63 from 0. With the top bit of its byte flipped, the sum with UP stays
-    # within the byte, so that four are raised at once.
-    flip = np.uint64(0x80808080 if raised else 0)
-    up = np.uint64(UP * 0x01010101 if raised else 0)
-    for t in range(len(tiles)):
-        for r in range(width):
-            i = t * width + r
-            if i >= len(places):
-                tiles[t, :, r] = up
-                to_scale[i] = np.float32(0.0)
-                to_correction[i] = np.int32(0)
-                continue
-            place = places[i]
-            for quad in range(quads):
-                tiles[t, quad, r] = ((codes[place, quad] ^ flip) + up) ^ flip
-            to_scale[i] = scale[place]
-            to_correction[i] = correction[place]
-
-
-@njit(nogil=True, error_model="numpy")
-def similarities(a, a_scale, b, b_scale, rows, columns, first, last, swapped, out):
-    """Compute the similarities of the pairs (rows[i], columns[i, j]), for i in [first, last).
-
-    ``a (n, p)`` and ``b (m, p)`` are codes, ``rows (q,)`` and ``columns (q, w)`` positions in them;
-    ``out (q, w) float32`` receives -inf where a column is -1. ``swapped``: products are rounded as
-    in a block whose rows are ``b``.
-    """
-    for i in range(first, last):
-        left = a[rows[i]]
-        for j in range(columns.shape[1]):
-            column = columns[i, j]
-            if column < 0:
-                out[i, j] = -np.inf
-                continue
-            right = b[column]
-            total = np.int32(0)
-            for k in range(len(left)):
-                product = np.int32(np.int32(left[k]) * np.int32(right[k]))  # numba widens it
-                total = np.int32(total + product)
-            if swapped:
-                out[i, j] = np.float32(total) * a_scale[rows[i]] * b_scale[column]
-            else:
-                out[i, j] = np.float32(total) * b_scale[column] * a_scale[rows[i]]
-
-
-@njit(nogil=True, error_model="numpy")
-def put_pairs(rows, columns, values, lane, lanes, f_lists, b_lists):
-    """Put the pairs (rows[i], columns[i, j]) with ``values (q, w)`` into the lists of both sides.
-
-    ``f_lists`` and ``b_lists`` are the arrays of :class:`miner.knn.lists.Lists`. Only lists whose
-    number modulo ``lanes`` is ``lane`` change, so that the lanes can run at the same time.
-    """
-    f_similarity, f_position, f_least = f_lists
-    b_similarity, b_position, b_least = b_lists
-    for i in range(len(rows)):
-        row = rows[i]
-        for j in range(columns.shape[1]):
-            column, value = columns[i, j], values[i, j]
-            if column < 0:
-                continue
-            if row % lanes == lane and value >= f_least[row]:
-                put(f_similarity, f_position, f_least, row, value, column)
-            if column % lanes == lane and value >= b_least[column]:
-                put(b_similarity, b_position, b_least, column, value, row)

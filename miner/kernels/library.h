@@ -13,6 +13,10 @@
 /* An exported function: void EXPORT(name)(...). */
 #define EXPORT(name) __attribute__((visibility("default"))) JOINED(name, LEVEL)
 
+/* Keeps vector instructions in the order of the source, which needs no more registers than there
+   are; compilers load ahead, and then spill. */
+#define IN_ORDER(vector) __asm__ volatile("" : "+x"(vector))
+
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 

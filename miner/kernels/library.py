@@ -5,11 +5,12 @@ A declaration names each argument of a function::
     mean_rows = kernel("mean_rows(table: i1|f4[V, d], scales: f4[V], &out: f4[n, d], size: int)")
 
 ``table`` is a C-contiguous array of int8 or float32 with the sizes ``V`` and ``d``; ``&`` marks an
-array that is written. A size may be ``n+1``. Types are as in numpy, a letter and the bytes; scalars
-are ``int`` (int64) or ``float`` (float64). The C function has a pointer for each array and a number
-for each scalar, in this order, and then the sizes, as int64, in the order in which they first
-occur. A type chosen among several is part of the function's name: ``mean_rows_i1``. A result is
-declared by ``-> int`` or ``-> float``.
+array that is written. A size may be ``n+1``, or a fixed number. Types are as in numpy, a letter and
+the bytes; scalars are ``int`` (int64) or ``float`` (float64). The C function has a pointer for each
+array and a number for each scalar, in this order, and then the named sizes, as int64, in the order
+in which they first occur. A type chosen among several is part of the function's name:
+``mean_rows_i1``. A result is declared by ``-> int`` or ``-> float``; ``-> memory`` is 1 where none
+was left, which raises MemoryError.
 
 Arguments of another type, shape or layout raise TypeError or ValueError before the call. Calls run
 without Python's lock. Functions are compiled for several instruction sets, the levels; the fastest
@@ -30,12 +31,16 @@ import numpy as np
 
 from miner.errors import DependencyError
 
+# Level of instructions that every processor has.
+GENERIC = "generic"
+
 _SCALARS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double}
+_RESULTS: dict[str, Any] = {**_SCALARS, "memory": ctypes.c_int64, "": None}
 _CODES = {
     np.dtype(code): code for code in ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 } | {np.dtype(bool): "u1"}
 _ARGUMENT = re.compile(r"(&?)(\w+): ([\w|]+)(?:\[([^\]]*)\])?(?:, |$)")
-_SIZE = re.compile(r"([A-Za-z]\w*)(?:\+(\d+))?$")
+_SIZE = re.compile(r"([A-Za-z]\w*|)(?:\+?(\d+))?$")
 
 
 class Kernel:
@@ -45,15 +50,17 @@ class Kernel:
         head, _, rest = declaration.partition("(")
         body, _, result = rest.partition(")")
         self.name, self.declaration = head, declaration
-        self.result = _SCALARS[result.removeprefix(" -> ")] if result else None
+        kind = result.removeprefix(" -> ")
+        self.result, self.allocates = _RESULTS[kind], kind == "memory"
         self.arguments = [_Argument(*found) for found in _ARGUMENT.findall(body)]
-        self.sizes = list(dict.fromkeys(name for one in self.arguments for name, _ in one.sizes))
+        every = (name for one in self.arguments for name, _ in one.sizes if name)
+        self.sizes = list(dict.fromkeys(every))
         self._functions: dict[str, Any] = {}
 
     def __call__(self, *values: Any) -> Any:
         if len(values) != len(self.arguments):
             raise TypeError(f"{self.declaration}: called with {len(values)} arguments")
-        sizes: dict[str, int] = {}
+        sizes: dict[str, int] = {"": 0}
         numbers: list[Any] = []
         kind = ""
         for argument, value in zip(self.arguments, values, strict=True):
@@ -66,7 +73,10 @@ class Kernel:
             numbers.append(value.ctypes.data)
         chosen = f"{kind}_{level()}"
         function = self._functions.get(chosen) or self._open(chosen)
-        return function(*numbers, *(sizes[name] for name in self.sizes))
+        found = function(*numbers, *(sizes[name] for name in self.sizes))
+        if self.allocates and found:
+            raise MemoryError(self.name)
+        return None if self.allocates else found
 
     def _open(self, chosen: str) -> Any:
         function = getattr(library(), self.name + chosen)
@@ -84,7 +94,7 @@ class _Argument:
     def __init__(self, written: str, name: str, kinds: str, sizes: str):
         self.name, self.written, self.scalar = name, bool(written), kinds
         self.kinds = None if kinds in _SCALARS else kinds.split("|")
-        # Name of each size, and the number that the array has more of.
+        # Name of each size, and the number that the array has more of; no name: that number.
         self.sizes: list[tuple[str, int]] = []
         for size in filter(None, sizes.split(", ")):
             found = _SIZE.match(size)
@@ -105,7 +115,7 @@ class _Argument:
             raise ValueError(f"{kernel.declaration}: {self.name} has {value.ndim} dimensions")
         for length, (name, more) in zip(value.shape, self.sizes, strict=True):
             if sizes.setdefault(name, length - more) != length - more or length < more:
-                known = {**sizes}
+                known = {one: size for one, size in sizes.items() if one}
                 raise ValueError(
                     f"{kernel.declaration}: {self.name} has shape {value.shape}, with {known}"
                 )

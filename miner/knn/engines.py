@@ -73,9 +73,9 @@ def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine
     """
     if engine == "faiss" or device == "cuda":
         return FaissEngine(device)
-    from miner.kernels.tile import has_avx2
+    from miner.kernels.library import GENERIC, level
 
-    return Int8Engine(threads) if has_avx2() and not exact else Float32Engine(threads)
+    return Int8Engine(threads) if level() != GENERIC and not exact else Float32Engine(threads)
 
 
 def search_device(device: str, engine: str, exact: bool = False) -> str:
@@ -147,15 +147,11 @@ class Int8Engine:
         ``s (a,) int32`` and ``t (b,) int32`` are the positions of the rows and of the columns.
         """
         from miner.kernels.fused import merge
-        from miner.kernels.vnni import has_vnni
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
 
         def work(row_tiles: Strip, column_tiles: Strip) -> None:
-            merge(
-                rows.tiles, rows.scale, rows.correction, s, columns.tiles, columns.scale, t,
-                *row_tiles, *column_tiles, *arrays, has_vnni(),
-            )  # fmt: skip
+            merge(rows, s, columns, t, row_tiles, column_tiles, arrays)
 
         run_crosswise(len(rows.tiles), len(columns.tiles), self.threads, work)
 

@@ -87,7 +87,7 @@ class PairBlock:
             similarities(left, a.scale, right, b.scale, rows, found, first, last, swapped, value)
 
         def put(lane: int) -> None:
-            put_pairs(rows, found, value, lane, threads, *lists)
+            put_pairs(rows, found, value, lane, threads, *lists[0], *lists[1])
 
         run_strips(len(rows), threads, score)
         with ThreadPoolExecutor(threads) as pool:

@@ -1,6 +1,5 @@
 """Kernels of the int8 and float32 engines against their plain references, bit for bit."""
 
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,11 @@ from miner.kernels.fused import (
     UP,
     Pack,
     merge,
+    one_tile,
     pack,
-    tile_reference,
-    two_tiles_reference,
 )
-from miner.kernels.loops import njit
-from miner.kernels.tile import has_avx2, tile_avx2
-from miner.kernels.vnni import has_vnni
 from miner.knn.lists import Lists
 
-NEEDS_AVX2 = pytest.mark.skipif(not has_avx2(), reason="this processor has no AVX2")
-NEEDS_VNNI = pytest.mark.skipif(not has_vnni(), reason="this processor has no VNNI")
 SEEDS = st.integers(0, 2**32 - 1)
 SOME = settings(max_examples=60, deadline=None)
 KINDS = ("normal", "ties", "equal", "sparse", "one huge", "tiny", "zero")
@@ -106,37 +99,16 @@ def test_packing_in_parts_is_packing_at_once() -> None:
         np.testing.assert_array_equal(one, other)
 
 
-def compiled(tile: Any) -> Any:
-    """Wrap a tile function so that Python can call it; an intrinsic cannot be called."""
-
-    @njit()
-    def call(
-        a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
-        row_least, row_at, column_least, column_at, out, hits,
-    ):  # fmt: skip
-        return tile(
-            a, a_at, b, b_at, quads, correction, a_scale, row, b_scale, column,
-            row_least, row_at, column_least, column_at, out, hits,
-        )  # fmt: skip
-
-    return call
+def run_tile(left: Pack, i: int, right: Pack, j: int, least: Any) -> tuple[Any, ...]:
+    out, hits = np.full((ROWS, COLUMNS), np.nan, np.float32), np.full(ROWS, 9, np.uint16)
+    some, others = slice(i * ROWS, (i + 1) * ROWS), slice(j * COLUMNS, (j + 1) * COLUMNS)
+    any_hit = one_tile(
+        *(left.tiles[i], right.tiles[j], left.correction[some], left.scale[some]),
+        *(right.scale[others], *least, out, hits),
+    )
+    return any_hit, hits, out
 
 
-REFERENCE, AVX2 = compiled(tile_reference), compiled(tile_avx2)
-
-
-def run_tile(call: Any, left: Pack, i: int, right: Pack, j: int, least: Any) -> tuple[Any, ...]:
-    quads = left.tiles.shape[1]
-    out, hits = np.full(ROWS * COLUMNS, np.nan, np.float32), np.full(ROWS, 9, np.uint16)
-    any_hit = call(
-        left.tiles, i * quads * ROWS * 4, right.tiles,
-        j * quads * COLUMNS * 4, quads, left.correction, left.scale, i * ROWS, right.scale,
-        j * COLUMNS, least[0], 0, least[1], 3, out, hits,
-    )  # fmt: skip
-    return any_hit, hits, out.reshape(ROWS, COLUMNS)
-
-
-@NEEDS_AVX2
 @SOME
 @given(SEEDS, st.integers(1, 300), st.sampled_from(KINDS), st.sampled_from(KINDS), st.booleans())
 def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all_in: bool) -> None:
@@ -145,20 +117,17 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
     wanted = similarity_reference(left, right)
     # Thresholds that the products reach exactly, just miss, or cannot reach.
     generator = np.random.default_rng(seed)
-    least = [generator.choice(wanted.reshape(-1), size) for size in (ROWS, COLUMNS + 3)]
+    least = [generator.choice(wanted.reshape(-1), size) for size in (ROWS, COLUMNS)]
     least[0][::2] = np.nextafter(least[0][::2], np.float32(np.inf))
     least[0][-1] = -np.inf if all_in else np.inf
-    found, plain = (run_tile(call, left, 1, right, 2, least) for call in (AVX2, REFERENCE))
-    for one, two in zip(found, plain, strict=True):
-        np.testing.assert_array_equal(one, two)
+    found = run_tile(left, 1, right, 2, least)
     part = wanted[ROWS : 2 * ROWS, 2 * COLUMNS : 3 * COLUMNS]
     np.testing.assert_array_equal(found[2], part)
-    hit = (part >= least[0][:, None]) | (part >= least[1][3:])
+    hit = (part >= least[0][:, None]) | (part >= least[1])
     np.testing.assert_array_equal(found[1] >> np.arange(COLUMNS)[:, None] & 1, hit.T)
     assert found[0] == np.bitwise_or.reduce(found[1])
 
 
-@NEEDS_AVX2
 @pytest.mark.parametrize("d", [1, 2, 4, 5, 64, 128, 256, 300, 1024, 4096])
 def test_sums_do_not_overflow(d: int) -> None:
     """Vectors that make the sums as large as possible, of either sign."""
@@ -170,30 +139,17 @@ def test_sums_do_not_overflow(d: int) -> None:
     rows[5] = np.where(np.arange(d) % 2, -1, 1)
     columns = np.concatenate([rows, -rows, rows * 1e-20])
     left, right = pack(rows, columns=False), pack(columns, columns=True)
-    least = np.full(ROWS, np.inf, np.float32), np.full(COLUMNS + 3, np.inf, np.float32)
-    found = run_tile(AVX2, left, 0, right, 0, least)[2]
+    least = np.full(ROWS, np.inf, np.float32), np.full(COLUMNS, np.inf, np.float32)
+    found = run_tile(left, 0, right, 0, least)[2]
     np.testing.assert_array_equal(found, similarity_reference(left, right)[:, :COLUMNS])
-    if has_vnni():
-        lists = Lists.empty(ROWS, 1), Lists.empty(len(columns), ROWS)
-        merge_packs(merge, left, 0, right, 0, 100, lists, wide=True)
-        check(lists, similarity_reference(left, right))
+    lists = Lists.empty(ROWS, 1), Lists.empty(len(columns), ROWS)
+    merge_packs(left, 0, right, 0, 100, lists)
+    check(lists, similarity_reference(left, right))
     # The product differs from that of the vectors by half a step in each component.
     some, others = rows.astype(np.float64), columns[:COLUMNS].astype(np.float64)
     steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
     bound = steps[0] * np.abs(others).sum(axis=1) + np.abs(some).sum(axis=1)[:, None] * steps[1]
     assert (np.abs(found - some @ others.T) <= bound + d * steps[0] * steps[1]).all()
-
-
-def with_reference() -> Any:
-    """Compile :func:`merge` with the tile for machines without AVX2."""
-    plain = merge.py_func
-    space = dict(plain.__globals__, tile=tile_reference, two_tiles=two_tiles_reference)
-    made = FunctionType(plain.__code__, space, "merge_without_avx2")
-    made.__qualname__ = made.__name__  # also its name in the cache
-    return njit(error_model="numpy")(made)
-
-
-WITHOUT_AVX2 = with_reference()
 
 
 def brute(matrix: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -215,30 +171,20 @@ def check(lists: tuple[Lists, Lists], matrix: np.ndarray) -> None:
 
 
 def merge_packs(
-    call: Any, left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists],
-    wide: bool = False,
+    left: Pack, s: int, right: Pack, t: int, strip: int, lists: tuple[Lists, Lists],
+    cached: int = fused.CACHED,
 ) -> None:  # fmt: skip
     """Merge a whole block, ``strip`` tiles at a time."""
     rows = np.arange(s, s + left.count, dtype=np.int32)
     columns = np.arange(t, t + right.count, dtype=np.int32)
+    arrays = *lists[0].arrays, *lists[1].arrays
     for i in range(0, len(left.tiles), strip):
         for j in range(0, len(right.tiles), strip):
-            call(
-                left.tiles, left.scale, left.correction, rows, right.tiles, right.scale,
-                columns, i, min(i + strip, len(left.tiles)), j,
-                min(j + strip, len(right.tiles)), *lists[0].arrays, *lists[1].arrays, wide,
-            )  # fmt: skip
+            some = i, min(i + strip, len(left.tiles))
+            others = j, min(j + strip, len(right.tiles))
+            merge(left, rows, right, columns, some, others, arrays, cached)
 
 
-@pytest.mark.parametrize(
-    ("call", "wide"),
-    [
-        pytest.param(merge, False, id="AVX2"),
-        pytest.param(merge, True, id="VNNI", marks=NEEDS_VNNI),
-        pytest.param(WITHOUT_AVX2, False, id="plain"),
-        pytest.param(WITHOUT_AVX2, True, id="plain, two tiles"),
-    ],
-)
 @SOME
 @given(
     SEEDS,
@@ -249,7 +195,7 @@ def merge_packs(
     st.tuples(st.integers(1, 60), st.integers(1, 60)),
     st.sampled_from([1, 2, 100]),
 )
-def test_merged_blocks_are_the_lists(call, wide, seed, sizes, d, kind, widths, steps, strip):
+def test_merged_blocks_are_the_lists(seed, sizes, d, kind, widths, steps, strip):
     """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
@@ -260,19 +206,18 @@ def test_merged_blocks_are_the_lists(call, wide, seed, sizes, d, kind, widths, s
     for s, t in corners:
         left = pack(sides[0][s : s + steps[0]], columns=False)
         right = pack(sides[1][t : t + steps[1]], columns=True)
-        merge_packs(call, left, s, right, t, strip, lists, wide)
+        merge_packs(left, s, right, t, strip, lists)
     whole = pack(sides[0], columns=False), pack(sides[1], columns=True)
     check(lists, similarity_reference(*whole))
 
 
 @pytest.mark.parametrize("cached", [1, 1 << 20])
-def test_more_rows_than_a_cache_holds(cached: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CACHED bounds the rows that a thread takes at a time, and changes no list."""
-    monkeypatch.setattr(fused, "CACHED", cached)
+def test_more_rows_than_a_cache_holds(cached: int) -> None:
+    """The rows that a thread takes at a time change no list."""
     left = pack(vectors(1, 100, 8, "normal"), columns=False)
     right = pack(vectors(2, 90, 8, "normal"), columns=True)
     lists = Lists.empty(100, 5), Lists.empty(90, 3)
-    merge_packs(with_reference(), left, 0, right, 0, 100, lists)
+    merge_packs(left, 0, right, 0, 100, lists, cached)
     check(lists, similarity_reference(left, right))
 
 

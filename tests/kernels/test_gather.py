@@ -70,7 +70,7 @@ def test_pairs_are_put_as_blocks_merge_them(seed, sizes, d, width, lanes, swappe
     lists = Lists.empty(len(matrix), width), Lists.empty(matrix.shape[1], width)
     for _ in range(2):  # a pair that comes twice is listed once
         for lane in range(lanes):
-            put_pairs(rows, found, value, lane, lanes, lists[0].arrays, lists[1].arrays)
+            put_pairs(rows, found, value, lane, lanes, *lists[0].arrays, *lists[1].arrays)
     chosen = np.full(matrix.shape, -np.inf, np.float32)
     place = np.nonzero(found >= 0)
     chosen[place[0], found[place]] = value[place]
