@@ -4,6 +4,8 @@ A full disk raises ResourceError where the file is temporary. In a directory of 
 OSError, which whoever writes that directory turns into a ResourceError with the user's name of it.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import tempfile
@@ -12,11 +14,14 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import IO, Any, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from miner.errors import ArtifactError, reason, writing
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Shape = int | tuple[int, ...]
 # Most bytes that an archive of arrays may unpack to.

@@ -6,13 +6,18 @@ dataclasses, and know neither the options of a command line nor its wording of e
 """
 
 import dataclasses
-import tomllib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 class SettingsError(ValueError):

@@ -1,12 +1,17 @@
 """`Results`: rows that a call returns: to iterate, index, slice, show, and as tables."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from html import escape
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from miner.libraries import library
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Rows that are made at a time, and rows that a notebook shows.
 BLOCK, SHOWN = 16_384, 10

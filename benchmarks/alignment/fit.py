@@ -5,9 +5,11 @@ of the right beads less their expectation: forward and backward sums over all al
 on the squares of the weights, and L-BFGS.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +24,9 @@ from miner.kernels.beads import FEATURES, forward_backward
 from miner.knn.settings import SearchSettings
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import verifier_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 ROUNDS, RIDGE = 60, 5.0
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from miner.results import Results, estimated
 from miner.text.corpus import Reader
 from miner.text.formats import TABLES, check_suffix, file_format
 from miner.text.write_bitext import write_bitext
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LADDER = ".ladder"
 # Cells that lines of TSV have without `lines`.

@@ -1,11 +1,13 @@
 """`score` and `filter`: the commands of these names as one call each, with results in memory."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext
@@ -24,6 +26,9 @@ from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
 from miner.text.given import Given, given_bitexts
 from miner.text.write_bitext import write_bitext
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # A TOML file, or names and tables of filters.
 Filters = str | Path | Sequence[str | Mapping[str, Any]]

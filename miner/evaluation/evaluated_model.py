@@ -16,6 +16,7 @@ from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
 from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
+from miner.text.file_digests import file_sha256
 from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 from miner.text.text_format import is_blank
@@ -92,8 +93,7 @@ class PrecomputedVectors:
         path = directory / there[0]
         digest = hashlib.sha256()
         for file in (text, path):
-            with file.open("rb") as opened:
-                digest.update(hashlib.file_digest(opened, "sha256").digest())
+            digest.update(bytes.fromhex(file_sha256(file)))
         self.fingerprint = digest.hexdigest()[:16]
         self._path = text
         self._row: dict[str, int] = {}

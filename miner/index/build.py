@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from miner.tasks.workers import Workers
 from miner.text.corpus import Reader, Reading
 from miner.text.given import Name
 from miner.text.words import LONGEST
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Span = tuple[int, int]
 # Sentences of a span by default: a stopped run repeats less than a minute of work.

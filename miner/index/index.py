@@ -1,8 +1,10 @@
 """`Index`: an index directory that is built, extended and opened."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +22,9 @@ from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.corpus import Reading
 from miner.text.given import Corpus, named
 from miner.text.locks import lock
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
 
 
 class Index(StoredIndex):

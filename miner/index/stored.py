@@ -6,13 +6,15 @@ and a digest of itself. Opening compares sizes and that digest; :meth:`StoredInd
 search calls first, compares the content.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +26,9 @@ from miner.index.sources import Source
 from miner.json_files import read_json
 from miner.progress import Reporter
 from miner.text.file_digests import file_sha256
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FORMAT = "bitext-miner index"
 VERSION = 1

@@ -1,9 +1,11 @@
 """Mining in one call: search two corpora, estimate precision, choose a threshold."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
@@ -46,6 +48,9 @@ from miner.text.corpus import Reading
 from miner.text.given import Corpus, Name, named
 from miner.text.remote import is_remote
 from miner.text.rows import spread_rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def mine(

@@ -3,10 +3,12 @@
 Every record is accounted for: kept, empty, or skipped as undecodable.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
@@ -15,6 +17,9 @@ from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.output import StrPath
 from miner.text.rows import Rows
 from miner.text.text_format import Column
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,10 @@
 """English words that corruptions exchange, from the tables of ``english_words.toml``."""
 
-import tomllib
-from importlib import resources
+from pathlib import Path
 
-_TABLES = tomllib.loads(
-    resources.files(__package__).joinpath("english_words.toml").read_text(encoding="utf-8")
-)
+from miner.config_fields import read_toml
+
+_TABLES = read_toml(Path(__file__).with_suffix(".toml"))
 
 
 def _words(name: str) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 import hashlib
 import os
 
+# Bytes that are read at a time.
+_BLOCK = 1 << 20
+
 
 def content_digest(path: str | os.PathLike[str]) -> str | None:
     """Digest of the bytes of a file; None if it is missing, unreadable or no regular file."""
@@ -14,5 +17,8 @@ def content_digest(path: str | os.PathLike[str]) -> str | None:
 
 def file_sha256(path: str | os.PathLike[str]) -> str:
     """Return the SHA-256 of a file in hexadecimal digits. Raises OSError."""
+    digest = hashlib.sha256()
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()

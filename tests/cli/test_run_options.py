@@ -1,11 +1,12 @@
 """Options of every command: those of a file, and the volume of messages."""
 
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
 from support.near_copies import NEAR
+
+from miner.config_fields import read_toml
 
 TEXTS = NEAR / "near.de", NEAR / "near.en"
 
@@ -21,7 +22,7 @@ def test_a_run_is_repeated_by_its_file(miner, pairs, tmp_path):
     kept, saved = tmp_path / "kept.tsv", tmp_path / "run.toml"
     given = ["--threshold", "0.35", "--source-lang", "de", "--target-lang", "en", "--repair"]
     assert miner("filter", pairs, *given, "-o", kept, "--save-config", saved)[0] == 0
-    assert tomllib.loads(saved.read_text(encoding="utf-8")) == {
+    assert read_toml(saved) == {
         "threshold": 0.35,
         "source_lang": "de",
         "target_lang": "en",
