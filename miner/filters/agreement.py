@@ -1,6 +1,7 @@
 """Filters on parts that a translation keeps: numbers, addresses, the kind of sentence."""
 
 import re
+from contextlib import suppress
 
 from miner.filters.filter_types import Filter, each
 
@@ -23,6 +24,23 @@ _ADDRESS = re.compile(
     r"|\b(www\.[\w-]+(?:\.[\w-]+)+)",
     re.IGNORECASE,
 )
+
+# Spellings of @ that hide mail addresses from robots: info [at] firma.de, info_at_firma.de.
+_AT = re.compile(
+    r"\s*[\[({<]\s*(?:at|ät|bei|arroba|chez|@)\s*[\])}>]\s*|\\?_(?:at|arroba)\\?_"
+    r"|(?<=\w)\s+(?:@|at)\s+(?=[\w-]+\.[\w.-]*\w)"
+)
+# Short hosts of sites.
+_SHORT_HOSTS = {
+    "youtu.be": "youtube.com",
+    "t.me": "telegram.org",
+    "fb.me": "facebook.com",
+    "fb.com": "facebook.com",
+    "wa.me": "whatsapp.com",
+    "x.com": "twitter.com",
+    "redd.it": "reddit.com",
+}
+_HOST_WORD = re.compile(r"[\w-]+")
 
 # Marks that end a sentence, of all scripts, and characters that may follow them.
 _QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛"
@@ -102,16 +120,36 @@ def _hosts(text: str) -> set[str]:
 
     The last part, the country, differs between them.
     """
-    found = (name for groups in _ADDRESS.findall(text.casefold()) for name in groups if name)
-    parts = (name.removeprefix("www.").strip(".").split(".") for name in found)
-    return {max(names[:-1] or names, key=len) for names in parts}
+    found = set()
+    for groups in _ADDRESS.findall(text):
+        host = "".join(groups).strip(".").removeprefix("www.")
+        names = _SHORT_HOSTS.get(host, host).split(".")
+        found.add(max(map(_readable, names[:-1] or names), key=len))
+    return found
+
+
+def _readable(name: str) -> str:
+    """Decode a part of a host from Punycode: xn--mnchen-3ya is münchen."""
+    if name.startswith("xn--"):
+        with suppress(UnicodeError):
+            return name[4:].encode("ascii").decode("punycode").casefold()
+    return name
 
 
 def addresses(source: str, target: str) -> int:
-    """Number of web sites and hosts of mail addresses that only one side names."""
+    """Number of web sites and hosts of mail addresses that only one side names.
+
+    The name of a host counts without its address, too: Firma for www.firma.de. Hosts for examples
+    may be translated.
+    """
     if not any(mark in text for text in (source, target) for mark in ("@", "://", "www.", "WWW.")):
         return 0
-    return len(_hosts(source) ^ _hosts(target))
+    texts = [_AT.sub("@", text.casefold()) for text in (source, target)]
+    left, right = map(_hosts, texts)
+    if any(name.startswith("example") for name in left | right):
+        return abs(len(left) - len(right))
+    words = [set(_HOST_WORD.findall(text)) for text in texts]
+    return len(left - right - words[1]) + len(right - left - words[0])
 
 
 def _ending(text: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
 from miner.scoring.margin import match_one_to_one
-from miner.text.near_copies import bare, encoded, key
+from miner.text.near_copies import encoded, key, told
 
 # Texts that are compared: the columns of `keys`.
 TEXTS = ("pair", "source", "target")
@@ -20,7 +20,7 @@ def keys(batch: Batch, exact: bool) -> np.ndarray:
     """Hashes of the pair, the source and the target ``(n, 3) uint64``; equal texts, equal keys."""
     out = np.empty((len(batch), 3), dtype=np.uint64)
     for row, pair in enumerate(zip(*batch.sides, strict=True)):
-        source, target = map(encoded if exact else bare, pair)
+        source, target = (encoded(text if exact else told(text)) for text in pair)
         # The length keeps "a", "bc" apart from "ab", "c".
         texts = (b"%d " % len(source) + source + target, source, target)
         for column, text in enumerate(texts):
@@ -78,7 +78,7 @@ class Duplicates(Comparison):
 FILTERS = (
     Filter(
         "duplicates",
-        "the line of a better pair with the same letters and digits; 0 if there is none",
+        "the line of a better pair with the same letters, digits and symbols; 0 if there is none",
         "a duplicate of line {value:.0f}",
         "lower",
         Duplicates,

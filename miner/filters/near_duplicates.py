@@ -7,13 +7,13 @@ import numpy as np
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter, Rivals
 from miner.text import near_copies
-from miner.text.near_copies import HASHES, plain, shingles
+from miner.text.near_copies import HASHES, shingles, told
 
 
 def signatures(batch: Batch) -> np.ndarray:
     """MinHash signatures of the shingles of both sides: ``(n, HASHES) uint32``."""
     sets = [
-        [*shingles("s" + plain(source)), *shingles("t" + plain(target))]
+        [*shingles("s" + told(source)), *shingles("t" + told(target))]
         for source, target in zip(*batch.sides, strict=True)
     ]
     return near_copies.signatures(sets)

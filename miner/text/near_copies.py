@@ -1,8 +1,10 @@
-"""Forms of a text by which duplicates and near-copies are told: plain form, key, MinHash."""
+"""Forms of a text by which duplicates and near-copies are told: plain forms, key, MinHash."""
 
 import hashlib
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 from rensa import RMinHash
@@ -13,6 +15,14 @@ from miner.text.words import MARKS, NO_WORD, folded
 # text has any, then the bytes of ASCII.
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
+# Symbols that count as words do: of currencies, of mathematics and others, but for separators and
+# bullets. A dash before a number is its sign; # belongs to the letter before it.
+_SYMBOLS = frozenset(
+    one
+    for one in (*map(chr, range(0x24, 0x10000)), *map(chr, range(0x1F000, 0x1FB00)))
+    if unicodedata.category(one) in ("Sc", "Sm", "So") and not "\u2500" <= one <= "\u25ff"
+).union("%‰") - {"|"}
+_SIGN, _SHARP = re.compile(r"(?<!\w)[-\u2013](?=\d)"), re.compile(r"(?<=\w)#")
 # Hashes of a signature, and hashes of one band. Two texts are compared if all hashes of a band
 # agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999 if
 # they share four fifths.
@@ -32,6 +42,23 @@ def bare(text: str) -> bytes:
     if not letters.isascii() and _ODD_MARK.search(letters):
         letters = _ODD_MARK.sub(" ", letters)
     return b" ".join(encoded(letters).translate(_SPACED).split()) or encoded(text)
+
+
+def told(text: str) -> str:
+    """Letters, digits and symbols of `folded` text; the text itself if it has none.
+
+    C, C++ and C#, 5 and -5, $5 and €5, a+b and a/b differ; punctuation counts for nothing.
+    """
+    form = _SHARP.sub("\u266f", _SIGN.sub("\u2212", folded(text)))
+    symbols = _SYMBOLS.intersection(form)
+    if not symbols:
+        return bare(text).decode("utf-8", "surrogatepass")  # as `plain`, but faster
+    either = f"([{re.escape(''.join(sorted(symbols)))}])"
+    words = (
+        [part] if part in symbols else NO_WORD.sub(" ", part).split()
+        for part in re.split(either, form)
+    )
+    return " ".join(chain.from_iterable(words))
 
 
 def encoded(text: str) -> bytes:

@@ -62,11 +62,11 @@ def folded(text: str) -> str:
 def plain_form(text: str) -> str:
     """Return a text without its letter case, Unicode forms, spacing and final punctuation.
 
-    Question marks stay, since they change the meaning.
+    Question marks stay, since they change the meaning, and so do # and % (C#).
     """
     text = " ".join(folded(text).split())
     end = len(text)
-    while end and text[end - 1] not in "?\u061f\u037e":
+    while end and text[end - 1] not in "?\u061f\u037e#%‰":
         if text[end - 1] != " " and unicodedata.category(text[end - 1])[0] != "P":
             break
         end -= 1

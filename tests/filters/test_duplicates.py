@@ -1,5 +1,6 @@
 """The duplicates filter against a plain reference that compares every pair with every other."""
 
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,11 @@ def test_what_is_the_same_text() -> None:
     assert not alike("...", "!!!") and not alike(
         "", " "
     )  # without letters the texts themselves are compared
+    texts = ["C", "C++", "C#", "5", "-5", "5 %", "5 €", "5 $", "a+b", "a−b", "ab", "a = b", "a ≠ b"]
+    texts += ["C → D", "20 °C", "20 C", "gut 👍", "gut 👎", "gut"]
+    assert not any(alike(one, other) for one, other in combinations(texts, 2))
+    assert alike("5 €!", "5€") and alike("-5 °C", "–5 ° C.") and alike("►  Gut", "Gut | ")
+    assert alike("3-5", "3 – 5") and alike("# Titel", "Titel")
     assert not alike("Gut", "gut", exact=True) and alike("Gut ", "Gut ", exact=True)
     assert alike("\ud800", "\ud800")
 

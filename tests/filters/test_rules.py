@@ -138,6 +138,25 @@ def test_scores_are_what_they_say() -> None:
     assert ending("Ja", "Yes.") == 0.5
 
 
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Besuchen Sie firma.de!", "Visit http://www.firma.de!"),
+        ("Mehr auf https://münchen.de", "More at https://xn--mnchen-3ya.de"),
+        ("Mehr auf straße.de", "More at www.xn--strae-oqa.de"),
+        ("https://youtu.be/abc", "https://www.youtube.com/watch?v=abc"),
+        ("Mail: info [at] firma.de", "Mail: info@firma.de"),
+        ("info(at)firma.de", "info@firma.de"),
+        ("info at firma.de", "info@firma.de"),
+        ("Auf der Seite der Firma", "On the site of firma, see www.firma.com"),
+        ("Auf www.firma.de", "On www. firma. de"),
+        ("ftp://ftp.ejemplo.com/ruta", "ftp://ftp.example.com/path"),
+    ],
+)
+def test_a_host_may_stand_there_in_other_forms(source: str, target: str) -> None:
+    assert addresses(source, target) == addresses(target, source) == 0
+
+
 def repeated_reference(text: str) -> float:
     tokens, most = text.casefold().split(), 0
     for period in range(1, 9):
