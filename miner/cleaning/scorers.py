@@ -183,10 +183,11 @@ def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
 
 
 def repaired(texts: Texts, wanted: bool) -> Texts:
-    """Repair the encoding of texts where it is ``wanted``; rows that change are REPAIRED."""
+    """Repair texts where it is ``wanted``; rows that change are REPAIRED."""
     if not wanted:
         return texts
-    source, target = (list(map(encoding.repairer(), side)) for side in (texts.source, texts.target))
+    source = list(map(encoding.repaired, texts.source, texts.target))
+    target = list(map(encoding.repaired, texts.target, texts.source))
     new, old = zip(source, target, strict=True), zip(texts.source, texts.target, strict=True)
     changed = np.fromiter((a != b for a, b in zip(new, old, strict=True)), bool, len(source))
     state = np.where(changed, texts.state | REPAIRED, texts.state)

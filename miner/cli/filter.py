@@ -76,7 +76,9 @@ def filter(
         metavar="N",
     ),
     all_scores: bool = opt("Score rejected rows by the expensive filters, too."),
-    repair: bool = opt("Repair broken encoding (Ã¤ for ä) before filtering, and in the output."),
+    repair: bool = opt(
+        "Repair broken encoding (Ã¤ for ä), entities and control characters, also in the output."
+    ),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
     languages: tuple[str | None, str | None] = filtering.languages,

@@ -138,9 +138,11 @@ def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
     if all(more.context.languages):
         say(describe_both(found))
     else:
+        little = not all(one.sure for one in found)
+        why = "there is too little text to tell them" if little else "the text leaves them open"
         say(
-            f"filters that need the languages are left out, as the text leaves them open "
-            f"({describe_both(found)}); give --source-lang and --target-lang"
+            f"filters that need the languages are left out, as {why} ({describe_both(found)}); "
+            "give --source-lang and --target-lang"
         )
     return more
 

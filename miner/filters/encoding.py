@@ -4,11 +4,14 @@ ftfy finds the text that it can repair: UTF-8 that was decoded as Windows-1252 o
 encoding, once or several times. Characters that were lost (U+FFFD) cannot be repaired.
 """
 
+import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from difflib import SequenceMatcher
 from functools import lru_cache
+from typing import Any
 
-from miner.filters.filter_types import Filter, each
+from miner.filters.filter_types import Context, Filter, Scorer, each
 
 # Replaced bytes, a byte order mark inside the text, control characters, characters that Unicode
 # never assigns, and lone surrogates.
@@ -24,34 +27,77 @@ _SUSPICIOUS = re.compile(
 )
 
 
+# Characters that a repair removes, and others that it replaces by a space; entities, but for &lt;
+# and &gt;, which would become tags.
+_NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_FEED = re.compile("[\x0b\x0c]")
+_ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
+
+
 def broken(source: str, target: str) -> float:
     """1 if a side has characters that no text should have, or if ftfy would repair it."""
-    repair = repairer()
-    for text in (source, target):
+    for text, other in ((source, target), (target, source)):
         if text.isascii() and text.isprintable():
             continue
-        if _BROKEN.search(text) or repair(text) != text:
+        if _BROKEN.search(text) or decoded(text, other) != text:
             return 1.0
     return 0.0
 
 
-@lru_cache(maxsize=1)
-def repairer() -> Callable[[str], str]:
-    """Return a function that decodes wrongly decoded parts of a text, and changes nothing else.
+def repaired(text: str, other: str = "") -> str:
+    """Repair a text with the translation ``other``: its encoding, entities and control characters.
 
-    Quotes, ligatures, widths, entities, control characters, line breaks and normal forms stay.
+    Quotes, ligatures, widths, tags, line breaks and normal forms stay.
     """
+    text = decoded(text, other)
+    if "&" in text:
+        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+    return text if text.isprintable() else _NO_TEXT.sub("", _FEED.sub(" ", text))
+
+
+def decoded(text: str, other: str = "") -> str:
+    """Decode the wrongly decoded parts of a text, and change nothing else.
+
+    Letters before a mark as in «MAÇÃ» and 90 Å² stay where nothing else is wrong, and so does text
+    that the translation ``other`` has, too.
+    """
+    if text.isascii() or not _SUSPICIOUS.search(text):
+        return text
+    found = _fixer()(text)
+    if found == text or _wrong(text, found, other):
+        return found
+    return text
+
+
+def _wrong(text: str, found: str, other: str) -> bool:
+    """Return True if one of the changed parts cannot be right as it stands."""
+    changes = SequenceMatcher(None, text, found, autojunk=False).get_opcodes()
+    for kind, start, end, _, _ in changes:
+        end += kind == "delete"  # the mark stays, as ° of Â°
+        part = text[start:end]
+        if kind == "equal" or part in other:
+            continue
+        letter_and_mark = len(part) == 2 and part[0].isupper() and part.isprintable()
+        within = text[:start][-1:].islower() or text[end : end + 1].isalpha()
+        if within or not letter_and_mark:
+            return True
+    return False
+
+
+@lru_cache(maxsize=1)
+def _fixer() -> Callable[[str], str]:
+    """Return ftfy's repair of encodings, loaded and ready."""
     import ftfy  # here, as it loads slowly
 
     # `fix_encoding` uses only the settings about encodings.
     config = ftfy.TextFixerConfig(explain=False)
+    ftfy.fix_encoding("FlÃ¶te", config)  # the first text takes long
+    return lambda text: ftfy.fix_encoding(text, config)
 
-    def one(text: str) -> str:
-        if text.isascii() or not _SUSPICIOUS.search(text):
-            return text
-        return ftfy.fix_encoding(text, config)
 
-    return one
+def _build(settings: Mapping[str, Any], context: Context) -> Scorer:
+    _fixer()
+    return each(broken)(settings, context)
 
 
 FILTERS = (
@@ -60,7 +106,7 @@ FILTERS = (
         "1 for text that was decoded wrongly or has lost characters (U+FFFD) or control characters",
         "broken encoding",
         "lower",
-        each(broken),
+        _build,
         maximum=0,
         default=True,
         whole=True,

@@ -44,6 +44,7 @@ def _evidence(batch: Batch) -> tuple[Evidence, Evidence]:
 
 
 def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
+    identifier().evidence([""])  # the first text takes long
     sides = [_Doubt(code) if code and known(code) else None for code in context.languages]
 
     def score(batch: Batch) -> np.ndarray:

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.filters import encoding
-from miner.filters.encoding import _SUSPICIOUS, broken, repairer
+from miner.filters.encoding import _SUSPICIOUS, broken, decoded, repaired
 from miner.filters.filter_types import Batch, Context
 
-repair = repairer()
+repair = decoded
 
 WHOLE = [
     "Schöne Grüße aus Österreich – „alles gut“",
@@ -19,6 +19,8 @@ WHOLE = [
     "¿Qué? ¡Sí! 5 €, 3½, ±2, ©, ™, …",
     "Привет, мир! Ёлка №5 «ура»",
     "Český žluťoučký kůň",
+    "Uma «MAÇû e um “IRMÔ".replace("û", "Ã»").replace("Ô", "Ã”"),
+    "90 Å² und 3 Å³",
     "ÅÄÖ ÆØÅ ÂÃ MÃE SÃO PAULO",
     "你好，世界。「東京」",
     "مرحبا بالعالم",
@@ -69,9 +71,19 @@ def test_characters_that_no_text_has(character: str) -> None:
 
 
 def test_repair_leaves_all_else() -> None:
-    kept = "\ufeff“x” ﬁ ｆ &lt; \x00 \x0b e\u0301 \u2028"
-    assert repair(kept) == kept
-    assert repair(f"{kept} FlÃ¶te") == f"{kept} Flöte"
+    kept = "“x” ﬁ ｆ &lt;b&gt; <i>e\u0301</i> \u2028"
+    assert repaired(kept) == kept
+    assert repaired(f"{kept} FlÃ¶te") == f"{kept} Flöte"
+
+
+def test_repair_of_characters_and_entities() -> None:
+    assert repaired("\ufeffa\x00b\x0bc\x7f") == "ab c"
+    assert repaired("sch&ouml;n &quot;so&#39; &amp; R&D;&nbsp;") == "schön \"so' & R&D;\xa0"
+
+
+def test_text_that_both_sides_have_is_not_repaired() -> None:
+    assert repaired("FlÃ¶te", "Flute") == "Flöte"
+    assert repaired("FlÃ¶te", "The file FlÃ¶te") == "FlÃ¶te"
 
 
 def test_score_of_a_batch() -> None:
