@@ -16,6 +16,9 @@ from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 from miner.text.sheet import read_labels
 
+# Quality below which a pair is unrelated, so that no single fault explains it.
+UNRELATED = 0.01
+
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
 
 
@@ -46,8 +49,16 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
     verifier = Verifier(encoder, context.likely)
     if verifier.comparer is None:
         return lambda batch: [Fault()] * len(batch)
-    names = FaultNames(verifier)
-    return lambda batch: names(batch.source, batch.target)
+    names, quality = FaultNames(verifier), Quality(verifier)
+
+    def name(batch: Batch) -> list[Fault]:
+        if not len(batch):
+            return []
+        unrelated = quality.score(*batch.sides) < UNRELATED
+        found = names(*batch.sides)
+        return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]
+
+    return name
 
 
 def _cosine(settings: Mapping[str, Any], context: Context) -> Scorer:
