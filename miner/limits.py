@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 ROOT = Path("/")
 # Files of a limit and of what is used, in bytes, and the counts of memory.stat that the kernel
@@ -77,7 +77,7 @@ def address_space_left() -> float:
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
     """Yield the directories of this process's groups, and of those above them as far as visible."""
-    paths = {}
+    paths: dict[str, str] = {}
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         paths |= dict.fromkeys(controllers.split(","), path)  # version 2 names no controller
@@ -85,23 +85,21 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
         before, _, after = line.partition(" - ")
         mount, kind = before.split(), after.split()
         if kind[:1] == ["cgroup2"]:
-            path = paths.get("")
+            own = paths.get("")
         elif kind[:1] == ["cgroup"] and controller in kind[-1].split(","):
-            path = paths.get(controller)
+            own = paths.get(controller)
         else:
             continue
-        if path is None:
+        if own is None:
             continue
         # A container may see its group as the top, by a mount or by a namespace.
-        top, own = mount[3].strip("/").split("/"), path.strip("/").split("/")
-        below = own[len(top) :] if own[: len(top)] == top else own if top == [""] else []
-        if ".." in own:
-            below = []
+        top, names = (PurePosixPath(one).parts[1:] for one in (mount[3], own))
         group = root / mount[4].lstrip("/")
         yield group
-        for name in filter(None, below):
-            group /= name
-            yield group
+        if names[: len(top)] == top and ".." not in names:
+            for name in names[len(top) :]:
+                group /= name
+                yield group
 
 
 def _lines(path: Path) -> list[str]:
