@@ -4,6 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 # For tests: where there is an NVIDIA driver that answers, FAISS for GPUs; else the one for CPUs.
 EXTRA := $(shell nvidia-smi >/dev/null 2>&1 && echo gpu || echo cpu)
+# PyTorch's index of builds for CPUs, of 0.2 GB. Those on PyPI for Linux bring CUDA, of 6 GB. Where there
+# is no GPU, pip looks there, too, if the index answers within seconds. Another one: TORCH_INDEX=URL.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+ANSWERS = import urllib.request; urllib.request.urlopen("$(TORCH_INDEX)/torch/", timeout=3)
+WITHOUT_CUDA = $(shell test $(EXTRA) = cpu && $(PYTHON) -c '$(ANSWERS)' 2>/dev/null && \
+  echo --extra-index-url $(TORCH_INDEX))
 DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
@@ -18,6 +24,7 @@ demo: $(VENV)/installed
 	$(BIN)/miner evaluate mined demo-out/pairs.ids.tsv $(DEMO)/demo.gold
 	@echo; echo "Pairs: demo-out/pairs.tsv. Indexes: demo-out/source, demo-out/target."
 	@echo "Your own text: $(BIN)/miner mine FILE.de FILE.en -o pairs.tsv"
+	@echo "'source $(BIN)/activate' lets this shell call it 'miner', as the pages do."
 
 # All but the slow tests, as .ci/run; ci runs them all, before a landing.
 test: $(VENV)/developing lint
@@ -37,7 +44,7 @@ docs: $(VENV)/developing
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/developing
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev,bench]'
+	$(BIN)/pip install -q -c constraints.txt $(WITHOUT_CUDA) -e '.[$(EXTRA),train,dev,bench]'
 	$(BIN)/python -m benchmarks mining --data $(DATA)
 	$(BIN)/python -m benchmarks precision --data $(DATA)
 	$(BIN)/python -m benchmarks verification --data $(DATA)
@@ -59,7 +66,7 @@ $(VENV)/installed: setup.cfg constraints.txt $(LOOPS_IN_C)
 # In one go: what make demo needs is among it.
 $(VENV)/developing: setup.cfg constraints.txt $(LOOPS_IN_C)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRA),train,dev]'
+	$(BIN)/pip install -q -c constraints.txt $(WITHOUT_CUDA) -e '.[$(EXTRA),train,dev]'
 	@touch $(VENV)/installed $@
 
 # A wheel in dist/ that brings its loops compiled, for the installed numba: the loops of

@@ -1,15 +1,10 @@
 """Choice between CPU and GPU, for encoding, training and search. torch is imported on demand."""
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 from miner.errors import DependencyError, ResourceError
-from miner.libraries import library
-
-# One of these exists if an NVIDIA driver serves a GPU (the second within WSL). Importing torch to
-# learn that there is none would take seconds.
-DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
+from miner.libraries import has_driver, library
 
 
 def resolve_device(
@@ -41,7 +36,7 @@ def resolve_device(
 
 def torch_gpus() -> int:
     """Count the GPUs that torch can use. Does not import torch if there is no driver."""
-    if not any(map(os.path.exists, DRIVERS)):
+    if not has_driver():
         return 0
     cuda = import_torch().cuda
     return cuda.device_count() if cuda.is_available() else 0

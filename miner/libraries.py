@@ -2,12 +2,22 @@
 
 import importlib
 import importlib.util
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import Any
 
 from miner.errors import DependencyError
 
 # Packages by the library they hold, where pip knows them by another name.
 PACKAGES = {"sklearn": "scikit-learn"}
+# One of these exists if an NVIDIA driver serves a GPU (the second within WSL).
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
+# Extras that bring torch, wherever it runs, and PyTorch's index of builds for CPUs.
+BRING_TORCH = ("train", "hf")
+CPU_TORCH = "https://download.pytorch.org/whl/cpu"
 
 
 def library(name: str, user: str, extra: str | None = None) -> Any:
@@ -34,12 +44,37 @@ def require(names: list[str], user: str, extra: str | None = None) -> None:
         raise _lacking(user, names, extra)
 
 
+def has_driver() -> bool:
+    """Return whether a driver serves an NVIDIA GPU. Importing torch to learn it takes seconds."""
+    return any(map(os.path.exists, DRIVERS))
+
+
+def pip() -> str:
+    """Return the command that is pip for this Python; the pip on the path may be another's."""
+    place = Path(sys.executable)
+    if shutil.which("pip") in map(str, (place.with_name("pip"), place.with_name("pip.exe"))):
+        return "pip"
+    here = os.path.join(os.getcwd(), "")
+    return f"{shlex.quote(str(place).removeprefix(here))} -m pip"
+
+
+def install_line(*packages: str, extra: str | None = None) -> str:
+    """Return the command that installs packages, or an extra of this one, for this Python.
+
+    On PyPI, builds of torch for Linux bring 6 GB of CUDA. Where torch is to come and no driver is
+    there, the command names the index of builds for CPUs.
+    """
+    brought = " ".join(packages) if extra is None else f'"bitext-miner[{extra}]"'
+    torch = extra in BRING_TORCH and importlib.util.find_spec("torch") is None
+    if torch and sys.platform == "linux" and not has_driver():
+        brought += f" --extra-index-url {CPU_TORCH}"
+    return f"{pip()} install {brought}"
+
+
 def _lacking(
     user: str, names: list[str], extra: str | None, reason: ImportError | None = None
 ) -> DependencyError:
     packages = [PACKAGES.get(name, name) for name in names]
-    brought = " ".join(packages) if extra is None else f'"bitext-miner[{extra}]"'
     cause = f" ({reason})" if reason else ""
-    return DependencyError(
-        f"{user} needs {' and '.join(packages)}{cause}; run: pip install {brought}"
-    )
+    command = install_line(*packages, extra=extra)
+    return DependencyError(f"{user} needs {' and '.join(packages)}{cause}; run: {command}")

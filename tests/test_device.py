@@ -13,7 +13,7 @@ from miner.errors import DependencyError, ResourceError
 
 
 def test_without_a_driver_torch_is_not_imported(monkeypatch, tiny_model):
-    monkeypatch.setattr(device, "DRIVERS", ())
+    monkeypatch.setattr("miner.libraries.DRIVERS", ())
     monkeypatch.setattr(device, "import_torch", lambda: pytest.fail("torch was imported"))
     assert resolve_device("auto") == resolve_device("cpu") == "cpu"
     with pytest.raises(ResourceError, match="torch finds no GPU.*--device cpu"):
@@ -21,7 +21,7 @@ def test_without_a_driver_torch_is_not_imported(monkeypatch, tiny_model):
 
 
 def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
+    monkeypatch.setattr("miner.libraries.DRIVERS", (str(tmp_path),))
 
     def missing(name: str) -> None:
         raise ImportError(name)
@@ -34,7 +34,7 @@ def test_a_driver_without_torch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.mark.parametrize("usable", [False, True])
 def test_torch_decides_if_there_is_a_driver(usable, monkeypatch, tmp_path):
-    monkeypatch.setattr(device, "DRIVERS", (str(tmp_path),))
+    monkeypatch.setattr("miner.libraries.DRIVERS", (str(tmp_path),))
     monkeypatch.setattr(torch.cuda, "is_available", lambda: usable)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert resolve_device("cpu") == "cpu"

@@ -1,18 +1,46 @@
 """Libraries that are missing or unusable: one error, that names the user and the command."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
+from miner import libraries
 from miner.errors import DependencyError
-from miner.libraries import library, require
+from miner.libraries import install_line, library, require
 
 
 def test_a_library_that_is_there() -> None:
     assert library("json", "a test") is json
     require(["json", "sys"], "a test", "train")
+
+
+@pytest.fixture(autouse=True)
+def own_pip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pip on the path is that of this Python, and a driver is there."""
+    place = os.path.dirname(sys.executable)
+    monkeypatch.setenv("PATH", place, prepend=os.pathsep)
+    monkeypatch.setattr(libraries, "DRIVERS", (place,))
+
+
+def test_the_line_that_installs_suits_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert install_line("torch") == "pip install torch"
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(libraries, "DRIVERS", ())
+    monkeypatch.setattr(sys, "platform", "linux")
+    line = f'pip install "bitext-miner[train]" --extra-index-url {libraries.CPU_TORCH}'
+    assert install_line(extra="train") == line
+    assert install_line(extra="gpu") == 'pip install "bitext-miner[gpu]"'
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert install_line(extra="train") == 'pip install "bitext-miner[train]"'
+    monkeypatch.setenv("PATH", "/none")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir("/")
+        assert install_line("six").endswith("/python -m pip install six")
+    monkeypatch.chdir(Path(sys.executable).parents[2])
+    assert install_line("six") == f"{Path(*Path(sys.executable).parts[-3:])} -m pip install six"
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

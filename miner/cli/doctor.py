@@ -31,6 +31,7 @@ def doctor() -> None:
     from miner.encoder.encoder import Encoder
     from miner.index import faiss
     from miner.knn import engines
+    from miner.libraries import install_line
     from miner.limits import cpu_quota, memory_left
     from miner.machine import free_memory, machine_memory, memory_budget, thread_count
 
@@ -43,7 +44,7 @@ def doctor() -> None:
     present, missing = _extras()
     click.echo(f"{'extras':14} {' '.join(present) or 'none'}")
     if missing:
-        click.echo(f'{"not installed":14} {" ".join(missing)}: pip install "bitext-miner[NAME]"')
+        click.echo(f"{'not installed':14} {' '.join(missing)}: {install_line(extra='NAME')}")
     quota, limit = cpu_quota(), memory_left()[1]
     threads = f"{thread_count()} will be used of {os.cpu_count()}"
     click.echo(f"{'threads':14} {threads}" + (f"; CPU quota {quota:g}" * (quota < math.inf)))

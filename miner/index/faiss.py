@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import ArtifactError, DependencyError, ResourceError
+from miner.libraries import install_line, pip
 
 # Rows of one conversion to float32.
 BLOCK = 16_384
@@ -46,13 +47,13 @@ def faiss() -> Any:
     if len(found) > 1:
         raise DependencyError(
             f"{' and '.join(found)} are both installed and overwrite each other; run: "
-            f"pip uninstall -y {' '.join(found)} && pip install {found[-1]}"
+            f"{pip()} uninstall -y {' '.join(found)} && {install_line(found[-1])}"
         )
     try:
         return importlib.import_module("faiss")
     except ImportError as error:
         raise DependencyError(
-            f'FAISS is not usable ({error}); run: pip install "bitext-miner[cpu]", or '
+            f"FAISS is not usable ({error}); run: {install_line(extra='cpu')}, or "
             '"bitext-miner[gpu]" on a machine with an NVIDIA GPU'
         ) from None
 

@@ -7,19 +7,19 @@ either device. The similarities that an engine keeps are rounded in its own way;
 """
 
 import math
-import os
 from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, Protocol
 
 import numpy as np
 
-from miner.device import DRIVERS, resolve_device
+from miner.device import resolve_device
 from miner.errors import ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
 from miner.knn.matrix_threads import Strip, run_crosswise, run_strips, strips_per_side
 from miner.knn.vector_set import VectorSet
+from miner.libraries import has_driver
 from miner.machine import blas
 
 # Rows and columns of one product of the float32 engine: the block stays in a shared cache.
@@ -89,7 +89,7 @@ def search_device(device: str, engine: str, exact: bool = False) -> str:
         if device == "cuda":
             raise ResourceError("--engine hybrid runs on processors; leave out --device cuda")
         return "cpu"
-    if (engine, device) == ("fused", "auto") and not any(map(os.path.exists, DRIVERS)):
+    if (engine, device) == ("fused", "auto") and not has_driver():
         return "cpu"  # without loading FAISS to learn it
     return resolve_device(device, faiss.gpu_count, "FAISS")
 

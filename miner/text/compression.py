@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from miner.errors import DependencyError
+from miner.libraries import install_line
 
 # First bytes of a compressed file, by suffix.
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\0", ".zst": b"\x28\xb5\x2f\xfd"}
@@ -34,7 +35,7 @@ def codec(origin: str) -> Any:
             import backports.zstd as zstd
     except ImportError:
         raise DependencyError(
-            f"{origin}: .zst files need a zstd library; run: pip install backports.zstd"
+            f"{origin}: .zst files need a zstd library; run: {install_line('backports.zstd')}"
         ) from None
     return zstd
 

@@ -175,6 +175,7 @@ def test_the_doctor_knows_extras(miner: Miner, monkeypatch: pytest.MonkeyPatch) 
     lines = ["pyarrow>=15; extra == 'parquet'", "missing; extra == 'hf'", "numpy; extra == 'hf'"]
     monkeypatch.setattr("importlib.metadata.requires", lambda name: ["numpy>=2", *lines])
     pytest.importorskip("pyarrow")
+    monkeypatch.setattr("miner.libraries.pip", lambda: "pip")
     out = miner("doctor").out.splitlines()
     assert "extras         parquet" in out
     assert 'not installed  hf: pip install "bitext-miner[NAME]"' in out

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, only, write  # noqa: F401 (fixtures)
 
-from miner import device
 from miner.index.index import Index
 from miner.index.vectors import open_vectors
 
@@ -58,7 +57,7 @@ def test_other_suffixes(miner: Miner, german_file: Path, output: str) -> None:
 
 
 def test_a_gpu_that_is_not_there(miner, german_file, monkeypatch):
-    monkeypatch.setattr(device, "DRIVERS", ())
+    monkeypatch.setattr("miner.libraries.DRIVERS", ())
     only(encode(miner, german_file, "-o", "v.npy", "--device", "cuda"), "--device cuda")
     only(miner.index(german_file, "out", "--device", "cuda"), "--device cuda")
     assert encode(miner, german_file, "-o", "v.npy", "--device", "auto").code == 0
