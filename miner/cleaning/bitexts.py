@@ -9,6 +9,7 @@ from typing import Any
 from miner.errors import CorpusError
 from miner.index.text_files import TextFile, stamp, text_files
 from miner.names import Languages
+from miner.progress import silent
 from miner.scoring.languages import Identified, identify
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
@@ -16,7 +17,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.given import GivenTexts, given_rows
 from miner.text.lines import display_name
 from miner.text.rows import Rows, spread_rows
-from miner.text.text_format import Column, Units
+from miner.text.text_format import Column, Note, Units
 
 # Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
 HERE, ELSEWHERE = 1 << 16, 1_000_000
@@ -88,12 +89,15 @@ class Piece:
 
 
 def bitexts_of(
-    names: Sequence[Sequence[str | GivenTexts]], reading: BitextFormat, copies: Path
+    names: Sequence[Sequence[str | GivenTexts]],
+    reading: BitextFormat,
+    copies: Path,
+    note: Note = silent,
 ) -> list[Bitext]:
     """Return bitexts of one file or two; streams and pairs are first copied into ``copies``.
 
-    So are the rows of a file whose records are no lines, Parquet or TMX. Raises CorpusError for a
-    file that cannot be read, and ResourceError.
+    So are the rows of a file whose records are no lines, Parquet or TMX; ``note`` takes lines about
+    faulty ones. Raises CorpusError for a file that cannot be read, and ResourceError.
     """
     found = []
     for number, sides in enumerate(names):
@@ -104,7 +108,8 @@ def bitexts_of(
         if len(files) == 1 and not FORMATS[kind].of_lines:
             columns = [Column(key) for key in own.columns(files[0].path)]
             with files[0].opened() as local:
-                rows = given_rows(FORMATS[kind].rows(local, columns), files[0].name)
+                units = FORMATS[kind].rows(local, columns, None, own.on_error, note)
+                rows = given_rows(units, files[0].name)
                 files = text_files([rows], place / "rows")
             keys = own.source_column, own.target_column
             if isinstance(FORMATS[kind], Units):

@@ -279,7 +279,7 @@ def text_run(
         kept_scorers(),
         open_run(work, workers, name, identity, stamps=stamps(files), **means) as run,
     ):
-        yield run, bitexts_of(files, reading, run.work / "streams")
+        yield run, bitexts_of(files, reading, run.work / "streams", note)
 
 
 def _calls(

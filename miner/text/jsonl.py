@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from miner.errors import CorpusError
@@ -22,6 +23,7 @@ from miner.text.text_format import (
 )
 
 _DECODER = json.JSONDecoder()
+_ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 class Jsonl(TextFormat):
@@ -97,7 +99,11 @@ class Jsonl(TextFormat):
         return line.rstrip()[:-1] + (b", " if found else b"") + end
 
     def line(self, cells: Mapping[str, Any]) -> str:
-        return json.dumps(cells, ensure_ascii=False, default=str)
+        try:  # a fifth of the time of an encoder where all cells are texts, as of TMX
+            pairs = [f"{_quoted(key)}: {_quoted(cell)}" for key, cell in cells.items()]
+        except TypeError:
+            return _ENCODER.encode(cells)
+        return f"{{{', '.join(pairs)}}}"
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
         try:

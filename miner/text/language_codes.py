@@ -1,6 +1,8 @@
 """Codes of languages: the shortest one of each, its English name, and codes that stand for one."""
 
 import re
+from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 
 # The one language that all language pairs of public sets share.
@@ -39,6 +41,24 @@ def primary(language: str) -> str:
     """Shortest code of the language of a BCP-47 code: ``de`` for de-AT, DE_de, deu and ger."""
     code = language.replace("_", "-").split("-")[0].lower()
     return _SHORT.get(code, code)
+
+
+def closest(wanted: str, codes: Sequence[str]) -> list[int]:
+    """Return the places of the codes that fit a wanted one best; none if all are other languages.
+
+    Of ``de-AT``, these are ``de-AT`` and ``de``; without both, ``de-CH`` and ``deu``.
+    """
+    fits = [_fit(code, wanted) for code in codes]
+    best = max(fits, default=0)
+    return [place for place, fit in enumerate(fits) if best and fit == best]
+
+
+@cache
+def _fit(code: str, wanted: str) -> int:
+    one, other = (f"{code.lower().replace('_', '-')}-" for code in (code, wanted))
+    if one.startswith(other) or other.startswith(one):
+        return 2
+    return int(primary(code) == primary(wanted))
 
 
 def alike(language: str) -> frozenset[str]:

@@ -139,7 +139,7 @@ class Layout:
                 if self.on_error == "skip":
                     return None, False
                 found = parse(place, *[part.decode("utf-8", "replace") for part in own])
-                found = tuple(_LONE_SURROGATE.sub("\ufffd", text) for text in found)
+                found = tuple(map(replaced, found))
                 any_replaced = True
             fields += found[: len(self.columns[file])]
         return fields, any_replaced
@@ -187,6 +187,11 @@ def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[st
     except UnicodeDecodeError as error:
         raise UnreadableError(_undecodable(name, 1, error)) from None
     return FORMATS[format].header(text)
+
+
+def replaced(text: str) -> str:
+    """Return a text with U+FFFD for each half of a surrogate pair, which escapes of JSON spell."""
+    return _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def _undecodable(name: str, line: int, error: UnicodeError) -> str:

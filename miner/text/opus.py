@@ -4,14 +4,18 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import count, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from miner.errors import CorpusError
+from miner.names import SIDES
+from miner.progress import silent
+from miner.text.language_codes import closest
 from miner.text.lines import MOST, display_name, opened
-from miner.text.text_format import Columns, Units
-from miner.text.xml_parser import XmlParser
+from miner.text.text_format import Columns, Note, Units
+from miner.text.xml_parser import BROKEN, UnitParser, XmlParser
 
 # Corpus.de-en.de, in any folder: the stem, both languages and its own.
 _SIDE = re.compile(r"(.*/)?([^/]*\.([^./]+)-([^./]+))\.(\3|\4)")
@@ -32,7 +36,12 @@ class OpusZip(Units):
     written = False
 
     def rows(
-        self, origin: str, columns: Columns, held: bytes | None = None
+        self,
+        origin: str,
+        columns: Columns,
+        held: bytes | None = None,
+        on_error: str = "fail",
+        note: Note = silent,
     ) -> Iterator[dict[str, Any]]:
         name = display_name(origin)
         with opened(origin, held) as raw:
@@ -94,65 +103,72 @@ class Xces(Units):
     written = False
 
     def rows(
-        self, origin: str, columns: Columns, held: bytes | None = None
+        self,
+        origin: str,
+        columns: Columns,
+        held: bytes | None = None,
+        on_error: str = "fail",
+        note: Note = silent,
     ) -> Iterator[dict[str, Any]]:
-        name, reader = display_name(origin), _Links(origin, held)
-        texts: dict[str, dict[str, str]] = {}
-        for _ in reader.parts():
-            links, reader.links = reader.links, []
-            for documents, given in links:
-                if texts.keys() != set(documents):
-                    texts = {one: _document(origin, one) for one in documents}
-                ids = [side.split() for side in given.get("xtargets", ";").split(";")]
-                if len(ids) != 2:
-                    raise CorpusError(f"{name}: a link without two sides: {given}")
-                sides = list(zip(documents, ids, strict=True))
-                codes = tuple(PurePosixPath(one).parts[0] for one in documents)
-                if _ordered(name, codes, columns)[0] != codes[0]:
-                    sides.reverse()
-                more = {"certainty": given["certainty"]} if "certainty" in given else {}
-                yield _row(name, sides, texts) | more
+        yield from _Links(origin, held, on_error, columns).taken(note)
 
 
-def _row(
-    name: str, sides: Sequence[tuple[str, list[str]]], texts: dict[str, dict[str, str]]
-) -> dict[str, Any]:
-    """Return the texts of both sides of a link, and where they come from."""
-    row: dict[str, Any] = {}
-    for side, (document, ids) in zip(("source", "target"), sides, strict=True):
-        if missing := [one for one in ids if one not in texts[document]]:
-            raise CorpusError(f"{name}: {document} has no sentence {missing[0]!r}")
-        row[side] = " ".join(texts[document][one] for one in ids)
-    for number, (document, ids) in enumerate(sides, 1):
-        row |= {f"document{number}": document, f"ids{number}": " ".join(ids)}
-    return row
-
-
-def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]:
-    """Return both codes in the order that the columns ask for."""
-    wanted = [str(column.key) for column in columns[:2]]
-    asked = [one for one, usual in zip(wanted, Units.sides, strict=True) if one != usual]
-    if unknown := [one for one in asked if one not in codes]:
-        raise CorpusError(f"{name}: no language {unknown[0]!r}; there are: {', '.join(codes)}")
-    swap = wanted[0] == codes[1] or wanted[1] == codes[0]
-    return codes[::-1] if swap and codes[0] != codes[1] else codes
-
-
-class _Links(XmlParser):
-    """Links of an alignment: documents of both sides, and the attributes of a link."""
+class _Links(UnitParser):
+    """Links of an alignment, as rows of the texts of both sides and where they come from."""
 
     root = "cesAlign"
 
-    def __init__(self, origin: str, held: bytes | None) -> None:
-        super().__init__(origin, held)
-        self.links: list[tuple[tuple[str, str], dict[str, str]]] = []
-        self._documents = "", ""
+    def __init__(self, origin: str, held: bytes | None, on_error: str, columns: Columns) -> None:
+        super().__init__(origin, held, on_error)
+        self.columns = columns
+        self._names: tuple[str, str] = "", ""
+        self._documents: dict[str, _Document] = {}
 
     def start(self, tag: str, given: dict[str, str]) -> None:
-        if "fromDoc" in given and "toDoc" in given:
-            self._documents = given["fromDoc"], given["toDoc"]
-        elif tag == "link":
-            self.links.append((self._documents, given))
+        given = {self.names[key]: text for key, text in given.items()}
+        if "fromdoc" in given and "todoc" in given:
+            self._names = given["fromdoc"], given["todoc"]
+        elif self.names[tag] == "link":
+            self.unit = self.line
+            self._link(given.get("xtargets", ";"), given.get("certainty"))
+
+    def _link(self, targets: str, certainty: str | None) -> None:
+        where = f"{display_name(self.origin)}, line {self.unit}"
+        if self._documents.keys() != {*self._names}:
+            self._documents = {name: _document(self.origin, name) for name in self._names}
+        sides = [
+            (name, self._documents[name], side.split())
+            for name, side in zip(self._names, targets.split(";"), strict=False)
+        ]
+        if targets.count(";") != 1:
+            self.facts = {}
+            return self.unreadable(f"{where}: a link without two sides: {targets!r}; mend it")
+        codes = [next(iter(PurePosixPath(name).parts), "") for name in self._names]
+        if _ordered(display_name(self.origin), codes, self.columns)[0] != codes[0]:
+            sides.reverse()
+        self.facts = {} if certainty is None else {"certainty": certainty}
+        for number, (name, _, ids) in enumerate(sides, 1):
+            self.facts |= {f"document{number}": name, f"ids{number}": " ".join(ids)}
+        row: dict[str, str] = {}
+        fault = None
+        for side, (name, document, ids) in zip(SIDES, sides, strict=True):
+            lost = document.lost or next(
+                (f"no sentence {one!r}" for one in ids if one not in document.texts), None
+            )
+            if lost:
+                return self.unreadable(f"{where}: {name}: {lost}")
+            row[side] = " ".join(document.texts[one] for one in ids)
+            fault = fault or next((document.bad[one] for one in ids if one in document.bad), None)
+        self.add(row, fault)
+
+
+@dataclass(frozen=True)
+class _Document:
+    """Sentences of a document by id, the faults of some, and why it cannot be read, if so."""
+
+    texts: dict[str, str]
+    bad: dict[str, str]
+    lost: str | None = None
 
 
 class _Sentences(XmlParser):
@@ -161,40 +177,66 @@ class _Sentences(XmlParser):
     def __init__(self, origin: str) -> None:
         super().__init__(origin)
         self.texts: dict[str, str] = {}
+        self.bad: dict[str, str] = {}
         self._id: str | None = None
+        self._line = 0
         self._words: list[str] = []
         self._text: list[str] = []
 
     def start(self, tag: str, given: dict[str, str]) -> None:
-        if tag == "s":
-            self._id, self._words, self._text, self.size = given.get("id", ""), [], [], 0
-        elif tag == "w":
+        name = self.names[tag]
+        if name == "s":
+            self._id, self._line = self.attribute(given, "id") or "", self.line
+            self._words, self._text = [], []
+        elif name == "w":
             self._text = []
-
-    def text(self, text: str) -> None:
-        if self._id is not None:
-            self._text.append(self.grow(text))
+        self.parser.CharacterDataHandler = None if self._id is None else self._text.append
 
     def end(self, tag: str) -> None:
-        if tag == "w":
+        name = self.names[tag]
+        if name == "w":
             self._words.append("".join(self._text).strip())
-        elif tag == "s" and self._id is not None:
+        elif name == "s" and self._id is not None:
             words = self._words or "".join(self._text).split()
-            self.texts[self._id], self._id = " ".join(words), None
+            self.texts[self._id] = text = " ".join(words)
+            if BROKEN in text:
+                self.bad[self._id] = self.fault(self._line)
+            self._id, self.size = None, 0
+            self.parser.CharacterDataHandler = None
 
 
-def _document(origin: str, document: str) -> dict[str, str]:
-    """Return the sentences of a document by id; its path begins at a folder near the alignment."""
-    name, place = display_name(origin), PurePosixPath(document)
+def _document(origin: str, name: str) -> _Document:
+    """Return a document; its path begins at a folder near the alignment."""
+    place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts:
-        raise CorpusError(f"{name}: the document {document!r} is not below the folder")
+        return _Document({}, {}, "not below the folder of the alignment")
     folder = Path(origin).parent
-    names = (document, document.removesuffix(".gz"), f"{document.removesuffix('.gz')}.gz")
-    found = [folder / near / one for near in _FOLDERS for one in names]
+    stem = name.removesuffix(".gz")
+    found = [folder / near / one for near in _FOLDERS for one in (name, stem, f"{stem}.gz")]
     path = next((str(path) for path in found if path.is_file()), None)
     if path is None:
-        raise CorpusError(f"{name}: {document} is not there; unpack the documents beside it")
+        return _Document({}, {}, "not there; unpack the documents beside the alignment")
     reader = _Sentences(path)
-    for _ in reader.parts():
-        pass
-    return reader.texts
+    try:
+        for _ in reader.parts():
+            pass
+    except CorpusError as error:
+        return _Document({}, {}, str(error))
+    return _Document(reader.texts, reader.bad)
+
+
+def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]:
+    """Return both codes in the order that the columns ask for."""
+    places = []
+    for column, usual in zip(columns, Units.sides, strict=False):
+        wanted = str(column.key)
+        fits = closest(wanted, codes) if wanted != usual else [0, 1]
+        if not fits:
+            raise CorpusError(f"{name}: no language {wanted!r}; there are: {', '.join(codes)}")
+        places.append(fits)
+    source, target = places
+    if source == target and len(source) == 1:
+        raise CorpusError(
+            f"{name}: {codes[source[0]]!r} would be both sides; there are: {', '.join(codes)}"
+        )
+    return codes[::-1] if source == [1] or target == [0] else codes

@@ -11,10 +11,11 @@ from typing import Any
 from miner.errors import CorpusError, reason
 from miner.libraries import library
 from miner.names import SIDES
+from miner.progress import silent
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import StrPath, open_output
-from miner.text.text_format import BitextRows, Column, Columns, Languages, Tables, even
+from miner.text.text_format import BitextRows, Column, Columns, Languages, Note, Tables, even
 
 # Rows that are written at a time.
 BATCH = 8192
@@ -28,7 +29,9 @@ class Parquet(Tables):
     sides = ("source", "target")
     text, id = "text", "id"
 
-    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
+    def records(
+        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
+    ) -> Iterator[Any]:
         return _rows(self, origin, columns, held)
 
     def opened(self, name: str, raw: Any) -> tuple[Any, Callable[[list[str] | None], Any]]:
@@ -39,8 +42,15 @@ class Parquet(Tables):
         _refuse_giants(name, file.metadata)
         return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
 
-    def rows(self, origin: str, columns: Columns) -> BitextRows:
-        for batch in _batches(self, origin, columns, None, every=True):
+    def rows(
+        self,
+        origin: str,
+        columns: Columns,
+        held: bytes | None = None,
+        on_error: str = "fail",
+        note: Note = silent,
+    ) -> BitextRows:
+        for batch in _batches(self, origin, columns, held, every=True):
             yield from batch.to_pylist()
 
     def write(

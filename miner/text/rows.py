@@ -254,7 +254,7 @@ class Rows:
         layout = self.layout
         parts = zip(self.origins, layout.formats, layout.columns, self._held, strict=True)
         return [
-            FORMATS[format].records(origin, columns, held)
+            FORMATS[format].records(origin, columns, held, layout.on_error)
             for origin, format, columns, held in parts
         ]
 

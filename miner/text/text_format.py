@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from miner.errors import CorpusError
 from miner.names import Languages
+from miner.progress import silent
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath, one_line, open_output
 
@@ -32,6 +33,7 @@ Cells = Sequence[Sequence[bytes]]
 # Takes the number of a line and the text of its raw record (of each column in Parquet); returns
 # the text of each wanted column. Raises CorpusError for a line that is broken.
 Parse = Callable[..., tuple[str, ...]]
+Note = Callable[[str], None]
 
 
 class TextFormat:
@@ -56,10 +58,13 @@ class TextFormat:
     written = True
     rewritable = False
 
-    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
+    def records(
+        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
+    ) -> Iterator[Any]:
         """Yield the undecoded bytes of each record.
 
         ``held`` is the content of a file that was read before (:func:`miner.text.lines.hold`).
+        ``on_error`` is for records that are no lines; what they yield of a faulty one is not UTF-8.
         """
         return read_lines(origin, held)
 
@@ -108,8 +113,18 @@ class TextFormat:
         """Return the cells of a line of a bitext by name; ``header`` are the names of columns."""
         raise NotImplementedError
 
-    def rows(self, origin: str, columns: Columns) -> BitextRows:
-        """Read a bitext whose records are no lines, with all its cells by name."""
+    def rows(
+        self,
+        origin: str,
+        columns: Columns,
+        held: bytes | None = None,
+        on_error: str = "fail",
+        note: Note = silent,
+    ) -> BitextRows:
+        """Read a bitext whose records are no lines, with all its cells by name.
+
+        ``note`` takes a line about records that are not as the file has them.
+        """
         raise NotImplementedError
 
     def write(
@@ -134,25 +149,22 @@ class Tables(TextFormat):
 
 
 class Units(Tables):
-    """Format of bitexts whose records are no lines; `rows` reads it, with ``held`` as `records`."""
+    """Format of bitexts whose records are no lines and have no order of columns."""
 
     sides: tuple[str, str] = ("source", "target")
 
-    def rows(
-        self, origin: str, columns: Columns, held: bytes | None = None
-    ) -> Iterator[dict[str, Any]]:
-        raise NotImplementedError
-
-    def records(self, origin: str, columns: Columns, held: bytes | None = None) -> Iterator[Any]:
+    def records(
+        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
+    ) -> Iterator[Any]:
         if any(column.key is None for column in columns[:2]):
             raise CorpusError(
                 f"{display_name(origin)}: a {self.name} file is a bitext, not one side; make two "
                 "files of it first, by 'miner filter'"
             )
-        for unit in self.rows(origin, columns, held):
+        for unit in self.rows(origin, columns, held, on_error):
             cells = [unit["source"], unit["target"]]
             cells += [unit.get(str(column.key), "") for column in columns[2:]]
-            yield tuple(cell.encode() for cell in cells)
+            yield tuple(cell.encode("utf-8", "surrogateescape") for cell in cells)
 
 
 def even(rows: BitextRows) -> Iterator[dict[str, Any]]:
@@ -183,5 +195,7 @@ def is_blank(text: str) -> bool:
 
 def unused(key: str, record: Mapping[str, Any]) -> str:
     """Return ``key``, or with the first number that makes it one the record does not have."""
-    names = (key, *(f"{key}_{number}" for number in range(2, len(record) + 3)))
+    if key not in record:
+        return key
+    names = (f"{key}_{number}" for number in range(2, len(record) + 3))
     return next(name for name in names if name not in record)

@@ -1,34 +1,76 @@
-"""`XmlParser`: base of parsers of XML formats, which read a file in parts."""
+"""`XmlParser`: base of parsers of XML formats, which read a file in parts.
 
-from collections.abc import Iterator
+Text is decoded before expat sees it, so that a bad byte does not end the file: it reaches its
+segment as `BROKEN`, and ``on_error`` decides about that segment alone.
+"""
+
+import codecs
+import re
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, UnreadableError
 from miner.text.lines import MOST, decompressed, display_name
+from miner.text_table import count_of
 
 _PART = 1 << 16
+# A noncharacter, which XML can hold and text does not. Half a surrogate pair, which replaces it in
+# cells: readers of these take it for a byte that is not UTF-8.
+BROKEN, UNDECODABLE = "\ufdd0", "\udcff"
+# Characters that XML 1.0 cannot hold, and noncharacters; or references to one by its number.
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = re.compile(_NO_XML.pattern + "|&#(?:x[0-9a-fA-F]{1,9}|[0-9]{1,9});")
+# Characters of the longest reference; one may be cut by the end of a part.
+_LONGEST = 13
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+    b"<\0": "utf-16-le",
+    b"\0<": "utf-16-be",
+}
+_DECLARED = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.:-]+)")
 
 
 class XmlParser:
-    """Parser of the file ``origin``, whose first element is ``root``. Entities are refused."""
+    """Parser of the file ``origin``, whose first element is ``root``. Entities are refused.
 
-    root: str | None = None
+    on_error: as of :class:`miner.text.formats.BitextFormat`. resume: start tags of elements, and
+    end tags, at which parsing goes on behind one that is no XML; None for nowhere.
+    """
 
-    def __init__(self, origin: str, held: bytes | None = None):
-        self.origin, self.held = origin, held
-        self.open: list[str] = []
+    root = ""
+    resume: re.Pattern[bytes] | None = None
+
+    def __init__(self, origin: str, held: bytes | None = None, on_error: str = "fail"):
+        self.origin, self.held, self.on_error = origin, held, on_error
+        self.names = _Names()
+        # Bytes since the last row; line and kind of each bad character that is not behind it.
         self.size = 0
-        self.parser = parser = expat.ParserCreate()
+        self.faults: deque[tuple[int, str]] = deque()
+        # Bytes that the parser has taken; lines before its first byte, and before its next one.
+        self._taken = self._above = self._lines = 0
+        # Tags of the elements that those at which parsing goes on are in, and the fault before one.
+        self.heads: list[str] = []
+        self._lost: CorpusError | None = None
+        self._encoding = "utf-8"
+        self._open(self._first)
+
+    def _open(self, start: Any) -> None:
+        self.parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
-        parser.StartElementHandler = self._begin
-        parser.EndElementHandler = self._finish
-        parser.CharacterDataHandler = self.text
+        parser.UseForeignDTD(True)  # entities that nothing declares are skipped, as &nbsp;
+        parser.StartElementHandler = start
+        parser.EndElementHandler = self.end
         parser.EntityDeclHandler = self._entity
 
     @property
     def line(self) -> int:
-        return self.parser.CurrentLineNumber
+        return self._above + self.parser.CurrentLineNumber
 
     def fail(self, reason: str) -> CorpusError:
         """Return an error at the present line."""
@@ -37,17 +79,26 @@ class XmlParser:
     def parts(self) -> Iterator[None]:
         """Parse the file; yield after each part. Raises CorpusError for what is no XML."""
         with decompressed(self.origin, self.held, lambda: f"line {self.line}") as file:
-            part = None
-            while part != b"":
-                part = file.read(_PART)
+            part = file.read(_PART)
+            decoder, rest, encoded = self._decoder(part), "", b""
+            while True:
                 try:
-                    self.parser.Parse(part, not part)
-                except (expat.ExpatError, LookupError, ValueError) as error:
-                    why = str(error).partition(":")[0]
+                    text = rest + decoder.decode(part, not part)
+                except UnicodeDecodeError as error:
                     raise self.fail(
-                        f"not XML ({why}); mend the line, or fetch the file again if it is cut"
+                        f"not {self._encoding.upper()} ({error.reason}); fetch the file again if "
+                        "it is cut, or convert it to UTF-8"
                     ) from None
+                cut = text.rfind("&", -_LONGEST) if part else -1
+                text, rest = (text, "") if cut < 0 else (text[:cut], text[cut:])
+                encoded = self._parse(encoded + self._mended(text).encode(), not part)
                 yield
+                if not part:
+                    return
+                self.size += len(part)
+                if self.size > MOST:
+                    raise self.fail(f"a unit longer than {MOST >> 20} MiB; check the file")
+                part = file.read(_PART)
 
     def start(self, tag: str, given: dict[str, str]) -> None:
         """Take the start of an element."""
@@ -55,25 +106,177 @@ class XmlParser:
     def end(self, tag: str) -> None:
         """Take its end."""
 
-    def text(self, text: str) -> None:
-        """Take some text."""
+    def broken(self, error: CorpusError) -> None:
+        """Skip the present element, which is no XML, or raise the error."""
+        raise error
 
-    def grow(self, text: str) -> str:
-        """Return a part of a text that grows. Raises CorpusError for one that is too long."""
-        self.size += len(text)
-        if self.size > MOST:
-            raise self.fail(f"a segment longer than {MOST >> 20} MiB; check the file")
-        return text
+    def attribute(self, given: dict[str, str], name: str) -> str | None:
+        """Return an attribute by its name in lower case, without its namespace."""
+        return next((text for key, text in given.items() if self.names[key] == name), None)
 
-    def _begin(self, tag: str, given: dict[str, str]) -> None:
-        if not self.open and self.root not in (None, tag):
+    def fault(self, first: int) -> str:
+        """Return place and kind of the first bad character from a line on, and forget others."""
+        while len(self.faults) > 1 and self.faults[0][0] < first:
+            self.faults.popleft()
+        line, kind = self.faults[0]
+        unit = f", in the unit of line {first}" if line != first else ""
+        return f"{display_name(self.origin)}, line {line}{unit}: {kind}"
+
+    def _decoder(self, head: bytes) -> codecs.IncrementalDecoder:
+        """Return the decoder of a file by its mark or declaration."""
+        encoding = next((code for mark, code in _MARKS.items() if head.startswith(mark)), None)
+        declared = _DECLARED.match(head.lstrip())
+        if encoding is None and declared:
+            encoding = declared[1].decode().lower()
+            try:
+                if b"<".decode(encoding) != "<":
+                    raise LookupError
+            except UnicodeDecodeError:  # declared as UTF-16, but written byte by byte
+                encoding = None
+            except LookupError:
+                raise self.fail(
+                    f"declares the encoding {encoding!r}, which is not known; convert it to UTF-8"
+                ) from None
+        self._encoding = encoding or "utf-8"
+        wide = self._encoding.startswith(("utf-16", "utf-32"))
+        errors = "surrogatepass" if wide else "surrogateescape"
+        return codecs.getincrementaldecoder(self._encoding)(errors)
+
+    def _mended(self, text: str) -> str:
+        """Return a text with `BROKEN` for each character, or reference, that XML cannot hold."""
+
+        def checked(found: re.Match[str]) -> str:
+            one = found[0]
+            if len(one) > 1:
+                number = int(one[3:-1], 16) if one[2] == "x" else int(one[2:-1])
+                if number < 0x110000 and not _NO_XML.match(chr(number)):
+                    return one
+                kind = f"{one} stands for no character of XML"
+            elif "\udc80" <= one <= "\udcff":
+                kind = f"0x{ord(one) - 0xDC00:02X} is not {self._encoding.upper()}"
+            else:
+                kind = f"U+{ord(one):04X} is no character of XML"
+            line = self._lines + text.count("\n", 0, found.start()) + 1
+            self.faults.append((line, f"{kind}; mend the text, or its declared encoding"))
+            return BROKEN
+
+        return (_REFERENCE if "&#" in text else _NO_XML).sub(checked, text)
+
+    def _parse(self, part: bytes, last: bool) -> bytes:
+        """Parse a part; return what of it must be seen again, with the next one."""
+        place = 0
+        while True:
+            if self._lost is not None:
+                found = self.resume.search(part, place) if self.resume else None
+                if found is None:
+                    if last:
+                        raise self._lost
+                    return self._passed(part, max(place, len(part) - _LONGEST))
+                part, place = self._passed(part, found.start()), 0
+                self._begin_again(found[0])
+            try:
+                self.parser.Parse(part[place:], last)
+            except expat.ExpatError as error:
+                why = str(error).partition(":")[0]
+                lost = self.fail(
+                    f"not XML ({why}); mend the line, or fetch the file again if it is cut"
+                )
+                if last:
+                    raise lost from None
+                self.broken(lost)
+                self._lost = lost
+                place += max(0, self.parser.ErrorByteIndex - self._taken) + 1
+                continue
+            self._taken += len(part) - place
+            return self._passed(part, len(part))
+
+    def _begin_again(self, tag: bytes) -> None:
+        """Open a parser in front of a tag, inside the elements that it is in."""
+        heads = self.heads
+        if tag.startswith(b"</"):
+            names = [self.names[one] for one in heads]
+            heads = heads[: names.index(self.names[tag[2:].decode().rstrip("> \t\r\n")]) + 1]
+        self._above, self._lost = self._lines, None
+        self._open(self.start)
+        head = "".join(f"<{one}>" for one in heads).encode()
+        self._taken = len(head)
+        self.parser.StartElementHandler = None
+        self.parser.Parse(head)
+        self.parser.StartElementHandler = self.start
+
+    def _passed(self, part: bytes, place: int) -> bytes:
+        self._lines += part.count(b"\n", 0, place)
+        return part[place:]
+
+    def _first(self, tag: str, given: dict[str, str]) -> None:
+        if self.root and self.names[tag] != self.root.lower():
             raise self.fail(f"begins with <{tag}>, not <{self.root}>; give its format")
-        self.open.append(tag)
+        self.parser.StartElementHandler = self.start
         self.start(tag, given)
-
-    def _finish(self, tag: str) -> None:
-        self.open.pop()
-        self.end(tag)
 
     def _entity(self, entity: str, *_: Any) -> None:
         raise self.fail(f"declares the entity {entity!r}, which is refused; remove it")
+
+
+class UnitParser(XmlParser):
+    """Parser of a bitext to ``rows`` of cells by name, from units that are no lines.
+
+    ``unit`` is the line of the open one, ``facts`` are its cells beside both texts.
+    """
+
+    def __init__(self, origin: str, held: bytes | None, on_error: str) -> None:
+        self.unit = 0
+        self.facts: dict[str, str] = {}
+        self.rows: list[dict[str, str]] = []
+        # Units that are not as the file has them, and the fault of the first one.
+        self.faulty, self.first_fault = 0, ""
+        super().__init__(origin, held, on_error)
+
+    def add(self, row: dict[str, str], fault: str | None = None) -> None:
+        """Take the texts of a row. Raises UnreadableError for a ``fault``, if such are errors.
+
+        Without a ``fault``, a bad character of the file itself is one.
+        """
+        self.size = 0
+        row |= self.facts
+        if self.faults and fault is None:
+            place = self.fault(self.unit)
+            fault = place if any(BROKEN in cell for cell in row.values()) else None
+        if fault is not None:
+            if self.on_error == "fail":
+                raise UnreadableError(fault)
+            self._count(fault)
+            row = {key: cell.replace(BROKEN, UNDECODABLE) for key, cell in row.items()}
+        self.rows.append(row)
+
+    def broken(self, error: CorpusError) -> None:
+        if self.resume is not None and len(self.heads) < 2:
+            raise error
+        self.unreadable(str(error))
+
+    def unreadable(self, fault: str) -> None:
+        """Take a row that cannot be read. Raises UnreadableError, unless such are skipped."""
+        if self.on_error != "skip":
+            raise UnreadableError(fault, "skip")
+        self._count(fault)
+        self.rows.append({"source": UNDECODABLE, "target": ""} | self.facts)
+
+    def _count(self, fault: str) -> None:
+        self.faulty += 1
+        self.first_fault = self.first_fault or fault
+
+    def taken(self, note: Callable[[str], None]) -> Iterator[dict[str, str]]:
+        """Parse the file; yield its rows. ``note`` takes a line about faulty units, if any."""
+        for _ in self.parts():
+            yield from self.rows
+            self.rows.clear()
+        if self.faulty:
+            done = {"skip": "left out", "replace": "read with U+FFFD"}[self.on_error]
+            note(f"{count_of(self.faulty, 'faulty unit')} {done}; the first: {self.first_fault}")
+
+
+class _Names(dict[str, str]):
+    """Names of elements and attributes without their namespace, in lower case."""
+
+    def __missing__(self, name: str) -> str:
+        return self.setdefault(name, name.rpartition(":")[2].lower())

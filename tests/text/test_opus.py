@@ -8,7 +8,7 @@ from support.downloads import zipped
 from support.raw_lines import put
 
 from miner import filter as filter_rows
-from miner.errors import CorpusError
+from miner.errors import CorpusError, UnreadableError
 from miner.text.bitext import read_bitext
 from miner.text.formats import BitextFormat
 
@@ -105,9 +105,9 @@ def test_an_xces_alignment(aligned: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("en/b.xml.gz", "en/c.xml.gz", r"en/c\.xml\.gz is not there"),
+        ("en/b.xml.gz", "en/c.xml.gz", r"line 8: en/c\.xml\.gz: not there"),
         ("en/b.xml.gz", "../../b.xml", "not below the folder"),
-        ('"s1;s1"', '"s1;s9"', r"en/b\.xml\.gz has no sentence 's9'"),
+        ('"s1;s1"', '"s1;s9"', r"line 8: en/b\.xml\.gz: no sentence 's9'"),
         ('"s1;s1"', '"s1"', "a link without two sides"),
         ("</linkGrp>", "", "line [0-9]+: not XML"),
         ("cesAlign", "html", "begins with <html>, not <cesAlign>"),
@@ -118,6 +118,49 @@ def test_faulty_alignments(old: str, new: str, said: str, aligned: Path) -> None
     aligned.write_bytes(gzip.compress(ALIGNED.replace(old, new).encode()))
     with pytest.raises(CorpusError, match=said):
         pairs_of(aligned)
+
+
+FAULTS = [
+    ("de/b.xml.gz", None, "de/b.xml.gz: not there"),
+    ("de/b.xml.gz", b"<text><s id='s1'>Zw", "de/b.xml.gz, line 1: not XML"),
+    ("de/b.xml.gz", b"<text><s id='s2'>Zwei</s></text>", "de/b.xml.gz: no sentence 's1'"),
+    ("de/b.xml.gz", b"<text>\n<s id='s1'>Zw\xe4i</s></text>", "de/b.xml.gz, line 2: 0xE4 is not"),
+    ("en/b.xml", b"<text><s id='s1'>T\0o</s></text>", "en/b.xml, line 1: U+0000 is no character"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "said"), FAULTS)
+def test_faulty_documents(name: str, content: bytes | None, said: str, aligned: Path) -> None:
+    place = aligned.parent / "xml" / name
+    place.unlink()
+    if content is not None:
+        place.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(UnreadableError) as error:
+        pairs_of(aligned)
+    assert said in str(error.value)
+    skip = BitextFormat(on_error="skip")
+    found = read_bitext(aligned, None, skip)
+    assert (found.source, found.records, found.undecodable) == (["Es regnet ."], 3, 1)
+    notes: list[str] = []
+    rejected = filter_rows(aligned, filters=["length"], layout=skip, note=notes.append).rejected
+    assert [(row["filter"], row["document1"]) for row in rejected] == [
+        ("unreadable", "de/b.xml.gz")
+    ]
+    assert len(notes) == 1 and "1 faulty unit left out" in notes[0] and said in notes[0]
+    replace = BitextFormat(on_error="replace")
+    if " is no" in said:
+        found = read_bitext(aligned, None, replace)
+        assert "\ufffd" in found.source[-1] + found.target[-1] and found.replaced == 1
+    else:
+        with pytest.raises(UnreadableError):
+            read_bitext(aligned, None, replace)
+
+
+def test_codes_of_one_language(aligned: Path, tmp_path: Path) -> None:
+    assert pairs_of(aligned, "eng", "de-AT")[1] == ("Two", "Zwei")
+    assert pairs_of(moses(tmp_path / "a.zip"), "en-US", "deu")[0] == PAIRS[0][::-1]
+    with pytest.raises(CorpusError, match="'de' would be both sides; there are: de, en"):
+        pairs_of(aligned, "de", "deu")
 
 
 def test_neither_is_one_side_or_an_output(aligned: Path, miner, tmp_path: Path) -> None:
