@@ -12,9 +12,9 @@ Places = tuple[int | None, list[int]]
 class UnitLanguages:
     """Choice of both sides of each unit of one file.
 
-    ``source`` and ``target`` are the languages asked for. Without the source, it is the language
-    that the unit or the ``file`` names, else that of the first text; where it is the target's, it
-    is the unit's other language. Without the target, it is the only other language.
+    ``source`` and ``target`` are the languages asked for. None as the source stands for the
+    language that the unit or the ``file`` names, or the first text has; if this is the target's,
+    it stands for the unit's other language. None as the target stands for the only other language.
     """
 
     def __init__(self, source: str | None, target: str | None):
@@ -98,6 +98,6 @@ class UnitLanguages:
 
 
 def _closest(wanted: str, codes: tuple[str, ...], places: Iterable[int]) -> list[int]:
-    """Return those of some places whose codes fit a wanted one best."""
+    """Return the places, among some, whose codes fit a wanted one best."""
     among = [*places]
     return [among[place] for place in closest(wanted, [codes[place] for place in among])]
