@@ -9,6 +9,7 @@ The terminal, a page and a program drive it alike.
 """
 
 import getpass
+import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, ResourceError
 from miner.review.estimate import Figure, Judged, share
 from miner.review.population import Origin, Population
 from miner.review.sample import asking_order, is_probability, strata
@@ -139,6 +140,11 @@ class Review:
         process holds the answers.
         """
         path = Path(f"{kept.source}{SUFFIX}" if answers is None else answers)
+        if answers is None and not os.access(path.parent, os.W_OK):
+            raise ResourceError(
+                f"{path}: answers are kept beside the pairs, where nothing can be written; name a "
+                "file elsewhere by --answers"
+            )
         with lock(path, "wait until that review ends, or give this one other --answers"):
             found = Answers.read(path)
             found.mend()

@@ -60,6 +60,19 @@ def test_sheet_and_labels(miner: Run, pairs: Path, tmp_path: Path) -> None:
     assert code == 0 and "35 new answers read" in err and "35 of 40 pairs judged" in err
 
 
+def test_a_folder_that_cannot_be_written(
+    miner: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write everywhere, so that the system's answer is a stand-in."""
+    monkeypatch.setattr("miner.review.review.os.access", lambda path, mode: False)
+    code, _, err = miner("review", pairs, "--tsv", tmp_path / "sheet.tsv")
+    assert code == 1 and err.count("\n") == 1 and err.rstrip().endswith("elsewhere by --answers")
+    options = ("--answers", tmp_path / "answers.jsonl", "--tsv")
+    assert miner("review", pairs, *options, tmp_path / "sheet.tsv")[0] == 0
+    code, _, err = miner("review", pairs, *options, tmp_path / "none" / "sheet.tsv")
+    assert code == 1 and err.count("\n") == 1 and "none/sheet.tsv: cannot be written" in err
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
