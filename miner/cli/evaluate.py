@@ -68,17 +68,23 @@ def mined(
 ) -> None:
     """Precision, recall and F1 of PAIRS (score, source id, target id) against GOLD.
 
-    GOLD is 'source id, tab, target id'. Write PAIRS by 'miner search --ids', without a threshold,
-    so that the best one can be found. The best threshold is the one that maximises F1 on this
-    very GOLD: report it as tuned, and take it to other data with --threshold.
+    GOLD is 'source id, tab, target id'. Write PAIRS by 'miner search --ids --threshold 0': without
+    --threshold a search cuts pairs, and the best threshold may lie lower. It is the one that
+    maximises F1 on this very GOLD: report it as tuned, and take it to other data with --threshold.
 
     Examples:
-      miner search work/de work/en --ids -o pairs.tsv
+      miner search work/de work/en --ids --threshold 0 -o pairs.tsv
       miner evaluate mined pairs.tsv de-en.training.gold
       miner evaluate mined pairs.tsv de-en.test.gold --threshold 1.2 --json result.json
     """
     from miner.evaluation import metrics
-    from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
+    from miner.evaluation.gold import (
+        explain_mismatch,
+        keeps_nearly_all,
+        never_proposed,
+        read_gold,
+        read_pairs,
+    )
 
     guard.check([pairs, gold], {"--json": json_file})
     scored, expected = read_pairs(pairs), read_gold(gold)
@@ -94,7 +100,21 @@ def mined(
         shares = (f"{share:.2%}" for share in (result.precision, result.recall, result.f1))
         rows.append([name, cut, *shares, str(result.proposed), str(result.correct)])
     click.echo("\n".join(aligned(rows)))
-    click.echo(f"gold pairs: {len(expected)}")
+    missed = never_proposed(scored, expected)
+    click.echo(
+        f"gold pairs: {len(expected)}"
+        + (f"; {missed} have a source or target that is in no pair of {pairs}" * (missed > 0))
+    )
+    if keeps_nearly_all(scored, results["best threshold"]):
+        say(
+            f"the best threshold is at the lower end of {pairs}: if pairs were cut, a lower one "
+            "may be better; write them by 'miner search --ids --threshold 0'"
+        )
+    if 2 * missed > len(expected):
+        say(
+            f"warning: no threshold finds more than {1 - missed / len(expected):.0%} of the gold; "
+            "if the corpus lacks these sentences, give the gold of this corpus"
+        )
     if warning := explain_mismatch(scored, expected):
         say(f"warning: {warning}")
     if json_file:

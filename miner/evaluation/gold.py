@@ -6,9 +6,12 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from miner.errors import CorpusError
 from miner.evaluation.labelled_text import tab_rows
-from miner.evaluation.metrics import IdPair, ScoredIds
+from miner.evaluation.metrics import Evaluation, IdPair, ScoredIds
 from miner.text.bitext import number_in
 from miner.text_table import quoted
+
+# A threshold that keeps this share of the pairs lies at their lower end.
+NEARLY = 0.98
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[tuple[float, str, str]]:
@@ -68,6 +71,24 @@ def explain_mismatch(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> str 
                 "are the pairs text, or ids of another corpus?"
             )
     return None
+
+
+def never_proposed(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> int:
+    """Count the gold pairs with a source or a target that occurs in no proposed pair.
+
+    Whatever the threshold, they are misses: the corpus lacks them, or a cut left them out.
+    """
+    sides = [set(side) for side in zip(*((s, t) for _, s, t in pairs), strict=True)] or [set()] * 2
+    return sum(source not in sides[0] or target not in sides[1] for source, target in set(gold))
+
+
+def keeps_nearly_all(pairs: Iterable[ScoredIds], best: Evaluation) -> bool:
+    """Return whether the best threshold lies at the lower end of the scores.
+
+    Pairs that a cut has left out might then have raised F1 further.
+    """
+    number = len({(source, target) for _, source, target in pairs})
+    return number > 0 and best.proposed >= NEARLY * number
 
 
 def _columns(

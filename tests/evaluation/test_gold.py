@@ -3,7 +3,14 @@
 import pytest
 
 from miner.errors import CorpusError
-from miner.evaluation.gold import explain_mismatch, read_gold, read_pairs
+from miner.evaluation.gold import (
+    explain_mismatch,
+    keeps_nearly_all,
+    never_proposed,
+    read_gold,
+    read_pairs,
+)
+from miner.evaluation.metrics import best_threshold
 
 GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
 
@@ -71,3 +78,19 @@ def test_faulty_gold_names_file_and_line(tmp_path, line):
     path.write_text(f"s1\tt1\n{line}\n", encoding="utf-8")
     with pytest.raises(CorpusError, match=r"gold\.tsv, line 2: expected 2 tab-separated columns"):
         read_gold(path)
+
+
+def test_gold_that_no_pair_reaches_is_counted() -> None:
+    pairs = [(0.9, "s1", "t1"), (0.2, "s2", "t2"), (0.1, "s2", "t9")]
+    gold = [("s1", "t1"), ("s1", "t1"), ("s2", "t1"), ("s2", "t3"), ("s7", "t1"), ("s8", "t8")]
+    assert never_proposed(pairs, gold) == 3
+    assert never_proposed([], gold) == 5
+
+
+def test_a_best_threshold_at_the_lower_end_is_noticed() -> None:
+    gold = {(i, i) for i in range(100)}
+    pairs = [(1 - i / 100, i, i if i < 70 else -i) for i in range(100)]
+    assert not keeps_nearly_all(pairs, best_threshold(pairs, gold))
+    cut = pairs[:71]  # the best threshold keeps all but one
+    assert keeps_nearly_all(cut, best_threshold(cut, gold))
+    assert not keeps_nearly_all([], best_threshold([], gold))
