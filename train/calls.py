@@ -10,6 +10,7 @@ from miner.scoring.without import NOTHING, Without
 from miner.text.durable import scratch_directory
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.given import Given, GivenTexts, given_bitexts
+from miner.text.language_codes import language_pair
 from miner_train.config import TrainConfig
 from miner_train.read import TextPair
 from miner_train.recipes import recipe
@@ -37,6 +38,8 @@ def train(
 
     Raises CorpusError, ArtifactError, DependencyError and ResourceError.
     """
+    if languages is not None:
+        language_pair(languages.split("-"))
     require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 

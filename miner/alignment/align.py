@@ -33,6 +33,7 @@ from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Job, hints
 from miner.tasks.workers import Workers
+from miner.text.language_codes import language_pair
 from miner.text.rows import spread_rows
 
 # Bytes of text that one task aligns at least, if there are so many.
@@ -130,8 +131,8 @@ def align_places(
         "align",
         align_batch,
         calls,
-        model=Entry.of(encoder),
-        other=Entry.of(encoder.on_side(SIDES[1])),
+        model=Entry.of_scorer(encoder),
+        other=Entry.of_scorer(encoder.on_side(SIDES[1])),
         languages=languages,
         beads=replace(beads, unaligned=False),
         weights=Weights.load().as_dict(),
@@ -286,7 +287,7 @@ def codes_of(texts: Sequence[Sequence[str]], languages: Languages) -> tuple[str 
     """Return the codes of the languages of both sides, identified from a sample if not given."""
     source, target = (
         identify([own[row] for row in sample(len(own))], given).code
-        for own, given in zip(texts, languages or (None, None), strict=True)
+        for own, given in zip(texts, language_pair(languages), strict=True)
     )
     return source, target
 

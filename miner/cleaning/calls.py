@@ -25,6 +25,7 @@ from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
 from miner.text.given import Given, given_bitexts
+from miner.text.language_codes import language_pair
 from miner.text.write_bitext import write_bitext
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def score(
     target: Given | None = None,
     *,
     scores: Sequence[str] = ("quality",),
-    languages: Languages = (None, None),
+    languages: Languages | None = None,
     model: str | Path = "default",
     without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
@@ -123,7 +124,7 @@ def filter(
     filters: Filters | None = None,
     threshold: float | None = None,
     selection: Selection = EVERYTHING,
-    languages: Languages = (None, None),
+    languages: Languages | None = None,
     model: str | Path = "default",
     without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
@@ -192,5 +193,5 @@ def _plan(filters: Filters | None, context: Context) -> Plan:
     return plan_of({"filter": tables}, context, "filters")
 
 
-def _context(languages: Languages, model: str | Path) -> Context:
-    return Context(*languages, model=None if model == "default" else str(model))
+def _context(languages: Languages | None, model: str | Path) -> Context:
+    return Context(*language_pair(languages), model=None if model == "default" else str(model))

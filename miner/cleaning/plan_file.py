@@ -11,7 +11,7 @@ from miner.config_fields import read_toml
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, Context, place
 from miner.filters.registry import FILTERS
-from miner.text.language_codes import is_language
+from miner.text.language_codes import language_pair
 
 # Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
@@ -81,9 +81,10 @@ def plan_of(
             raise ArtifactError(f"{name}: {label!r} is there twice; give one of them a label")
     require_languages(name, steps, context)
     scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
-    for code in context.languages:
-        if code is not None and not is_language(code):
-            raise ArtifactError(f"{name}: {code!r} is no language code, such as de, en or zh-Hant")
+    try:
+        language_pair(context.languages)
+    except ValueError as error:
+        raise ArtifactError(f"{name}: {error}") from None
     rank = record.get("rank")
     if rank is not None:
         _refuse_score(f"{name}: rank", rank, scoring)

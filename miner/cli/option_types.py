@@ -70,11 +70,9 @@ def _sentence(text: str) -> str:
 
 
 def _language(text: str) -> str:
-    from miner.text.language_codes import is_language
+    from miner.text.language_codes import language_code
 
-    if not is_language(text):
-        raise ValueError(f"{text!r} is no language code, such as de, en or zh-Hant")
-    return text
+    return language_code(text)
 
 
 def name_of(choices: Sequence[str]) -> Parsed:

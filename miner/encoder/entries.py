@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 from miner.encoder.loading import USUAL, Loading
+from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
@@ -16,18 +17,29 @@ from miner.errors import MismatchError
 
 @dataclass(frozen=True)
 class Entry:
-    """Name and fingerprint of an encoder, the ``side`` that it reads, and how it is loaded."""
+    """Name and fingerprint of an encoder, the ``side`` that it reads, and how it is loaded.
+
+    ``scoring`` is the digest of all files of its model, for results that its verifier or quality
+    function decides, too; None where the vectors alone do.
+    """
 
     name: str
     fingerprint: str
     side: str | None = None
     loading: Loading = USUAL
     device: str = field(default="auto", metadata={"decides": False})
+    scoring: str | None = None
 
     @classmethod
     def of(cls, encoder: SentenceEncoder, device: str = "auto") -> Entry:
         """Return the entry of an encoder, to be opened on ``device`` elsewhere."""
         return cls(encoder.address, encoder.fingerprint, encoder.side, encoder.loading, device)
+
+    @classmethod
+    def of_scorer(cls, encoder: SentenceEncoder) -> Entry:
+        """Return the entry of an encoder whose model also scores pairs."""
+        path = None if encoder.model is None else encoder.model.path
+        return replace(cls.of(encoder), scoring=None if path is None else model_digest(path))
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``meta.json`` of an index says about the model."""
@@ -46,11 +58,14 @@ class Entry:
         for side in (self.side, None):
             if (self.fingerprint, side) in _lent:
                 return _lent[self.fingerprint, side]
-        found = _opened(self.name, threads, self.device, self.loading, self.side)
-        if found.fingerprint != self.fingerprint:
+        found = _opened(self.name, threads, self.device, self.loading, self.side, self.scoring)
+        wanted, there = self.fingerprint, found.fingerprint
+        if wanted == there and self.scoring is not None:
+            wanted, there = self.scoring, str(self.of_scorer(found).scoring)
+        if wanted != there:
             raise MismatchError(
-                f"{self.name}: replaced since the plan was made ({found.fingerprint}, not "
-                f"{self.fingerprint}); put the model back, or name another --work"
+                f"{self.name}: replaced since the plan was made ({there[:16]}, not "
+                f"{wanted[:16]}); put the model back, or name another --work"
             )
         return found
 
@@ -73,6 +88,12 @@ def lent(*encoders: SentenceEncoder) -> Iterator[None]:
 
 @lru_cache(maxsize=2)
 def _opened(
-    name: str, threads: int | None, device: str, loading: Loading, side: str | None
+    name: str,
+    threads: int | None,
+    device: str,
+    loading: Loading,
+    side: str | None,
+    scoring: str | None,
 ) -> SentenceEncoder:
+    """Open an encoder; one with another digest ``scoring`` is opened anew."""
     return open_encoder(name, threads, device, side, loading)

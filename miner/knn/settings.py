@@ -102,6 +102,10 @@ class SearchSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "retrieval", ALIASES.get(self.retrieval, self.retrieval))
         check(self)
+        if self.languages != (None, None):
+            from miner.text.language_codes import language_pair  # a table that help texts need not
+
+            object.__setattr__(self, "languages", language_pair(self.languages))
         if self.margin is not None:
             if self.rank == "probability":
                 raise SettingsError("--margin ranks by margin; leave it out, or --rank")

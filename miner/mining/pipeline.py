@@ -70,7 +70,7 @@ def mine(
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)
     scorer = None
     if verifier is not None:
-        scorer = Scorer(Entry.of(verifier.encoder), (languages[0].code, languages[1].code))
+        scorer = Scorer(Entry.of_scorer(verifier.encoder), (languages[0].code, languages[1].code))
     compressed = any(index.compressed for index, _ in indexes)
     if hybrid_from is None and not compressed:
         hybrid_from = pairs_for_hybrid(settings, verifier is not None)

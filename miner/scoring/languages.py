@@ -27,7 +27,9 @@ ENOUGH = 0.5
 NAMED = 0.1
 # Characters of a sample, about ten sentences, whose language is hardly ever mistaken.
 SURE = 500
-_CHARACTERS = 120  # from the start of a text, which is enough
+# Characters of an excerpt, which are enough; excerpts of a long text at most, and of a text that is
+# judged by one alone.
+_CHARACTERS, _EXCERPTS, _PARTS = 120, 8, 3
 # The model's label for numbers, markup and code; short texts of names get it, too.
 _NO_LANGUAGE = "zxx"
 # Files of the unpacked model; all but the first two are arguments of `naive_bayes`.
@@ -83,7 +85,7 @@ class Identifier:
         """
         from miner.kernels.naive_bayes import naive_bayes
 
-        texts = [text[:_CHARACTERS] for text in texts]
+        texts = [_excerpt(text) for text in texts]
         encoded = [_encoded(text) for text in texts]
         offsets = offsets_of(np.fromiter(map(len, encoded), np.int64, len(encoded)))
         found = naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
@@ -167,6 +169,34 @@ def _unpacked(langid: Any) -> dict[str, np.ndarray]:
     return dict(zip(_NAMES, arrays, strict=True))
 
 
+def _excerpt(text: str) -> str:
+    """Cut a text to ``_CHARACTERS``: of a longer one parts of its start, middle and end.
+
+    The first line of a page is often a menu in another language.
+    """
+    if len(text) <= _CHARACTERS:
+        return text
+    return " ".join(_windows(text, _PARTS, _CHARACTERS // _PARTS))
+
+
+def _excerpts(text: str) -> list[str]:
+    """Return excerpts of ``_CHARACTERS`` evenly spread over a text, each to be identified alone."""
+    return _windows(text, min(_EXCERPTS, max(1, len(text) // _CHARACTERS)), _CHARACTERS)
+
+
+def _windows(text: str, count: int, size: int) -> list[str]:
+    """Return ``count`` parts of ``size`` characters of a text, evenly spread, from word to word."""
+    if count == 1 or len(text) <= size:
+        return [text[:size]]
+    parts = []
+    for start in np.linspace(0, len(text) - size, count).astype(int).tolist():
+        part = text[start : start + size]
+        # A word that the cut has halved may look like another language.
+        _, space, rest = part.partition(" ") if start else ("", "", part)
+        parts.append(rest if space and rest else part)
+    return parts
+
+
 def _encoded(text: str) -> bytes:
     """Normalise as in the model's training: NFC, and lower case instead of all capitals."""
     text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
@@ -223,7 +253,8 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
 
     Sentences without letters do not count. Raises DependencyError without py3langid.
     """
-    texts = [text for text in texts if any(map(str.isalpha, text[:_CHARACTERS]))]
+    excerpts = (one for text in texts for one in _excerpts(text))
+    texts = [text for text in excerpts if any(map(str.isalpha, text))]
     if not texts:
         return Identified((), given)
     model = identifier()
@@ -233,9 +264,9 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
     for text, best in zip(texts, scores == scores.max(axis=1)[:, None], strict=True):
         codes = [model.codes[column] for column in np.flatnonzero(best)]
         if len(codes) == 1:
-            count[codes[0]] += min(len(text), _CHARACTERS)
+            count[codes[0]] += len(text)
         else:
-            open_ones.append((codes, min(len(text), _CHARACTERS)))
+            open_ones.append((codes, len(text)))
     told = count.copy()
     for codes, characters in open_ones:  # in the language of most other text
         count[max(codes, key=lambda code: sum(told[one] for one in alike(code)))] += characters

@@ -1,9 +1,11 @@
-"""Codes of languages: the shortest one of each, its English name, and codes that stand for one."""
+"""Canonical code, English name and aliases of each language, and the check of codes."""
 
 import re
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+
+from miner.names import Languages
 
 # The one language that all language pairs of public sets share.
 ENGLISH = "en"
@@ -21,6 +23,13 @@ for _line in resources.files(__package__).joinpath("languages.tsv").read_text("u
     _SHORT |= dict.fromkeys(_others, _first)
     _ENGLISH[_first] = _name
 
+# Codes of countries that are taken for codes of their languages.
+_OF_COUNTRIES = {
+    "al": "sq", "at": "de", "by": "be", "cn": "zh", "cz": "cs", "dk": "da", "ge": "ka", "gr": "el",
+    "il": "he", "in": "hi", "ir": "fa", "jp": "ja", "kp": "ko", "me": "sr", "mx": "es", "np": "ne",
+    "rs": "sr", "tw": "zh", "ua": "uk", "us": "en", "vn": "vi",
+}  # fmt: skip
+
 # Codes of one language, or of varieties that identification distinguishes and users who name a
 # file's language do not.
 _ALIKE = tuple(
@@ -32,9 +41,35 @@ _ALIKE = tuple(
 )
 
 
-def is_language(code: str) -> bool:
-    """Check the form of a BCP-47 code; there need not be such a language."""
-    return _LANGUAGE.fullmatch(code) is not None
+def language_code(text: str) -> str:
+    """Return a BCP-47 code as it is. Raises ValueError, with the likely code, for anything else.
+
+    Codes of three letters are not looked up: ISO 639-3 has 7,000 languages.
+    """
+    code = str(text).replace("_", "-").split("-")[0].lower()
+    formed = isinstance(text, str) and _LANGUAGE.fullmatch(text) is not None
+    if formed and (code in _SHORT or code in _ENGLISH or len(code) == 3):
+        return text
+    from difflib import get_close_matches
+
+    names = {name.lower(): one for one, name in _ENGLISH.items()}
+    name = get_close_matches(str(text).lower(), names, 1, 0.8)
+    meant = _OF_COUNTRIES.get(code) or (names[name[0]] if name else None)
+    hint = f"; did you mean {describe(meant)}?" if meant else ", such as de, en or zh-Hant"
+    raise ValueError(f"{text!r} is no language code{hint}")
+
+
+def language_pair(languages: Sequence[str | None] | None) -> Languages:
+    """Return the codes of source and target, None where unknown; None stands for both.
+
+    Raises ValueError for anything that is no code (:func:`language_code`), or no pair.
+    """
+    if languages is None:
+        return None, None
+    if isinstance(languages, str) or len(languages) != 2:
+        raise ValueError(f"languages = {languages!r}: give two codes, of source and target")
+    source, target = (None if one is None else language_code(one) for one in languages)
+    return source, target
 
 
 def primary(language: str) -> str:

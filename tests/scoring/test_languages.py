@@ -1,6 +1,5 @@
 """Languages of corpora, identified from a sample."""
 
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from miner.scoring.languages import (
     identify,
     sample,
 )
-from miner.text.language_codes import describe, is_language, primary
+from miner.text.language_codes import describe, language_code, language_pair, primary
 
 
 def test_the_languages_of_a_corpus() -> None:
@@ -62,13 +61,26 @@ def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
     monkeypatch.setattr("miner.encoder.kept_arrays.folder", lambda: tmp_path)
     found = []
     for damage in (b"garbage", None):  # and the first time there is nothing
-        with nullcontext() if not found else pytest.warns(RuntimeWarning, match="damaged"):
-            found.append(Identifier().evidence(["Guten Tag", "Bonjour à tous"]).scores)
+        found.append(Identifier().evidence(["Guten Tag", "Bonjour à tous"]).scores)
         (kept,) = tmp_path.iterdir()
         if damage is not None:
             (kept / "table.npy").write_bytes(damage)
     np.testing.assert_array_equal(found[0], found[1])
     assert (kept / "table.npy").stat().st_size > 1 << 20
+
+
+def test_a_menu_in_another_language_does_not_decide(german: list[str]) -> None:
+    """Pages whose first line is English, as documents of one text and as long lines."""
+    menu = (
+        "Home About us Contact Privacy policy Terms of use Sign in Search the site Help Imprint "
+        * 2
+    )
+    pages = [menu + separator + " ".join(german) for separator in ("\n", " ")]
+    for page in pages:
+        assert identify([page] * 5).code == "de"
+    model = identifier()
+    scores = model.evidence([menu[:100] + " ".join(german[:4])]).scores[0]
+    assert scores[model.columns("de")].max() > scores[model.columns("en")].max()
 
 
 @given(st.lists(st.text(), max_size=20))
@@ -101,4 +113,24 @@ def test_codes() -> None:
     assert describe("deu") == "German (de)" and describe("xx") == "xx"
     unnamed = [code for code in identifier().codes if "(" not in describe(code)]
     assert not unnamed
-    assert is_language("zh-Hant") and not is_language("German!")
+    for code in ("de", "ger", "de_AT", "zh-Hant", "qaa", "nv"):
+        assert language_code(code) == code
+    wrong = {
+        "german": "de",
+        "jp": "ja",
+        "cz": "cs",
+        "gr": "el",
+        "ge": "ka",
+        "Germn": "de",
+        "cn": "zh",
+    }
+    for text, meant in wrong.items():
+        with pytest.raises(ValueError, match=rf"no language code; did you mean .*\({meant}\)"):
+            language_code(text)
+    for text in ("xx", "?!", "", "klingonisch"):
+        with pytest.raises(ValueError, match="such as de, en"):
+            language_code(text)
+    assert language_pair(None) == (None, None) and language_pair(["de", None]) == ("de", None)
+    for pair in ("de", ("de",), ("de", "en", "fr")):
+        with pytest.raises(ValueError, match="give two codes"):
+            language_pair(pair)
