@@ -267,6 +267,7 @@ def align_texts(
         else:
             found = likely(lattice, scores, texts, quality)
             scores = found.scores(weights.fine, len(scores))
+            return found.doubted(decode(scores, lattice.band), lattice.band), doubts
     return decode(scores, lattice.band), doubts
 
 

@@ -102,6 +102,16 @@ def best(values: np.ndarray, limits: Band) -> np.ndarray:
     return path[: best_path(values, limits, KINDS, path)][::-1]
 
 
+def cells_of(spans: np.ndarray, limits: Band) -> np.ndarray:
+    """Return ``cell * K + kind`` of each of the spans ``(p, 4)``, the inverse of `spans_of`."""
+    low, first = limits
+    end, other = spans[:, 1], spans[:, 3]
+    kinds = np.full((MOST + 1, MOST + 1), -1)
+    kinds[tuple(KINDS.T)] = np.arange(len(KINDS))
+    kind = kinds[end - spans[:, 0], other - spans[:, 2]]
+    return (first[end] + other - low[end]) * len(KINDS) + kind
+
+
 def spans_of(cell: np.ndarray, kind: np.ndarray, limits: Band) -> np.ndarray:
     """Return the spans ``(p, 4)`` of beads, by the cells that they end in and their kinds."""
     low, first = limits

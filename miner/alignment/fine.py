@@ -8,11 +8,12 @@ on has two to four times the association of other text.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from miner.alignment.beads import FINE, KINDS, MOST, best, spans_of
+from miner.alignment.anchors import Band
+from miner.alignment.beads import FINE, KINDS, MOST, Beads, best, cells_of, spans_of
 from miner.alignment.lattice import Lattice
 from miner.kernels.beads import FEATURES, forward_backward
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
@@ -26,6 +27,10 @@ USUAL = 0.65
 SELDOM = 0.02
 # Largest logit of a quality that counts.
 CLIP = 8.0
+# Mean logit of the quality of neighbouring beads at which they are as likely related as not: beads
+# of unrelated text have -6 to -8, free translations -2, weak languages -3. How fast that turns.
+# Beads on either side that count.
+RELATED, TURN, NEAR = -4.2, 2.0, 2
 # Tokens of both sides whose association counts as much as a feature of one.
 PER_TOKENS = 20.0
 _ASSOCIATION, _COSINE = QUALITY_FEATURES.index("association"), FEATURES.index("cosine")
@@ -33,11 +38,15 @@ _ASSOCIATION, _COSINE = QUALITY_FEATURES.index("association"), FEATURES.index("c
 
 @dataclass(frozen=True)
 class LikelyBeads:
-    """Likely beads of two documents: cells and kinds ``(p,)``, and features ``(p, F) float64``."""
+    """Likely beads of two documents: cells and kinds ``(p,)``, and features ``(p, F) float64``.
+
+    ``quality (p,)`` are the logits of the quality of beads with sentences on both sides.
+    """
 
     cell: np.ndarray
     kind: np.ndarray
     features: np.ndarray
+    quality: np.ndarray
 
     def scores(self, weights: np.ndarray, cells: int) -> np.ndarray:
         """Return the scores ``(cells, K) float32``; minus infinity for other beads."""
@@ -45,6 +54,26 @@ class LikelyBeads:
         count = len(KINDS)
         scores[self.cell, self.kind] = weights[self.kind] + self.features @ weights[count:]
         return scores
+
+    def doubted(self, beads: Beads, limits: Band) -> Beads:
+        """Multiply probabilities by the probability that the text around each bead is related.
+
+        Features say which beads suit best in these documents, since quality and association count
+        above what is usual there. Documents, or paragraphs, that have nothing to do with each other
+        have a best alignment, too; their quality tells.
+        """
+        sizes = beads.spans[:, [1, 3]] - beads.spans[:, [0, 2]]
+        paired = np.flatnonzero((sizes > 0).all(axis=1))
+        wanted = cells_of(beads.spans[paired], limits)
+        rows = np.searchsorted(self.cell * len(KINDS) + self.kind, wanted)  # these ascend
+        total = np.concatenate([[0.0], np.cumsum(self.quality[rows])])
+        places = np.arange(len(paired))
+        first = np.maximum(places - NEAR, 0)
+        last = np.minimum(places + NEAR + 1, len(paired))
+        mean = (total[last] - total[first]) / (last - first)
+        probability = beads.probability.copy()
+        probability[paired] /= 1 + np.exp(TURN * (RELATED - mean))
+        return replace(beads, probability=probability)
 
 
 def likely(
@@ -69,15 +98,17 @@ def likely(
     spans = spans_of(cell, kind, limits)
     features = np.zeros((len(cell), len(FINE)))
     features[:, : len(FEATURES)] = lattice.features(spans)
+    absolute = np.zeros(len(cell))
     both = np.flatnonzero((KINDS[kind] > 0).all(axis=1))
     if len(both):
         cosine = features[both, _COSINE]
-        features[both, len(FEATURES) : -1] = _compared(spans[both], texts, cosine, lattice, quality)
+        found, logit = _compared(spans[both], texts, cosine, lattice, quality)
+        features[both, len(FEATURES) : -1], absolute[both] = found, logit
         joined = KINDS.sum(axis=1) - 2
         paired = joined[path[:, 1]] >= 0
         share = (joined[path[paired, 1]] > 0).mean() if paired.any() else 0.0
         features[both, -1] = joined[kind[both]] * np.log(share + SELDOM)
-    return LikelyBeads(cell, kind, features)
+    return LikelyBeads(cell, kind, features, absolute)
 
 
 def _compared(
@@ -86,9 +117,10 @@ def _compared(
     cosine: np.ndarray,
     lattice: Lattice,
     quality: Quality,
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the features of beads with sentences on both sides other than the first stage's.
 
+    Also returned are the logits of their quality, ``(p,)``.
     ``cosine`` is the first stage's, relative to the usual one.
     """
     blocks, rows = zip(
@@ -98,12 +130,13 @@ def _compared(
     left, right = (quality.verifier.prepare(own) for own in blocks)
     level = lattice.facts[2]
     metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine * level)
-    logit = _above_usual(np.clip(quality.function.logit(metrics), -CLIP, CLIP), spans)
+    absolute = np.clip(quality.function.logit(metrics), -CLIP, CLIP)
+    logit = _above_usual(absolute, spans)
     tokens = np.diff(left.offsets)[rows[0]] + np.diff(right.offsets)[rows[1]]
     association = _above_usual(metrics[:, _ASSOCIATION], spans) * tokens / PER_TOKENS
     pairs = (spans[:, 1] - spans[:, 0]) * (spans[:, 3] - spans[:, 2])
     weakest = weakest_cosine(spans, lattice, cosine) - cosine
-    return np.stack([logit, logit * pairs, association, weakest], axis=1)
+    return np.stack([logit, logit * pairs, association, weakest], axis=1), absolute
 
 
 def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:

@@ -3,16 +3,20 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.near_copies import NEAR
 
 import miner
 from miner import Keep, align
+from miner.alignment.align import align_texts
 from miner.alignment.ladder import read_ladder
 from miner.alignment.settings import BeadSettings
+from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
 from miner.evaluation.alignment import evaluate
 from miner.evaluation.gold import read_gold
+from miner.knn.settings import SearchSettings
 
 Texts = tuple[list[str], list[str]]
 
@@ -197,3 +201,27 @@ def test_paragraphs_are_split_and_sentences_stay(files, texts, tmp_path: Path) -
         assert len(same) > 0.9 * len(expected["source"])
     found = align(joined, files[1], beads=BeadSettings(split=True)).columns()
     assert set(found["source_lines"]) >= {str(n) for n in range(12)}
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 20])
+def test_unrelated_documents_claim_no_precision(size: int) -> None:
+    """Sentences of other documents; and the same ones with their translations, which keep it."""
+    demo = Path(miner.__file__).parent / "demo"
+    german, english, gold_lines = (
+        (demo / f"demo.{name}").read_text("utf-8").split("\n") for name in ("de", "en", "gold")
+    )
+    gold = [line.split("\t") for line in gold_lines if line]
+    pairs = [(german[int(a) - 1], english[int(b) - 1]) for a, b in gold]
+    encoder = Encoder.load("default", threads=1)
+    both = encoder, encoder.on_side("target")
+    unrelated, related = [], []
+    for start in range(0, 3 * size, size):
+        source = [one for one, _ in pairs[start : start + size]]
+        other = [one for _, one in pairs[start + 100 : start + 100 + size]]
+        own = [one for _, one in pairs[start : start + size]]
+        for target, found in ((other, unrelated), (own, related)):
+            beads, _ = align_texts((source, target), both, SearchSettings(), ("de", "en"))
+            sizes = beads.spans[:, [1, 3]] - beads.spans[:, [0, 2]]
+            found += beads.probability[(sizes > 0).all(axis=1)].tolist()
+    assert np.mean(unrelated or 0) <= 0.05
+    assert np.mean(related) > 0.9
