@@ -11,6 +11,7 @@ import numpy as np
 
 from miner.device import resolve_device
 from miner.encoder.architecture import VOCABULARIES, Architecture
+from miner.encoder.known_languages import LEVELS
 from miner.encoder.model import Model
 from miner.encoder.model_files import CONFIG
 from miner.encoder.pieces import PieceTokenizer
@@ -36,6 +37,9 @@ from miner_train.stages import Report, stage
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
 
+# Pairs that a new language takes (docs/languages.md), and held-out F1 below which a model is weak.
+FEW = 30_000
+FAIR = next(accuracy for name, accuracy, _ in LEVELS if name == "fair")
 # Tokenizers of the source and of the target column, by unit.
 Tokenizers = list[dict[str, Tokenizer]]
 
@@ -87,11 +91,20 @@ def train_model(
     device = resolve_device(device)
     text = read_texts(texts, config, without, report)
     adding = base is not None and extend.adds_languages(base, text)
-    idle = {"--temperature": config.temperature != 1, "--apart": config.apart}
+    own = TrainConfig.from_dict(dict(base.training.get("config", {}))) if base else TrainConfig()
+    idle = {
+        "--temperature": config.temperature not in (1, own.temperature),
+        "--apart": config.apart not in (0, own.apart),
+    }
     for option in (name for name, given in idle.items() if given and len(text.languages) < 2):
         report(
             f"warning: {option} has no effect: the names of the files tell fewer than two "
-            "language pairs (de-en)"
+            "language pairs, as de-en.tsv and fr-en.tsv do"
+        )
+    if adding and len(text.source) < FEW:
+        report(
+            f"warning: {len(text.source):,} pairs are few for a new language: with fewer than "
+            f"{FEW:,} it will be weak, and mining and filters miss most of its pairs"
         )
     graded = [read_graded(path) for path in select]
     key: dict[str, Any] = {"config": config.as_dict(), "text": text.fingerprint}
@@ -137,6 +150,12 @@ def train_model(
             **({"correlation with grades": state.best_score} if graded else {}),
             **({"pieces from": _named(teacher)} if teacher is not None else {}),
         }
+        if state.mining_f1 is not None and state.mining_f1 < FAIR:
+            report(
+                f"warning: a held-out mining F1 of {state.mining_f1:.3f} is low: at its best "
+                "threshold the model misses right pairs or finds wrong ones, and the filter "
+                "quality drops right ones; train on more text, or read samples of what it keeps"
+            )
         if threshold is None:
             threshold = state.threshold if base is None else base.threshold
         model = assemble(state.best, config, files, trainer.data, threshold, record)

@@ -99,6 +99,27 @@ def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
     assert more.languages["de"].pairs > base.languages["de"].pairs
 
 
+def test_warnings_are_about_what_was_given_and_what_to_expect(place: Path) -> None:
+    """The base has a temperature; the text is small, and one epoch does not learn it."""
+    base = load(place / "base")
+    own = {**base.training, "config": {**base.training["config"], "temperature": 1.6, "apart": 2}}
+    base = dataclasses.replace(base, training=own)
+    config = dataclasses.replace(CONFIG, epochs=1, pieces=90, temperature=1.6, apart=2)
+    said: list[str] = []
+    text = [TextPair(str(place / "fr-en" / "text.tsv"))]
+    train_model(text, config, place / "few", base=base, report=said.append)
+    warnings = [line for line in said if line.startswith("warning")]
+    assert warnings[0].startswith("warning: 600 pairs are few for a new language")
+    assert warnings[1:] == [line for line in warnings if "held-out mining F1" in line]
+    training = next(index for index, line in enumerate(said) if line == "training")
+    assert said.index(warnings[0]) < training
+    said.clear()
+    config = dataclasses.replace(config, temperature=1.3)
+    train_model(text, config, place / "few", base=base, report=said.append)
+    assert any("--temperature has no effect" in line for line in said)
+    assert not any("--apart" in line for line in said)
+
+
 def test_names_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, miner) -> None:
     monkeypatch.setattr(learn_verifier, "ENOUGH", 20)
     monkeypatch.setattr(learn_verification, "FEWEST", 100)
