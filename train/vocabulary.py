@@ -19,6 +19,7 @@ from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
 from miner.names import SIDES
 from miner.parallel import in_order
+from miner.text.invisible import visible
 from miner_train.config import TrainConfig
 from miner_train.sampling import shares
 from miner_train.stages import Report, stage
@@ -81,6 +82,7 @@ def train_vocabulary(
     sample = [side[row] for side, rows in _drawn(sides, config, language) for row in rows.tolist()]
     if not sample:
         raise _nothing()
+    sample = [visible(sentence) for sentence in sample]
     if config.one_script:
         sample = in_one_script(sample)
     buffer = io.BytesIO()

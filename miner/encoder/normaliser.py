@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from miner.text.invisible import visible
+
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Normaliser:
-    """SentencePiece's normalisation of many sentences in one call; safe in several threads.
+    """SentencePiece's normalisation of many visible sentences in one call; safe in several threads.
 
     Lone surrogates, which no file can hold, become U+FFFD.
     """
@@ -39,9 +41,9 @@ class Normaliser:
     def __call__(self, sentences: Sequence[str]) -> list[str]:
         # One call for all: each call takes and releases the interpreter's lock, and several
         # threads would spend most of their time waiting for it.
-        joined = _LONE_SURROGATE.sub("\ufffd", self.SEPARATOR.join(sentences))
+        joined = _LONE_SURROGATE.sub("\ufffd", visible(self.SEPARATOR.join(sentences)))
         if joined.count(self.SEPARATOR) == len(sentences) - 1:
             normalised = self._normalizer.normalize(joined).split(self.SEPARATOR)
             return [text.strip(" ") for text in normalised]
-        cleaned = [_LONE_SURROGATE.sub("\ufffd", sentence) for sentence in sentences]
+        cleaned = [_LONE_SURROGATE.sub("\ufffd", visible(sentence)) for sentence in sentences]
         return list(self._normalizer.normalize(cleaned))

@@ -13,10 +13,11 @@ from miner.encoder.unigram_pieces import SPACE_MARK, UnigramPieces
 from miner.encoder.unit_lists import keep_ids
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
+from miner.text.invisible import visible
 
 
 class PieceTokenizer:
-    """SentencePiece token ids without those that carry no meaning.
+    """SentencePiece token ids of visible text, without those that carry no meaning.
 
     Unknown pieces are dropped, and control pieces never occur. The bare word-boundary mark, which
     SentencePiece puts before an unknown word, is dropped as well: with it, all sentences in a
@@ -52,8 +53,7 @@ class PieceTokenizer:
             return self._fast(sentences)
         # Lists of ints: SentencePiece's only other output, an array for each sentence, takes a
         # third longer.
-        texts = in_one_script(sentences) if self._one_script else list(sentences)
-        lists = self.processor.encode(texts, num_threads=1)
+        lists = self.processor.encode(self._read(sentences), num_threads=1)
         offsets = offsets_of(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))
         ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=offsets[-1])
         return keep_ids(ids, offsets, self.meaningful[ids])
@@ -63,11 +63,14 @@ class PieceTokenizer:
 
         Unknown pieces have the id of the unknown piece.
         """
-        if self._one_script:
-            (sentence,) = in_one_script([sentence])
+        (sentence,) = self._read([sentence])
         pieces = self.processor.encode(sentence, out_type=str)
         ids = np.array(self.processor.encode(sentence, out_type=int), dtype=np.int32)
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids
+
+    def _read(self, sentences: Sequence[str]) -> list[str]:
+        texts = [visible(sentence) for sentence in sentences]
+        return in_one_script(texts) if self._one_script else texts
 
     @property
     def digest(self) -> str:

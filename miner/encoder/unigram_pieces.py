@@ -19,6 +19,7 @@ from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pi
 from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram
 from miner.ragged import offsets_of
+from miner.text.invisible import JOINED, JOINER, NON_JOINER
 
 # Characters that normalisation can join with the one before, and a few others in their ranges.
 JOINING = re.compile(
@@ -57,6 +58,11 @@ class UnigramPieces:
         # By code point, what unigram.segment does with it; UNSEEN until a text has it.
         self._actions = np.zeros(CODE_POINTS, np.int32)
         self._longer = np.zeros(0, np.int32)
+        # Actions of joiners where a script needs them; elsewhere they are dropped.
+        joiners = (self._action(chr(code), chr(JOINED[0])) for code in (NON_JOINER, JOINER))
+        self._joiners = np.array(
+            [one if isinstance(one, int) else unigram.REFUSE for one in joiners]
+        )
         self._lock = threading.Lock()
         self._stores: list[Any] = []  # one for each thread that calls at the same time
 
@@ -66,8 +72,12 @@ class UnigramPieces:
         actions = self._actions[codes]
         unseen = actions == unigram.UNSEEN
         if unseen.any():
-            self._learn(np.unique(codes[unseen]))
-            actions = self._actions[codes]
+            rare = codes[unseen]
+            rare = np.unique(rare[(rare != NON_JOINER) & (rare != JOINER)])
+            if len(rare):
+                self._learn(rare)
+                actions = self._actions[codes]
+            self._join(codes, offsets, actions)
         ids, counts = self._segment(actions, offsets)
         left = np.flatnonzero(counts < 0)
         if len(left):
@@ -98,6 +108,22 @@ class UnigramPieces:
         self._stores.append(store)
         return ids[:total].copy(), counts
 
+    def _join(self, codes: np.ndarray, offsets: np.ndarray, actions: np.ndarray) -> None:
+        """Set the actions of joiners, which are always unseen, by the characters beside them."""
+        places = np.flatnonzero(actions == unigram.UNSEEN)
+        edge = np.zeros(len(codes) + 1, bool)
+        edge[offsets] = True
+        letter, hidden = [], np.zeros(len(places), bool)
+        for near, outside in ((places - 1, edge[places]), (places + 1, edge[places + 1])):
+            code = np.where(outside, 0, codes.take(near, mode="wrap"))
+            action = np.where(outside, 0, actions.take(near, mode="wrap"))
+            letter.append((code >= JOINED[0]) & (code <= JOINED[-1]))
+            # The characters beside the joiner are dropped, or joiners: the whole text tells.
+            hidden |= ~outside & ((action == unigram.DROP) | (action == unigram.UNSEEN))
+        own = codes[places] - NON_JOINER
+        found = np.where(letter[0] & (letter[1] | (own == 1)), self._joiners[own], unigram.DROP)
+        actions[places] = np.where(hidden, unigram.REFUSE, found)
+
     def _learn(self, codes: np.ndarray) -> None:
         """Find the actions of characters."""
         actions = [self._action(chr(code)) for code in codes.tolist()]
@@ -111,13 +137,13 @@ class UnigramPieces:
             self._longer = np.array(longer, np.int32)
             self._actions[codes] = actions
 
-    def _action(self, character: str) -> int | list[int]:
+    def _action(self, character: str, beside: str = "a") -> int | list[int]:
         """Return the action of a character; a list of numbers if it becomes several characters."""
         if JOINING.match(character) or (self._one_script and only_serbian(character)):
             return unigram.REFUSE
         read = in_one_script([character])[0] if self._one_script else character
         # Between two letters, as normalisation drops spaces at both ends.
-        made = self._normalise([f"a{read}a"])[0][1:-1]
+        made = self._normalise([f"{beside}{read}{beside}"])[0][1:-1]
         if made in ("", " "):
             return unigram.SPACE if made else unigram.DROP
         if " " in made or SPACE_MARK in made:

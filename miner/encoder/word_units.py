@@ -72,9 +72,6 @@ class WordTokenizer:
             parts[0] = text[end : match.start()] + parts[0]
             texts += parts
             end = match.end()
-        if end < len(text):  # a space that normalisation leaves, e.g. U+0085
-            texts.append(text[end:])
-            ids.append(-1)
         return texts, np.array(ids, dtype=np.int32)
 
 

@@ -41,7 +41,7 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     quality = Quality(Verifier(encoder, context.likely))
     if settings["labels"]:
         quality = quality.with_labels(read_labels(context.directory / settings["labels"]))
-    return lambda batch: quality.score(batch.source, batch.target)
+    return lambda batch: quality.score(*batch.sides)
 
 
 def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[Fault]]:

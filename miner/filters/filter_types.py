@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from miner.encoder.loading import split_name
+from miner.text.invisible import visible
 from miner.text.language_codes import primary
 from miner.text.words import count_tokens, tokens
 
@@ -27,8 +28,9 @@ LOCAL, MODEL, GLOBAL = range(3)
 class Batch:
     """n pairs of a bitext.
 
-    source, target: n texts each, which may be empty or white space. columns: further columns of
-    the file that filters asked for (`Filter.columns`), by name or number as text; n texts each.
+    source, target: n texts each as they stand, which may be empty or white space. columns: further
+    columns of the file that filters asked for (`Filter.columns`), by name or number as text; n
+    texts each.
     """
 
     source: Sequence[str]
@@ -38,9 +40,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.source)
 
-    @property
+    @cached_property
     def sides(self) -> tuple[Sequence[str], Sequence[str]]:
-        return self.source, self.target
+        """Sources and targets without invisible characters, as filters read them."""
+        source, target = (list(map(visible, side)) for side in (self.source, self.target))
+        return source, target
 
     @cached_property
     def lengths(self) -> np.ndarray:

@@ -24,7 +24,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
 
     def score(batch: Batch) -> np.ndarray:
         out = np.full(len(batch), np.inf)
-        rows = zip(batch.columns[column], batch.source, batch.target, strict=True)
+        rows = zip(batch.columns[column], *batch.sides, strict=True)
         for row, (text, *sides) in enumerate(rows):
             # An unreadable row is blank and has no cost; it is removed as the worst.
             if not (text or any(sides)):

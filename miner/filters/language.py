@@ -39,7 +39,7 @@ def _evidence(batch: Batch) -> tuple[Evidence, Evidence]:
     """Evidence of both sides for every language, computed once for a batch."""
     if batch not in _KNOWN:
         model = identifier()
-        _KNOWN[batch] = model.evidence(batch.source), model.evidence(batch.target)
+        _KNOWN[batch] = model.evidence(batch.sides[0]), model.evidence(batch.sides[1])
     return _KNOWN[batch]
 
 

@@ -7,10 +7,9 @@ from itertools import chain
 import numpy as np
 
 from miner.filters.filter_types import Filter, each
+from miner.text.text_format import is_blank
 from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, folded, spaced
 
-# Visible characters: no white space, and no marks of width or direction.
-_VISIBLE = re.compile(r"[^\s\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
 
 # Characters that are neither letters nor marks on letters; digits of all scripts are among them.
@@ -34,7 +33,7 @@ _MARKUP = re.compile(
 
 def empty(source: str, target: str) -> float:
     """1 if a side has no visible character."""
-    return float(not (_VISIBLE.search(source) and _VISIBLE.search(target)))
+    return float(is_blank(source) or is_blank(target))
 
 
 def identical(source: str, target: str) -> float:

@@ -17,6 +17,7 @@ import numpy as np
 
 from miner.encoder.kept_arrays import kept
 from miner.ragged import offsets_of
+from miner.text.invisible import visible
 from miner.text.language_codes import alike, describe, primary
 
 # Sentences at the head of a corpus, and evenly spread ones, that are identified.
@@ -199,6 +200,7 @@ def _windows(text: str, count: int, size: int) -> list[str]:
 
 def _encoded(text: str) -> bytes:
     """Normalise as in the model's training: NFC, and lower case instead of all capitals."""
+    text = visible(text)
     text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
     return text.encode("utf-8", errors="replace")
 

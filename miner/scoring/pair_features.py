@@ -13,6 +13,7 @@ from miner.encoder.lexicon import Lexicon
 from miner.encoder.model import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.ragged import offsets_of, take_lists
+from miner.text.invisible import visible
 from miner.text.words import LONGEST
 
 # Rows of embeddings that are converted at a time.
@@ -85,27 +86,28 @@ class PreparedText:
 
 
 def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> PreparedText:
-    """Tokenise sentences, count their characters, find their numbers.
+    """Tokenise sentences, count their visible characters, find their numbers.
 
     Of a sentence of more than ``LONGEST`` characters, only these have tokens and numbers.
     """
     from miner.kernels.numbers import find_numbers
 
     def work(start: int) -> tuple[np.ndarray, ...]:
-        part = [sentence[:LONGEST] for sentence in sentences[start : start + CHUNK]]
+        seen = list(map(visible, sentences[start : start + CHUNK]))
+        part = [sentence[:LONGEST] for sentence in seen]
         ids, offsets = tokenizer(part)
         encoded = [sentence.encode("utf-8", "surrogatepass") for sentence in part]
         places = np.cumsum([0, *map(len, encoded)])
         text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         numbers, number_offsets = find_numbers(text, places)
-        return ids, np.diff(offsets), numbers, np.diff(number_offsets)
+        characters = np.fromiter(map(len, seen), np.int64, len(seen))
+        return ids, np.diff(offsets), characters, numbers, np.diff(number_offsets)
 
     with ThreadPoolExecutor(threads) as pool:
         parts = list(pool.map(work, range(0, max(len(sentences), 1), CHUNK)))
-    ids, counts, numbers, number_counts = (
+    ids, counts, characters, numbers, number_counts = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
-    characters = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     return PreparedText(ids, offsets_of(counts), characters, numbers, offsets_of(number_counts))
 
 

@@ -16,7 +16,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.output import StrPath
 from miner.text.rows import Rows
-from miner.text.text_format import Column
+from miner.text.text_format import Column, is_blank
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -64,7 +64,7 @@ class Reader:
     id_column: likewise for the id; jsonl and parquet use "id" if it is there.
     every: yield records without a sentence too, with the sentence ""; they count as empty.
 
-    After an iteration, `lines` records were seen: `empty` were empty or white space,
+    After an iteration, `lines` records were seen: `empty` were empty: nothing visible,
     `undecodable` were skipped and the rest were kept; in `replaced` bytes were replaced. Each
     iteration reads the file and counts anew; standard input can be read only once.
 
@@ -106,7 +106,7 @@ class Reader:
         rows = Rows(self.origin, None, self._reading, columns=self._columns)
         for first, cells in rows.cells(self.block):
             (texts, names), state = rows.layout.parse(first, cells)
-            without = [i for i, text in enumerate(texts) if not text or text.isspace()]
+            without = [i for i, text in enumerate(texts) if is_blank(text)]
             undecodable = int(np.count_nonzero(state == UNREADABLE))
             self.lines += len(texts)
             self.undecodable += undecodable

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring as _quoted
 from typing import Any
@@ -24,6 +25,8 @@ from miner.text.text_format import (
 
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+# Line ends of other readers, which JSON need not escape.
+_LINE_END = re.compile("[\x85\u2028\u2029]")
 
 
 class Jsonl(TextFormat):
@@ -72,7 +75,7 @@ class Jsonl(TextFormat):
                 raise CorpusError(f"the nested key {column.key!r} cannot be changed in its line")
             start, end = spans[str(column.key)]
             if parsed(line[start:end]) != new:
-                changes.append((start, end, json.dumps(new, ensure_ascii=False)))
+                changes.append((start, end, _dumped(new)))
         for start, end, new in sorted(changes, reverse=True):
             line = line[:start] + new + line[end:]
         return line
@@ -93,17 +96,17 @@ class Jsonl(TextFormat):
         except ValueError:
             found = None
         if not isinstance(found, dict):
-            return json.dumps({"line": text, **more}, ensure_ascii=False).encode()
+            return _dumped({"line": text, **more}).encode()
         more = {unused(key, found): cell for key, cell in more.items()}
-        end = json.dumps(more, ensure_ascii=False).encode()[1:]
+        end = _dumped(more).encode()[1:]
         return line.rstrip()[:-1] + (b", " if found else b"") + end
 
     def line(self, cells: Mapping[str, Any]) -> str:
         try:  # a fifth of the time of an encoder where all cells are texts, as of TMX
             pairs = [f"{_quoted(key)}: {_quoted(cell)}" for key, cell in cells.items()]
         except TypeError:
-            return _ENCODER.encode(cells)
-        return f"{{{', '.join(pairs)}}}"
+            return _dumped(cells)
+        return _unbroken(f"{{{', '.join(pairs)}}}")
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
         try:
@@ -126,6 +129,15 @@ class Jsonl(TextFormat):
     ) -> None:
         with open_output(path, **how) as file:
             file.writelines(self.line(row) + "\n" for row in rows)
+
+
+def _dumped(value: Any) -> str:
+    return _unbroken(_ENCODER.encode(value))
+
+
+def _unbroken(text: str) -> str:
+    """Escape line ends of other readers in JSON."""
+    return _LINE_END.sub(lambda end: f"\\u{ord(end[0]):04x}", text)
 
 
 def _text(where: str, record: dict[str, Any], column: Column) -> str:

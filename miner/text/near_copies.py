@@ -32,13 +32,14 @@ SEED = 1
 
 
 def plain(text: str) -> str:
-    """Letters with their marks, and digits, of `folded` text; the text itself if it has none."""
-    return NO_WORD.sub(" ", folded(text)).strip() or text
+    """Letters with their marks, and digits, of `folded` text; all of that if it has none."""
+    text = folded(text)
+    return NO_WORD.sub(" ", text).strip() or text
 
 
 def bare(text: str) -> bytes:
     """Compute :func:`plain` as bytes."""
-    letters = folded(text)
+    letters = text = folded(text)
     if not letters.isascii() and _ODD_MARK.search(letters):
         letters = _ODD_MARK.sub(" ", letters)
     return b" ".join(encoded(letters).translate(_SPACED).split()) or encoded(text)

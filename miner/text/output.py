@@ -13,10 +13,9 @@ from typing import IO, Any
 from miner.errors import resource_error, writing
 from miner.text import durable
 from miner.text.compression import codec, compressor
+from miner.text.invisible import BREAK
 
 StrPath = str | os.PathLike[str]
-
-_ONE_LINE = str.maketrans("\t\r\n", "   ")
 
 
 # Files that are written and wait for their names: (temporary, final).
@@ -106,10 +105,8 @@ def write_whole(path: StrPath, content: bytes) -> None:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with each tab, line feed and carriage return made a space: a TSV cell."""
-    if "\t" in text or "\n" in text or "\r" in text:
-        return text.translate(_ONE_LINE)  # slower at finding nothing than encoding the text
-    return text
+    """Return ``text`` with spaces for characters that end a line, a page or a field: a TSV cell."""
+    return text if text.isprintable() else BREAK.sub(" ", text)
 
 
 def _to_stdout(binary: bool) -> Iterator[IO[Any]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from miner.errors import CorpusError
 from miner.names import Languages
 from miner.progress import silent
+from miner.text.invisible import visible
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath, one_line, open_output
 
@@ -189,8 +190,8 @@ def _cell(cell: Any) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether there is nothing but white space in ``text``."""
-    return not text or text.isspace()
+    """Return whether there is nothing visible in ``text``."""
+    return not text[:1].isalnum() and not visible(text).strip()
 
 
 def unused(key: str, record: Mapping[str, Any]) -> str:

@@ -12,7 +12,8 @@ from miner.text.text_format import BitextRows, Columns, Languages, Note, Units
 from miner.text.tmx_units import TmxUnits
 from miner.text.unit_languages import UnitLanguages
 
-# Characters that XML 1.0 cannot hold.
+# Controls and other characters that XML 1.0 cannot hold.
+_CONTROL = re.compile("[\x01-\x08\x0e-\x1b]")
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -56,7 +57,7 @@ class Tmx(Units):
             )
             for row in rows:
                 cells = {
-                    key: _NO_XML.sub("\ufffd", one_line(str(cell)))
+                    key: _NO_XML.sub("\ufffd", _CONTROL.sub("", one_line(str(cell))))
                     for key, cell in row.items()
                     if cell is not None
                 }

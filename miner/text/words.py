@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from miner.text.invisible import visible
+
 # Characters of a sentence that are compared with another's; a longer text is no sentence.
 LONGEST = 10_000
 # Han and kana: a character is a syllable or a word.
@@ -54,15 +56,21 @@ _SCRIPTS = [(re.compile(f"[{script}]+"), size) for script, size in _LETTERS_A_WO
 
 
 def folded(text: str) -> str:
-    """Case-fold a text in the normal form NFKC, so that texts that look alike become equal."""
-    text = text.casefold()
-    return text if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
+    """Return the visible text, case-folded, in NFKC, so that texts that look alike become equal.
+
+    It has no joiners either: Persian and Indic text is typed with and without them.
+    """
+    text = visible(text).casefold()
+    if text.isascii():
+        return text
+    text = text.replace("\u200c", "").replace("\u200d", "")
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def plain_form(text: str) -> str:
-    """Return a text without its letter case, Unicode forms, spacing and final punctuation.
+    """Return a text without its letter case, spacing, final punctuation, and what cannot be seen.
 
-    Question marks stay, since they change the meaning, and so do # and % (C#).
+    Unicode forms are one. Question marks stay, since they change the meaning, and # and % (C#).
     """
     text = " ".join(folded(text).split())
     end = len(text)

@@ -117,7 +117,7 @@ def _spans(offsets: np.ndarray) -> list[tuple[int, int]]:
 
 def test_ids_agree_with_sentencepiece(vocabulary, german, english):
     tokenizer, processor = PieceTokenizer(vocabulary), raw(vocabulary)
-    sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c\0d"]
+    sentences = [*german, "", *english, "Straße 日本 x", " two  spaces ", "a\tb\u2028c d"]
     ids, offsets = tokenizer(sentences)
     assert ids.dtype == np.int32 and offsets.dtype == np.int64
     assert len(offsets) == len(sentences) + 1 and offsets[-1] == len(ids)

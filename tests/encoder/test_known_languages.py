@@ -15,6 +15,7 @@ from miner.encoder.decoy_file import in_language, pack, unpack
 from miner.encoder.known_languages import KnownLanguage, as_dict, find, read
 from miner.encoder.model import load
 from miner.errors import ArtifactError
+from miner.text.output import one_line
 
 CODES = st.sampled_from(["", "de", "en", "zh"])
 
@@ -65,10 +66,9 @@ def test_facts_read_back_the_same(facts: dict[str, KnownLanguage]) -> None:
 @settings(max_examples=12)
 @given(st.dictionaries(CODES, st.lists(st.text(), min_size=1)))
 def test_decoys_read_back_the_same(decoys: dict[str, list[str]]) -> None:
-    spaces = str.maketrans("\t\n\r", "   ")
     found = unpack(pack(decoys), "x")
     assert {code: sorted(texts) for code, texts in found.items()} == {
-        code: sorted(text.translate(spaces) for text in texts) for code, texts in decoys.items()
+        code: sorted(map(one_line, texts)) for code, texts in decoys.items()
     }
 
 

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.one_script import in_one_script
+from miner.text.invisible import visible
 from tests.support.tokens import texts
 
 
 def cleaned(sentence: str) -> str:
-    return re.sub("[\ud800-\udfff]", "\ufffd", sentence)
+    return re.sub("[\ud800-\udfff]", "\ufffd", visible(sentence))
 
 
 @settings(max_examples=300)

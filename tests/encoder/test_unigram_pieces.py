@@ -20,19 +20,22 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.unigram_pieces import JOINING, SPACE_MARK, UnigramPieces
 from miner.errors import ArtifactError
 from miner.kernels import unigram
+from miner.text.invisible import visible
 from tests.support.tokens import lists
 
 # Characters that normalisation removes, replaces by several, joins, folds or leaves alone.
 STRANGE = (
     "aàÀ\u0300\u0323ßẞİſÅ\u212bΣς½…™ﬁ´\u00a0\u00ad\u200b\u200d\u3000\u2028\ufeff\t\n\x00\x7f\ufffd"
     "ﾞカﾞｶ가\u1100\u1161ᄀ각ㄱㅏกำ์कि़\u09c7\u09be١٢९०๑１²ђЉбйи\u0306🙂👩\u200d🔬日本、。「\u2581"
+    "می\u200cخ\u200dक्\u200dष\u200c\x0b\x85\u2800\u200f\ufe0f\U000e0061"
 )
 
 
 def reference(processor: Any, sentences: list[str], one_script: bool = False) -> list[list[int]]:
-    """SentencePiece's ids, without unknown pieces and the bare mark."""
+    """SentencePiece's ids of the visible text, without unknown pieces and the bare mark."""
     dropped = {processor.unk_id(), processor.piece_to_id(SPACE_MARK)}
-    read = in_one_script(sentences) if one_script else sentences
+    read = [visible(one) for one in sentences]
+    read = in_one_script(read) if one_script else read
     return [[i for i in processor.encode(one) if i not in dropped] for one in read]
 
 

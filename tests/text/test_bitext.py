@@ -13,6 +13,7 @@ from support.texts import LINES, QUICK, TEXT, feed, put, table
 from miner.errors import CorpusError
 from miner.text.bitext import Bitext, parse_scores, read_bitext, stream_bitext
 from miner.text.formats import BitextFormat
+from miner.text.invisible import visible
 
 DE_EN = BitextFormat("de", "en")
 HEADER = BitextFormat(header=True)
@@ -32,7 +33,7 @@ def counts(bitext: Bitext) -> tuple[int, int, int, int]:
 def test_two_files_stay_aligned(tmp_path: Path, rows: list[tuple[str, str]]) -> None:
     sides = ["\ufeff" + "".join(row[side] + "\r\n" for row in rows) for side in (0, 1)]
     bitext = read_bitext(*two(tmp_path, *sides))
-    kept = [n for n, (a, b) in enumerate(rows) if a.strip() and b.strip()]
+    kept = [n for n, (a, b) in enumerate(rows) if visible(a).strip() and visible(b).strip()]
     assert list(zip(bitext.source, bitext.target, strict=True)) == [rows[n] for n in kept]
     assert bitext.lines.tolist() == [n + 1 for n in kept] and bitext.lines.dtype == np.int64
     assert counts(bitext) == (len(rows), len(rows) - len(kept), 0, 0)

@@ -191,4 +191,5 @@ def test_stdout_that_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_one_line_is_one_cell_of_one_line(text: str) -> None:
     line = one_line(text)
-    assert len(line) == len(text) and not set("\t\r\n") & set(line)
+    assert len(line) == len(text) and not set("\t\0\x1f") & set(line)
+    assert f"-{line}-".splitlines() == [f"-{line}-"]

@@ -14,6 +14,7 @@ from support.texts import QUICK, TEXT, Pipe, drain, feed, put, table, tallies
 
 from miner.errors import CorpusError, DependencyError
 from miner.text.corpus import Reader, read
+from miner.text.invisible import visible
 
 
 def test_bucc(tmp_path: Path) -> None:
@@ -62,10 +63,10 @@ def test_jsonl_holds_any_sentence(tmp_path: Path, sentences: list[str], ascii: b
         for n, s in enumerate(sentences)
     ]
     reader = Reader(put(tmp_path / "a.ndjson", "".join(lines)))
-    assert drain(reader) == [s for s in sentences if s.strip()]
+    assert drain(reader) == [s for s in sentences if visible(s).strip()]
     assert reader.lines == len(sentences)
     assert [i for b in reader for i in b.ids] == [
-        f"i{n}" for n, s in enumerate(sentences) if s.strip()
+        f"i{n}" for n, s in enumerate(sentences) if visible(s).strip()
     ]
 
 
