@@ -76,14 +76,15 @@ def split(
 def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarray, int]:
     """Return the part of each row, ``(n,) int8``, and the number of groups that stay together.
 
-    Rows without text on a side are to train on.
+    A row without text on a side stays with the rows that share the text of its other side, and
+    does not count. Groups of such rows alone are to train on.
     """
     with bitext.opened() as rows:
         count = rows.counted()
     keys = np.zeros((2 + (settings.documents is not None), count), np.uint64)
     near = settings.near < 1
     signed = temporary_array((2, count if near else 0, HASHES), np.uint32)
-    known = np.zeros(count, bool)
+    filled = np.zeros((len(keys), count), bool)
     more = [] if settings.documents is None else [settings.documents]
     done = 0
     with bitext.opened(more, count) as rows:
@@ -93,23 +94,28 @@ def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarra
                 keys[side, part] = [key(bare(text)) for text in own]
                 if near:
                     signed[side, part] = signatures([shingles(plain(text)) for text in own])
+                filled[side, part] = [not is_blank(text) for text in own]
             if settings.documents is not None:
                 # Not equal to a sentence: its key is of other bytes.
                 keys[2, part] = [key(b"\0" + encoded(name)) for (name,) in texts.more]
-            both = zip(texts.source, texts.target, strict=True)
-            filled = [not any(map(is_blank, pair)) for pair in both]
-            known[part] = np.array(filled) & (texts.state != UNREADABLE)
+                filled[2, part] = [not is_blank(name) for (name,) in texts.more]
+            filled[:, part] &= texts.state != UNREADABLE
             done += len(block)
             report("reading", done, count)
-    groups = _Groups(int(known.sum()))
-    groups.join_equal(keys[:, known])
-    for own in signed if near else ():
-        groups.join_near(own[known], settings.near)
+    known = np.flatnonzero(filled[:2].any(axis=0))
+    filled = filled[:, known]
+    groups = _Groups(len(known))
+    groups.join_equal(keys[:, known], filled)
+    for side, own in enumerate(signed if near else ()):
+        groups.join_near(own[known], np.flatnonzero(filled[side]), settings.near)
     label = groups.labels()
+    both = filled[:2].all(axis=0)
+    hashes = _mixed(keys[:2, known[both]], settings.seed)
+    names, part = _chosen(hashes, label[both], (settings.dev, settings.test))
     out = np.zeros(count, np.int8)
-    hashes = _mixed(keys[:2, known], settings.seed)
-    out[known] = _chosen(hashes, label, (settings.dev, settings.test))
-    return out, len(np.unique(label))
+    counted = np.isin(label, names)
+    out[known[counted]] = part[np.searchsorted(names, label[counted])]
+    return out, len(names)
 
 
 def _mixed(keys: np.ndarray, seed: int) -> np.ndarray:
@@ -122,8 +128,10 @@ def _scattered(value: np.ndarray) -> np.ndarray:
     return np.asarray(value ^ (value >> np.uint64(27)))
 
 
-def _chosen(hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]) -> np.ndarray:
-    """Return the part of each row: the groups of least hashes are for tests, of most for dev.
+def _chosen(
+    hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and parts of groups: for tests the least hashes, for dev the greatest.
 
     ``sizes`` are of dev and test. A group that is larger than what its part lacks is to train on,
     so that a part may lack a few rows. Raises CorpusError where it lacks a tenth.
@@ -151,7 +159,7 @@ def _chosen(hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]) -> np
                 f"with text on both sides; up to {count.max(initial=0):,} stay together; "
                 "ask for fewer"
             )
-    return part[group]
+    return names, part
 
 
 class _Groups:
@@ -170,18 +178,26 @@ class _Groups:
         one, other = self.find(one), self.find(other)
         self.parent[max(one, other)] = min(one, other)
 
-    def join_equal(self, keys: np.ndarray) -> None:
-        """Join rows that have a key ``(columns, n) uint64`` in common, in any columns."""
-        count = keys.shape[1]
-        for run in _runs(keys.ravel()):
-            for one, other in zip(run, run[1:], strict=False):
-                self.join(one % count, other % count)
+    def join_equal(self, keys: np.ndarray, filled: np.ndarray) -> None:
+        """Join rows that have a key ``(columns, n) uint64`` in common, in any columns.
 
-    def join_near(self, signed: np.ndarray, near: float) -> None:
-        """Join rows whose signatures ``(n, HASHES)`` agree in a band and in a share ``near``."""
-        for column in band_keys(signed).T:
+        ``filled (columns, n) bool`` marks the keys of text; others are in common with nothing.
+        """
+        count = keys.shape[1]
+        places = np.flatnonzero(filled)
+        for run in _runs(keys.ravel()[places]):
+            rows = (places[run] % count).tolist()
+            for one, other in zip(rows, rows[1:], strict=False):
+                self.join(one, other)
+
+    def join_near(self, signed: np.ndarray, rows: np.ndarray, near: float) -> None:
+        """Join ``rows`` whose signatures agree in a band and in a share ``near``.
+
+        ``signed (n, HASHES)`` are the signatures of all rows.
+        """
+        for column in band_keys(signed[rows]).T:
             for run in _runs(column):
-                rest = np.array(run)
+                rest = rows[run]
                 while len(rest) > 1:
                     alike = (signed[rest] == signed[rest[0]]).mean(axis=1) >= near
                     for row in rest[alike].tolist():

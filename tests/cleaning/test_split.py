@@ -40,7 +40,9 @@ def rows(count: int, seed: int = 5) -> list[tuple[str, str, str]]:
 
 
 def parts_of(directory: Path, suffix: str = ".tsv") -> dict[str, list[str]]:
-    return {name: (directory / f"{name}{suffix}").read_text("utf-8").splitlines() for name in PARTS}
+    return {
+        name: (directory / f"{name}{suffix}").read_text("utf-8").split("\n")[:-1] for name in PARTS
+    }
 
 
 def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
@@ -50,7 +52,8 @@ def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
     counts = split([path], tmp_path / "out", settings)
     found = parts_of(tmp_path / "out")
     assert counts == {name: len(lines) for name, lines in found.items()}
-    assert (counts["dev"], counts["test"]) == (40, 30)
+    both = {name: sum("\t\t" not in line for line in lines) for name, lines in found.items()}
+    assert (both["dev"], both["test"]) == (40, 30)
     assert sorted(line for lines in found.values() for line in lines) == sorted(
         map("\t".join, text)
     )
@@ -60,12 +63,29 @@ def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
     for name, lines in found.items():
         for line in lines:
             source, target, page = line.split("\t")
-            for one in (plain(source), plain(target), page) if target else ():
+            for one in filter(None, (plain(source), plain(target), page)):
                 where.setdefault(one, set()).add(name)
     assert {len(names) for names in where.values()} == {1}
+    assert both["test"] < counts["test"], "rows with an empty side stay with others"
     assert any(count > 1 for count in Counter(row[0] for row in text).values())
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
     assert manifest["rows"] == counts and len(manifest["parts"]) == 3
+
+
+@pytest.mark.parametrize("near", [0.7, 1])
+def test_rows_with_an_empty_side_follow_their_text(tmp_path: Path, near: float) -> None:
+    """Also those whose copy has invisible characters, and none because it is empty, too."""
+    text = [(f"satz {n} {n * 7919}", f"sentence {n} {n * 104729}", "") for n in range(300)]
+    text += [(f"sa\u00adtz {n} {n * 7919}.", "\u200b" if n % 2 else "", "") for n in range(300)]
+    text += [("", f"sentence\x0b{n} {n * 104729}", "") for n in range(300)]
+    counts = split([write(tmp_path / "web.tsv", text)], tmp_path / "out", Split(50, 50, near))
+    assert counts == {"train": 600, "dev": 150, "test": 150}
+    where: dict[str, set[str]] = {}
+    for name, lines in parts_of(tmp_path / "out").items():
+        for line in lines:
+            for one in filter(None, map(plain, line.split("\t")[:2])):
+                where.setdefault(one, set()).add(name)
+    assert {len(names) for names in where.values()} == {1}
 
 
 def test_near_copies_stay_together(tmp_path: Path) -> None:
@@ -149,9 +169,12 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(4, 10)), max_size=12))
 def test_groups_are_connected_components(pairs: list[tuple[int, int]]) -> None:
     groups = _Groups(len(pairs))
-    groups.join_equal(np.array(pairs, np.uint64).reshape(-1, 2).T)
+    keys = np.array(pairs, np.uint64).reshape(-1, 2).T
+    groups.join_equal(keys, keys != 5)
+    filled = [{*one} - {5} for one in pairs]
     expected = list(range(len(pairs)))
     for _ in pairs:
-        for i, one in enumerate(pairs):
-            expected[i] = min(expected[j] for j, other in enumerate(pairs) if {*one} & {*other})
+        for i, one in enumerate(filled):
+            own = [expected[j] for j, other in enumerate(filled) if one & other]
+            expected[i] = min([*own, expected[i]])
     assert groups.labels().tolist() == expected
