@@ -29,8 +29,8 @@ _SUSPICIOUS = re.compile(
 
 # Characters that a repair removes, and others that it replaces by a space; entities, but for &lt;
 # and &gt;, which would become tags.
-_NO_TEXT = re.compile("[\ufeff\x01-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
-_FEED = re.compile("[\x00\x0b\x0c\x1c-\x1f]")
+_NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_FEED = re.compile("[\x0b\x0c\x1c-\x1f]")
 _ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
 

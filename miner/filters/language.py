@@ -133,7 +133,7 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         out = leads(*_evidence(batch))
         rows = np.flatnonzero(out).tolist()
         if rows:  # once more without the names that both sides have
-            pairs = [(batch.source[row], batch.target[row]) for row in rows]
+            pairs = [(batch.sides[0][row], batch.sides[1][row]) for row in rows]
             bare = ([_without(*pair) for pair in pairs], [_without(*pair[::-1]) for pair in pairs])
             out[rows] = np.minimum(out[rows], leads(*map(model.evidence, bare)))
         return out
