@@ -52,7 +52,7 @@ def has_driver() -> bool:
 def pip() -> str:
     """Return the command that is pip for this Python; the pip on the path may be another's."""
     place = Path(sys.executable)
-    if shutil.which("pip") in map(str, (place.with_name("pip"), place.with_name("pip.exe"))):
+    if shutil.which("pip") in [str(place.with_name(name)) for name in ("pip", "pip.exe")]:
         return "pip"
     here = os.path.join(os.getcwd(), "")
     return f"{shlex.quote(str(place).removeprefix(here))} -m pip"
