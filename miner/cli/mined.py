@@ -238,23 +238,18 @@ def table(mined: Mined) -> str:
         return "\n".join(rows)
     rows = ["threshold     kept  precision (90% interval)  recall (90% interval)"]
     for row in mined.table():
-        assert row.precision is not None and row.recall is not None
+        assert row.precision is not None
+        recall = "–" if row.recall is None else _share(row.recall, row.recall_interval)
         rows.append(
             f"{row.threshold:9.6f} {row.kept:8d}  "
-            f"{_share(row.precision, row.precision_interval):26}"
-            f"{_share(row.recall, row.recall_interval)}"
+            f"{_share(row.precision, row.precision_interval):26}{recall}"
         )
     rows.append(
         f"Estimated with {estimate.decoys:,} decoys ({estimate.matched:,} matched"
         + (f", {estimate.dropped:,} others dropped" if estimate.dropped else "")
         + ")"
         + (f" and {count_of(estimate.labels, 'label')}" if estimate.labels else "")
-        + "; recall is "
-        + (
-            "relative to the pairs found."
-            if estimate.total is None
-            else f"of about {estimate.right:,.0f} right pairs."
-        )
+        + f"; recall is {estimate.recall_of}."
     )
     if estimate.labels and estimate.near is None:
         return "\n".join(rows)

@@ -38,11 +38,13 @@ def fit_to_corpus(
     wrong: Sequence[tuple[DecoyPairs, PreparedText]],
     start: refit.Scored,
     weight: np.ndarray,
+    total: float,
     labels: Labelled | None = None,
 ) -> CorpusFit:
     """Fit the function of ``start`` again to the pairs of a search, wrong ones and ``labels``.
 
     ``wrong`` are decoys and knock-outs, with the text of their targets; ``weight (n,)`` weighs all.
+    ``total`` is the number of right pairs, found or not.
     """
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None
@@ -96,7 +98,6 @@ def fit_to_corpus(
         )
     ]
     expected = weight[theirs.rows] * last.mixture.wrong(logit)
-    total = start.mixture.all_right(start.logit)
     refined = refine(score, evidence[0], evidence[1], expected, labels, total)
     near = near if len(labels) < FEW else None
     return CorpusFit(last, refined.score, near, notes, refined)

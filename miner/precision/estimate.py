@@ -21,29 +21,33 @@ from miner.precision import decoy_weights, knock_out, refit
 from miner.precision import labels as labelling
 from miner.precision.corpus_fit import fit_to_corpus
 from miner.precision.decoys import FEWEST, DecoyPairs
-from miner.precision.mixture import interval
+from miner.precision.knock_out import NEAR_COPIES, near_copies
+from miner.precision.mixture import drawn_spreads, interval
 from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import Search
+from miner.scoring.language_notes import little_known
 from miner.scoring.logistic import log_odds
 from miner.scoring.quality import NAME
-from miner.scoring.verifier import FEATURES
+from miner.text.language_codes import describe
 from miner.text_table import count_of, quoted
 
-# Doubts are raised for fewer pairs than this, for decoys that must be scaled by more than this
-# factor either way, and where a few sentences (HUBS) take more than the share HUB of all lists of
-# neighbours.
-FEW_PAIRS, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
-# Pairs, among those likelier right than wrong, whose better rival is nearly as good: its logit by
-# pair features is at most NEAR lower. Above this share the corpus has near-copies.
-NEAR, NEAR_COPIES = 1.0, 0.06
+# Doubts are raised for fewer right pairs than this, for decoys that must be scaled by more than
+# this factor either way, and where a few sentences (HUBS) take more than the share HUB of all lists
+# of neighbours.
+FEW_RIGHT, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 # A decoy that matches a source with this probability or more is as good as a translation. Chance
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
-# With fewer decoys that find a source, scores stay the model's own, and decoys are only counted.
+# With fewer decoys that find a source the estimate is doubted; there is none of margins.
 FEWEST_MATCHED = 20
+# Recall is not estimated where scores find less than the share FOUND of SEVERAL right pairs.
+FOUND, SEVERAL = 0.2, 50
+# How often the number of right pairs decides what knock-outs stand for.
+ROUNDS = 2
 
 Resample = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class Row:
     kept: int
     precision: float | None = None
     recall: float | None = None
-    precision_interval: tuple[float, float] | None = None
-    recall_interval: tuple[float, float] | None = None
+    precision_interval: Interval | None = None
+    recall_interval: Interval | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +77,7 @@ class Estimate:
     how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
     ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which are not among the wrong ones.
     ``labels`` of pairs were used. ``total`` is the number of right pairs, found or not; None where
-    only pairs found count.
+    only pairs found count. ``no_recall`` says why recall is not estimated, where it is not.
     """
 
     score: np.ndarray
@@ -88,6 +92,7 @@ class Estimate:
     near: NearDecoys | None = None
     labels: int = 0
     total: float | None = None
+    no_recall: str = ""
 
     def threshold(self, precision: float) -> float | None:
         """Return the lowest score whose pairs have this estimated precision; None if none has."""
@@ -113,27 +118,45 @@ class Estimate:
         found = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
         return max(found, self.total or 0.0)
 
-    def recall(self, kept: int) -> float:
-        """Return the estimated recall of the best ``kept`` pairs, relative to :attr:`right`."""
+    @property
+    def recall_of(self) -> str:
+        """What recall is relative to, or why it is not estimated, after "recall is"."""
+        if self.no_recall:
+            return f"not estimated: {self.no_recall}"
+        if self.total is None:
+            return "relative to the pairs found"
+        return f"of about {self.right:,.0f} right pairs"
+
+    def recall(self, kept: int) -> float | None:
+        """Return the estimated recall of the best ``kept`` pairs, relative to :attr:`right`.
+
+        None where :attr:`no_recall` says why.
+        """
+        if self.no_recall:
+            return None
         if not kept or self.right <= 0:
             return 0.0
         return min((kept - float(self.wrong[kept - 1])) / self.right, 1.0)
 
-    def intervals(self, kept: Sequence[int]) -> list[tuple[tuple[float, float], ...] | None]:
+    def intervals(self, kept: Sequence[int]) -> list[tuple[Interval, Interval | None] | None]:
         """Return intervals of precision and of recall for each number of best pairs.
 
-        None without resamples. Both are widened, if need be, to contain the estimate.
+        None without resamples, and of a recall that is not estimated. Both are widened, if need be,
+        to contain the estimate. They do not depend on the other numbers asked for.
         """
         if self.resample is None:
             return [None] * len(kept)
         precision, recall = self.resample(np.asarray(kept, dtype=np.float64))
-        return [
-            (
-                _around(self.precision(count), interval(precision[:, place])),
-                _around(self.recall(count), interval(recall[:, place])),
+        found: list[tuple[Interval, Interval | None] | None] = []
+        for place, count in enumerate(kept):
+            mean = self.recall(count)
+            found.append(
+                (
+                    _around(self.precision(count), interval(precision[:, place])),
+                    None if mean is None else _around(mean, interval(recall[:, place])),
+                )
             )
-            for place, count in enumerate(kept)
-        ]
+        return found
 
     def table(self, precisions: Sequence[float]) -> Iterator[Row]:
         """Yield the thresholds of these precisions, as far as they exist, each once."""
@@ -155,11 +178,11 @@ class Estimate:
             )
 
 
-def _around(value: float, bounds: tuple[float, float]) -> tuple[float, float]:
+def _around(value: float, bounds: Interval) -> Interval:
     return min(bounds[0], value), max(bounds[1], value)
 
 
-def interval_text(bounds: tuple[float, float]) -> str:
+def interval_text(bounds: Interval) -> str:
     """Format an interval; a dash for one that says nothing."""
     text = "{:.3f}-{:.3f}".format(*bounds)
     return "–" if text == "0.000-1.000" else text
@@ -208,40 +231,39 @@ def calibrate(
         found.target_text.characters[found.sides[1].rows], lengths[used]
     )
     weight = weight[matched.decoy]
-    if len(matched) < FEWEST_MATCHED:
-        order, score, near = np.arange(len(pairs)), pairs.score, None
-        notes: list[str] = [f"scores are the model's own: only {len(matched)} decoys were matched"]
-        wrong, q_value = counted_wrong(score, matched.score, weight)
-        factor, total = 1.0, None
-    else:
-        fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
-        wrong_pairs = [(matched, decoys.text)]
-        knocked, each, left = knock_out.weighted(
-            found.knocked,
-            pairs,
-            fitted.mixture.probability(fitted.logit),
-            len(found.sides[0].rows),
-        )
-        if len(knocked):
-            wrong_pairs.append((knocked, found.target_text))
-            weight = np.concatenate([left * weight, each])
-            both = np.concatenate([matched.score, knocked.score])
-            fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight)
-        factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
-        score = fitted.mixture.probability(fitted.logit)
-        total = fitted.mixture.all_right(fitted.logit)
-        assert found.verifier is not None
-        encoder = found.verifier.encoder
-        if refitting and NAME not in (encoder.model.verifier or {}):
-            notes.append(f"{encoder.name} has no quality function: its own scoring is used")
-        elif refitting:
-            enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
-            fit = fit_to_corpus(found, wrong_pairs, fitted, weight, enough)
-            fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
-            refined = fit.refined
-        order = np.lexsort((pairs.target_row, pairs.source_row, -score))
-        wrong, q_value = expected_wrong(score[order])
-        resample = partial(fitted.histogram.resampled, fitted.mixture, total)
+    sources = len(found.sides[0].rows)
+    most = min(sources, len(found.sides[1].rows))
+    rivals = log_odds(found.knocked.score)
+    fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
+    wrong_pairs = [(matched, decoys.text)]
+    knocked, length_weight = found.knocked.take(slice(0)), weight
+    for _ in range(ROUNDS):
+        right = fitted.mixture.probability(fitted.logit)
+        some, each, share = knock_out.weighted(found.knocked, pairs, right, sources)
+        if not len(some):
+            break
+        knocked, weight = some, np.concatenate([(1 - share) * length_weight, each])
+        both = np.concatenate([matched.score, knocked.score])
+        law = knock_out.law(share)
+        fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight, law=law)
+    if len(knocked):
+        wrong_pairs.append((knocked, found.target_text))
+    factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
+    score = fitted.mixture.probability(fitted.logit)
+    totals = fitted.mixture.all_right(fitted.logit, rivals, most, drawn_spreads())
+    total = float(totals[0])
+    assert found.verifier is not None
+    encoder = found.verifier.encoder
+    if refitting and NAME not in (encoder.model.verifier or {}):
+        notes.append(f"{encoder.name} has no quality function: its own scoring is used")
+    elif refitting:
+        enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
+        fit = fit_to_corpus(found, wrong_pairs, fitted, weight, total, enough)
+        fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
+        refined = fit.refined
+    order = np.lexsort((pairs.target_row, pairs.source_row, -score))
+    wrong, q_value = expected_wrong(score[order])
+    resample = partial(fitted.histogram.resampled, fitted.mixture, totals[1:], most)
     if labelled is not None and labels is not None:
         note = f"{len(labelled)} of {count_of(len(labels), 'label')} are of pairs that were found"
         if refined is not None:
@@ -255,7 +277,12 @@ def calibrate(
     pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
     found = replace(found, pairs=replace(pairs, q_value=q_value))
     judged = 0 if refined is None or labelled is None else len(labelled)
-    doubts = doubts_of(found, factor, judged)
+    known = little_known(found.languages, encoder.model.languages)
+    doubts = doubts_of(found, factor, judged, bool(known))
+    if len(matched) + len(knocked) < FEWEST_MATCHED:
+        doubts += (
+            f"only {count_of(len(matched), 'decoy')} found a source; give more (--decoys FILE)",
+        )
     if dropped:
         doubts += (
             f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
@@ -276,7 +303,17 @@ def calibrate(
         near,
         judged,
         total,
+        _no_recall(known, float(pairs.score.sum()), total),
     )
+
+
+def _no_recall(little: Sequence[str], found: float, total: float) -> str:
+    """Return why recall is not estimated: ``found`` right pairs were found, of ``total``."""
+    if little:
+        return f"the model is blind to many translations in {' and '.join(map(describe, little))}"
+    if total >= SEVERAL and found < FOUND * total:
+        return f"scores tell few of about {total:,.0f} right pairs from chance"
+    return ""
 
 
 def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -320,31 +357,38 @@ def _without_translations(
     return matched, used, dropped
 
 
-def doubts_of(found: Search, factor: float, labels: int = 0) -> tuple[str, ...]:
+def doubts_of(
+    found: Search, factor: float, labels: int = 0, little_known: bool = False
+) -> tuple[str, ...]:
     """List reasons to distrust an estimate.
 
     ``factor``: the number of poor matches relative to those that the decoys predict. ``labels`` of
-    pairs, if they are enough, tell of near-copies.
+    pairs, if they are enough, tell of near-copies. ``little_known``: the model knows a language
+    badly.
     """
     doubts = []
     pairs = found.pairs
-    if len(pairs) < FEW_PAIRS:
-        doubts.append(f"only {count_of(len(pairs), 'pair')} to judge by")
+    right = float(pairs.score.sum())
+    if right < FEW_RIGHT:
+        doubts.append(f"only about {count_of(round(right), 'right pair')} to judge by")
     if not 1 / UNLIKE_CORPUS <= factor <= UNLIKE_CORPUS:
         doubts.append(
             f"poor matches are {factor:.1f} times as many as the decoys predict; give --decoys "
             "of the corpus's domain"
         )
-    likely = pairs.score >= 0.5
-    if pairs.features is not None and likely.any() and labels < labelling.FEW:
-        lead = pairs.features[likely, FEATURES.index("lead_min")]
-        near = int(np.count_nonzero(lead < NEAR))
-        if near > max(NEAR_COPIES * len(lead), 5):
-            doubts.append(
-                f"{near} of the {len(lead)} likely pairs have a rival that is nearly as good: the "
-                "corpus has near-copies, which decoys do not foresee, and the true precision may "
-                "be far lower"
-            )
+    near = near_copies(pairs, pairs.score >= 0.5)
+    if labels < labelling.FEW and near.sum() > max(NEAR_COPIES * len(near), 5):
+        why = (
+            "the model tells few sentences of such languages apart, and the true precision may be "
+            "another"
+            if little_known
+            else "the corpus has near-copies, which decoys do not foresee, and the true precision "
+            "may be far lower"
+        )
+        doubts.append(
+            f"{near.sum()} of the {len(near)} likely pairs have a rival that is nearly as good: "
+            f"{why}"
+        )
     # Few sentences fill the lists of a small corpus because there are no more, or no more lists.
     large = min(pairs.source.distinct, pairs.target.distinct) >= 100 * HUBS
     for name, lists, own in (

@@ -27,7 +27,7 @@ from miner.knn.vector_set import VectorSet
 from miner.precision import decoy_weights, refit
 from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, merged_lists
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
-from miner.precision.mixture import Law
+from miner.precision.mixture import RESAMPLES, Law
 from miner.precision.search_result import Search
 from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
@@ -159,7 +159,8 @@ def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimat
     doubts = doubts_of(found, float(np.exp(fitted.mixture.scale)))
     if pool.given and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
-    resample = partial(fitted.histogram.resampled, fitted.mixture, 0.0)
+    nothing_more = np.zeros(RESAMPLES)
+    resample = partial(fitted.histogram.resampled, fitted.mixture, nothing_more, np.inf)
     notes = ("scores are probabilities on this corpus, estimated from margins",)
     return found, Estimate(
         score, wrong, q_value, len(used), len(matched), doubts, 0, notes, resample

@@ -13,6 +13,7 @@ penalised likelihood; the penalties only matter where there are few pairs.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,9 +29,10 @@ BINS = 200
 # slopes tells that none of them is for right pairs. On corpora with gold, chance pairs have tilts
 # with a deviation of 0.13, and right ones rise far faster (benchmarks/LOG.md).
 SPREAD, INTERCEPT = (1.0, 0.2, 3.0, 0.25), -8.0
-# A fit begins at the centre and where next to nothing is right, which has this much less of an
-# intercept; the likelier end counts.
-NOTHING = 8.0
+# A fit begins at the centre; where next to nothing is right, which has this much less of an
+# intercept; and where these shares of the pairs are likelier right than wrong. The likeliest end
+# counts. From the first two alone the tilt may take in the right pairs (benchmarks/LOG.md).
+NOTHING, SHARES = 8.0, (0.1, 0.3, 0.5, 0.7, 0.9)
 # Steps of a fit at most, and gains of log-likelihood at which it ends: the fit that counts, and
 # fits of resamples.
 STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
@@ -41,9 +43,17 @@ RESAMPLES, INSIDE = 100, 0.9
 # On splits of known gold the differences of wrong pairs were 0.39, between two foreign languages
 # 1.40 (fewer, mostly); of missed pairs 0.27 (benchmarks/LOG.md).
 UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.5
-# Standard deviation of a model's log-odds of right pairs, and what is known of their mean before
-# anything is seen (benchmarks/LOG.md). Means are looked for between these.
-RIGHT_SPREAD, RIGHT_MEAN, MEAN_SPREAD, MEANS, BISECTIONS = 1.9, -2.5, 1.5, (-8.0, 4.0), 40
+# Likewise of right pairs that were not found, or that no score tells from chance. Where all rows of
+# a side have a partner, so have the ones whose pair scores like chance: HIDDEN times more right
+# pairs are missed than the law of scores says (benchmarks/LOG.md).
+UNLIKE_HIDDEN, HIDDEN = 0.7, 4.0
+# Standard deviation of a model's log-odds of right pairs, how much it differs between texts, and
+# what is known of their mean before anything is seen (benchmarks/LOG.md). Means are looked for
+# between these.
+RIGHT_SPREAD, UNLIKE_SPREAD = 2.0, 0.3
+RIGHT_MEAN, MEAN_SPREAD, MEANS, BISECTIONS = -2.5, 1.5, (-8.0, 4.0), 40
+# Rivals that are imagined below each right pair: few rivals tell little.
+RIVALS = 10
 SEED = 1
 LIMIT = 30.0
 
@@ -54,13 +64,15 @@ class Law:
 
     ``start`` is the share of the weight of decoys below the scores that are modelled; for intervals
     it is drawn from ``starts``, as nothing says where exactly poor matches begin to follow one law.
-    ``tilt`` is the standard deviation of the tilt, ``intercept`` the centre of the intercept.
+    ``tilt`` is the standard deviation of the tilt, ``intercept`` the centre of the intercept, and
+    ``scale`` the standard deviation of the scale.
     """
 
     start: float = 0.5
     starts: tuple[float, float] = (0.35, 0.65)
     tilt: float = SPREAD[1]
     intercept: float = INTERCEPT
+    scale: float = SPREAD[0]
 
 
 USUAL = Law()
@@ -94,30 +106,32 @@ class Mixture:
         down = -shift_to(self.log_odds(logit), most)
         return replace(self, lowered=self.lowered + down) if down > 0 else self
 
-    def all_right(self, logit: np.ndarray) -> float:
+    def all_right(
+        self,
+        logit: np.ndarray,
+        rivals: np.ndarray,
+        most: float,
+        spreads: Sequence[float] | np.ndarray = (RIGHT_SPREAD,),
+    ) -> np.ndarray:
         """Estimate the number of right pairs, also of those that no score tells from chance.
 
-        ``logit (m,)`` are a model's log-odds. For right pairs they are normal, with a known spread:
-        the pairs that are likelier right than wrong tell how many lie below, or were not found.
+        ``logit (m,)`` are a model's log-odds. For right pairs they are normal with a deviation of
+        ``spreads (s,)``, each of which gives a number: the pairs that are likelier right than wrong
+        tell how many lie below. ``rivals (r,)`` are log-odds of what sources match without their
+        partner: a right pair is only found if it beats them, and stands for those that do not.
+        There are at most ``most``.
         """
         cut = self.low - self.spread * (self.intercept - self.lowered) / self.slope
         above = logit[logit >= cut]
-        right = self.probability(above)
-        count, low, high = float(right.sum()), *MEANS
+        beaten = (np.searchsorted(np.sort(rivals), above) + RIVALS) / (len(rivals) + RIVALS)
+        right = self.probability(above) / beaten
+        count, found = float(right.sum()), float(self.probability(logit).sum())
         if not count:
-            return 0.0
+            return np.zeros(len(spreads))
         observed = float(right @ above) / count
-        for _ in range(BISECTIONS):
-            mean = (low + high) / 2
-            away = (cut - mean) / RIGHT_SPREAD
-            density = math.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
-            expected = mean + RIGHT_SPREAD * density / max(_normal_above(away), 1e-300)
-            rising = count * (observed - expected) / RIGHT_SPREAD**2
-            if rising > (mean - RIGHT_MEAN) / MEAN_SPREAD**2:
-                low = mean
-            else:
-                high = mean
-        return count / max(_normal_above((cut - low) / RIGHT_SPREAD), 1e-3)
+        total = np.array([_all_right(count, observed, cut, spread) for spread in spreads])
+        hidden = HIDDEN * np.minimum(total / most, 1) ** 3 * np.maximum(total - found, 0)
+        return np.minimum(total + hidden, most)
 
     def moved(self, shift: float, ratio: float) -> np.ndarray:
         """Return the four parameters, the slope's logarithm last, for another ``low`` and spread.
@@ -201,20 +215,26 @@ class Histogram:
         spread = max(float(np.sqrt(variance)), 1e-3)
         center = np.array([0.0, 0.0, self.law.intercept, np.log(self.slope * spread)])
         begins, gain = [center, center - (0, 0, NOTHING, 0)], GAIN
-        if near is not None:
+        if near is None:
+            below = np.searchsorted(np.cumsum(pairs), (1 - np.array(SHARES)) * pairs.sum())
+            # And where log-odds are right as they are: later rounds have those of the one before.
+            even = [0.0, *x[np.minimum(below, len(x) - 1)]]
+            begins += [(0.0, 0.0, self.slope * (low - at), center[3]) for at in even]
+        else:
             shift, ratio = (low - near.low) / near.spread, spread / near.spread
             begins, gain = [near.moved(shift, ratio)], ROUGH
-        prior = center, self.law.tilt
+        prior = center, np.array([self.law.scale, self.law.tilt, *SPREAD[2:]])
         ends = [_climb(pairs, weights, (x - low) / spread, prior, at, gain) for at in begins]
         scale, tilt, intercept, slope = min(ends)[1]
         return Mixture(low, spread, scale, tilt, intercept, float(np.exp(slope)))
 
     def resampled(
-        self, mixture: Mixture, total: float, kept: np.ndarray
+        self, mixture: Mixture, total: np.ndarray, most: float, kept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Bootstrap precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
 
-        ``total`` is the number of right pairs, if the mixture does not find more.
+        ``total (b,)`` are numbers of right pairs, where the mixture does not find more; there are
+        at most ``most``.
         Sources and decoys are drawn again, as is the range that is modelled. Given the
         probabilities, the numbers of wrong and of missed pairs are random, about an expectation
         that is itself uncertain.
@@ -231,17 +251,48 @@ class Histogram:
             right = self.pairs * own.probability(self.x)
             sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
             above = np.interp(kept, seen, sums)
-            factors = np.exp(generator.normal(0, (UNLIKE_WRONG, UNLIKE_MISSED)))
-            wrong = generator.poisson(factors[0] * np.maximum(kept - above, 0))
+            unlike = UNLIKE_WRONG, UNLIKE_MISSED, UNLIKE_HIDDEN
+            factors = np.exp(generator.normal(0, unlike))
+            wrong = _poisson(number, 0, factors[0] * np.maximum(kept - above, 0))
             wrong = np.minimum(wrong, kept)
-            below = generator.poisson(factors[1] * np.maximum(max(sums[-1], total) - above, 0))
+            hidden = factors[2] * max(total[number] - sums[-1], 0)
+            below = _poisson(number, 1, factors[1] * np.maximum(sums[-1] - above, 0) + hidden)
+            below = np.minimum(below, np.maximum(most - (kept - wrong), 0))
             precision[number] = 1 - wrong / np.maximum(kept, 1)
             recall[number] = (kept - wrong) / np.maximum(kept - wrong + below, 1e-9)
         return precision, recall
 
 
+def _poisson(resample: int, kind: int, expected: np.ndarray) -> np.ndarray:
+    """Draw each of ``expected (t,)`` by the same seed, so that none depends on the others."""
+    seed = SEED, resample, kind
+    return np.array([np.random.default_rng(seed).poisson(one) for one in expected.tolist()])
+
+
+def _all_right(count: float, observed: float, cut: float, spread: float) -> float:
+    """Return the size of a normal sample by the ``count`` above a ``cut``, and their mean."""
+    low, high = MEANS
+    for _ in range(BISECTIONS):
+        mean = (low + high) / 2
+        away = (cut - mean) / spread
+        density = math.exp(-(away**2) / 2) / math.sqrt(2 * math.pi)
+        expected = mean + spread * density / max(_normal_above(away), 1e-300)
+        rising = count * (observed - expected) / spread**2
+        if rising > (mean - RIGHT_MEAN) / MEAN_SPREAD**2:
+            low = mean
+        else:
+            high = mean
+    return count / max(_normal_above((cut - low) / spread), 1e-3)
+
+
 def _normal_above(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
+
+
+def drawn_spreads() -> np.ndarray:
+    """Return the usual spread of right pairs, and one for each resample."""
+    drawn = np.random.default_rng(SEED).normal(RIGHT_SPREAD, UNLIKE_SPREAD, RESAMPLES)
+    return np.concatenate([[RIGHT_SPREAD], np.maximum(drawn, RIGHT_SPREAD / 2)])
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
@@ -254,17 +305,16 @@ def _climb(
     pairs: np.ndarray,
     weights: np.ndarray,
     x: np.ndarray,
-    prior: tuple[np.ndarray, float],
-    start: np.ndarray,
+    prior: tuple[np.ndarray, np.ndarray],
+    start: Sequence[float] | np.ndarray,
     gain: float,
 ) -> tuple[float, list[float]]:
     """Minimise the penalised negative log-likelihood by Fisher scoring with damping.
 
-    Returned are its value and the parameters. ``prior`` is the centre of the parameters ``(4,)``
-    and the standard deviation of the tilt.
+    Returned are its value and the parameters. ``prior`` is the centre and the standard deviation of
+    the parameters, ``(4,)`` each.
     """
-    center, tilt = prior
-    precision = 1 / np.square((SPREAD[0], tilt, *SPREAD[2:]))
+    center, precision = prior[0], 1 / np.square(prior[1])
 
     def loss(at: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         slope = np.exp(np.clip(at[3], -5, 5))
@@ -281,7 +331,7 @@ def _climb(
         fisher = (slopes * curvature) @ slopes.T + np.diag(precision)
         return float(value + precision @ away**2 / 2), gradient, fisher
 
-    at, damping = start.astype(np.float64), 1e-3
+    at, damping = np.array(start, dtype=np.float64), 1e-3
     value, gradient, fisher = loss(at)
     for _ in range(STEPS):
         step = np.linalg.solve(fisher + damping * np.diag(np.diag(fisher)), gradient)

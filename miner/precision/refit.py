@@ -32,6 +32,8 @@ LIKELY_PENALTY, ROUNDS = 10.0, 2
 # from its own answers, and may tell decoys, which are other text, from the corpus instead of wrong
 # from right: in Czech and Spanish news it found twice as many as there are (benchmarks/LOG.md).
 MORE_RIGHT = 1.05
+# Share of the right pairs so far that it must find: else the mixture ended where there are none.
+LESS_RIGHT = 0.5
 # Pairs expected to be right: with fewer, the function is the model's own.
 FEWEST_RIGHT = 30
 # Slope of log-odds on a model's, which are too flat: it learned from harder negatives.
@@ -74,14 +76,15 @@ def refit(
     penalty: float = PENALTY,
     most: float = np.inf,
 ) -> Scored | None:
-    """Fit the function again; None for too few pairs that are right.
+    """Fit the function again; None for too few pairs that are right, or if it loses half of them.
 
     It finds at most ``most`` right pairs.
 
     ``features`` ``(p, f)`` and ``(d, f)``, ``fold`` ``(p,)`` and ``(d,)`` in [0, FOLDS): of the
     pairs and decoys at ``rows``, by default all. The others keep their log-odds.
     """
-    if start.mixture.probability(start.logit).sum() < FEWEST_RIGHT:
+    before = float(start.mixture.probability(start.logit).sum())
+    if before < FEWEST_RIGHT:
         return None
     # The function so far, on the scale of this corpus.
     logit, decoy_logit = (
@@ -120,7 +123,9 @@ def refit(
             columns = design(features[0][part], base[part])
             logit[at[0][part]] = np.einsum("mf,f->m", columns, weights)
     # The base is on the scale of log-odds already.
-    found = scored(logit, decoy_logit, weight, slope=1.0)
+    found = scored(logit, decoy_logit, weight, 1.0, start.histogram.law)
+    if found.mixture.probability(logit).sum() < LESS_RIGHT * before:
+        return None
     return replace(found, mixture=found.mixture.within(logit, most))
 
 

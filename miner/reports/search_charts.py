@@ -19,7 +19,7 @@ def thresholds(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[st
     """Return thresholds for the slider, strictest first, ``start`` among them.
 
     Each has its ``score`` and ``logit``, the number of pairs ``kept`` and, with an estimate, its
-    ``precision`` and ``recall``.
+    ``precision`` and, if it is estimated, ``recall``.
     """
     kept = np.unique(np.linspace(1, max(len(pairs), 1), STEPS).astype(np.int64))
     # Most pairs are wrong and score low: steps at equal distances of the score as well.
@@ -37,7 +37,8 @@ def thresholds(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[st
     }
     if estimate is not None:
         steps["precision"] = [estimate.precision(int(count)) for count in kept]
-        steps["recall"] = [estimate.recall(int(count)) for count in kept]
+        if not estimate.no_recall:
+            steps["recall"] = [estimate.recall(int(count)) for count in kept]
     return steps
 
 
@@ -74,8 +75,8 @@ def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[st
         steps["logit"], steps["kept"], y_range_name="kept", color="#4c78a8", line_width=2,
         legend_label="pairs kept",
     )  # fmt: skip
-    if "precision" in steps:
-        for name, color in (("precision", "#e45756"), ("recall", "#54a24b")):
+    for name, color in (("precision", "#e45756"), ("recall", "#54a24b")):
+        if name in steps:
             curve.line(
                 steps["logit"], steps[name], color=color, line_width=2,
                 legend_label=f"estimated {name}",

@@ -60,12 +60,12 @@ def _said(steps: dict[str, list[Any]]) -> list[str]:
         f"--threshold {score:.6f} keeps {kept:,} pairs"
         for score, kept in zip(steps["score"], steps["kept"], strict=True)
     ]
-    if "precision" in steps:
-        shares = zip(said, steps["precision"], steps["recall"], strict=True)
-        said = [
-            f"{text}, estimated precision {precision:.3f}, recall {recall:.3f}"
-            for text, precision, recall in shares
-        ]
+    for name, words in (("precision", "estimated precision"), ("recall", "recall")):
+        if name in steps:
+            said = [
+                f"{text}, {words} {share:.3f}"
+                for text, share in zip(said, steps[name], strict=True)
+            ]
     return said
 
 
@@ -106,14 +106,12 @@ def _summary(mined: Mined) -> list[tuple[str, str]]:
         if threshold is not None and np.isfinite(threshold):
             kept = pairs.count_at_least(threshold)
             (bounds,) = estimate.intervals([kept])
-            precision, recall = ("", "") if bounds is None else map(_interval, bounds)
-            rows.append(("estimated precision", f"{estimate.precision(kept):.3f}{precision}"))
-            of = (
-                "the pairs found"
-                if estimate.total is None
-                else f"{estimate.right:,.0f} right pairs"
-            )
-            rows.append(("estimated recall", f"{estimate.recall(kept):.3f}{recall} of {of}"))
+            precision, recall = (None, None) if bounds is None else bounds
+            shown = f"{estimate.precision(kept):.3f}{_interval(precision)}"
+            rows.append(("estimated precision", shown))
+            share = estimate.recall(kept)
+            shown = "" if share is None else f"{share:.3f}{_interval(recall)}, "
+            rows.append(("estimated recall", f"{shown}{estimate.recall_of}"))
         rows.append(
             (
                 "how it is known",
@@ -137,8 +135,8 @@ def _summary(mined: Mined) -> list[tuple[str, str]]:
     return rows
 
 
-def _interval(bounds: tuple[float, float]) -> str:
-    return f" (90% interval {interval_text(bounds)})"
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return "" if bounds is None else f" (90% interval {interval_text(bounds)})"
 
 
 def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:

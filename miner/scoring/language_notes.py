@@ -64,6 +64,18 @@ def doubts(
         )
 
 
+def little_known(
+    languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
+) -> list[str]:
+    """Return the codes of the languages that a model knows badly or not at all.
+
+    None are returned if the model records no languages.
+    """
+    codes = dict.fromkeys(one.code for one in languages if one.code and one.sure and known)
+    facts = ((code, find(known, code)) for code in codes if code is not None)
+    return [code for code, one in facts if one is None or one.level == "weak"]
+
+
 def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
     """Yield a warning for text most of whose letters are in no piece of the encoder's model."""
     tokenizer = encoder.tokenizer if isinstance(encoder, Encoder) else None

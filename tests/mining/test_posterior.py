@@ -5,7 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.precision.mixture import RIGHT_SPREAD, Histogram, Mixture, interval
+from miner.precision.mixture import (
+    HIDDEN,
+    RESAMPLES,
+    RIGHT_SPREAD,
+    Histogram,
+    Mixture,
+    drawn_spreads,
+    interval,
+)
+
+NOTHING_MORE = np.zeros(RESAMPLES), np.inf
 
 
 def world(
@@ -80,7 +90,7 @@ def test_intervals_hold_the_truth() -> None:
         mixture = histogram.fit()
         order = np.argsort(-logit)
         kept = np.array([300.0, 400.0])
-        precision, recall = histogram.resampled(mixture, 0.0, kept)
+        precision, recall = histogram.resampled(mixture, *NOTHING_MORE, kept)
         for place, count in enumerate(kept.astype(int)):
             right = true[order][:count].sum()
             low, high = interval(precision[:, place])
@@ -114,8 +124,8 @@ def test_a_mixture_keeps_to_a_total() -> None:
     # Resamples are lowered by as much.
     kept = np.array([500.0])
     assert (
-        histogram.resampled(half, 0.0, kept)[0].mean()
-        < histogram.resampled(mixture, 0.0, kept)[0].mean()
+        histogram.resampled(half, *NOTHING_MORE, kept)[0].mean()
+        < histogram.resampled(mixture, *NOTHING_MORE, kept)[0].mean()
     )
 
 
@@ -124,5 +134,54 @@ def test_right_pairs_below_the_cut_count(cut: float) -> None:
     """The number of normal log-odds is told by the ones above a cut."""
     logit = np.random.default_rng(1).normal(-1.0, RIGHT_SPREAD, 4000)
     sharp = Mixture(low=cut, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=50.0)
-    assert sharp.all_right(logit) == pytest.approx(4000, rel=0.1)
-    assert sharp.all_right(np.full(3, cut - 5)) == pytest.approx(0, abs=1e-6)
+    none = np.empty(0)
+    assert sharp.all_right(logit, none, np.inf) == pytest.approx(4000, rel=0.1)
+    assert sharp.all_right(np.full(3, cut - 5), none, np.inf) == pytest.approx(0, abs=1e-6)
+    spread = sharp.all_right(logit, none, np.inf, drawn_spreads())
+    assert spread[0] == sharp.all_right(logit, none, np.inf)[0] and len(spread) == RESAMPLES + 1
+
+
+def test_right_pairs_that_lose_to_rivals_count() -> None:
+    """Pairs are only found if they beat what their source matches else."""
+    generator = np.random.default_rng(1)
+    logit, rivals = generator.normal(0.0, RIGHT_SPREAD, 4000), generator.normal(-1.0, 1.5, 4000)
+    found = logit[logit > rivals]
+    sharp = Mixture(low=-6.0, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=50.0)
+    alone = float(sharp.all_right(found, np.empty(0), np.inf)[0])
+    both = float(sharp.all_right(found, rivals[:500], np.inf)[0])
+    assert alone < 3400 and both == pytest.approx(4000, rel=0.1)
+
+
+def test_right_pairs_are_no_more_than_rows() -> None:
+    """Where nearly all rows have a partner, recall is never certain, nor are there more pairs."""
+    generator = np.random.default_rng(1)
+    logit = generator.normal(-3.0, RIGHT_SPREAD, 1500)
+    logit = logit[logit > -6.5]
+    sharp = Mixture(low=-6.0, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=2.0)
+    few, many = (float(sharp.all_right(logit, np.empty(0), most)[0]) for most in (1500, 1e6))
+    assert many < few <= 1500 and HIDDEN > 1
+    assert sharp.all_right(logit, np.empty(0), 1000) == 1000
+
+
+def test_right_pairs_are_not_taken_for_a_heavy_tail() -> None:
+    """Over half of the lines are parallel, and scores of right and wrong pairs overlap.
+
+    With few starts some of these corpora ended where a heavy tail of wrong pairs explains all.
+    """
+    for seed in range(30):
+        generator = np.random.default_rng(seed)
+        wrong = generator.gumbel(-4.5, 1.0, 700)
+        logit = np.concatenate([generator.normal(-1.0, 2.1, 700), wrong])
+        decoys = generator.gumbel(-4.7, 0.95, 4000)
+        mixture = Histogram(logit, decoys, np.full(4000, 700 / 4000), slope=1.0).fit()
+        assert mixture.probability(logit).sum() > 350, seed
+
+
+def test_intervals_do_not_depend_on_the_others() -> None:
+    """A report asks for one threshold, a table for several."""
+    histogram, _, _ = fitted(1, 400, 0.3)
+    mixture = histogram.fit()
+    several = histogram.resampled(mixture, *NOTHING_MORE, np.array([100.0, 300.0, 400.0]))
+    alone = histogram.resampled(mixture, *NOTHING_MORE, np.array([300.0]))
+    for one, other in zip(several, alone, strict=True):
+        assert (one[:, 1] == other[:, 0]).all()

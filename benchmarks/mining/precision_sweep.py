@@ -1,0 +1,159 @@
+"""Measure precision and recall without gold over languages, sizes and shares of parallel lines.
+
+    python -m benchmarks sweep --data DIR [--model default] [--only PAIR ...] [--full]
+
+A corpus is a sample of lines a side of which a share translate each other; the other lines are of
+further pairs, one side of each. The text is of files that no shipped model may be trained on. The
+precision reached and recall are by this gold, in which a target that translates a second source
+counts as wrong. A precision of 0.9, 0.95 and 0.99 is asked for, and the intervals are the printed
+ones. ``--full`` has more sizes, shares and seeds.
+"""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import report
+from miner import Encoder, Keep, MinerError, mine
+from miner.evaluation.labelled_text import find_file
+from miner.mining.mined import Mined
+from miner.precision.estimate import rounded
+from miner.text.bitext import read_bitext
+
+GAMES = "wesnoth", "andors-trail", "pixel-dungeon"
+TEXT = {
+    "cs-en": GAMES,
+    "sk-en": ("wesnoth",),
+    "sl-en": ("wesnoth", "scratch", "small-other"),
+    "uk-en": GAMES,
+    "ko-en": GAMES,
+    "de-en": GAMES,
+    "ru-en": ("newstest",),
+    "fr-en": ("javascript-info",),
+}
+ASKED = (0.9, 0.95, 0.99)
+# Lines of the source, lines of the target for each of them, shares parallel, and seeds.
+QUICK = ((200, 1500), (1,), (0.0, 0.1, 0.5, 0.9, 1.0), (0,))
+FULL = ((200, 600, 1500, 5000, 20_000), (1,), (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0), (0, 1, 2))
+# Few sources among many targets.
+FEW = ((100,), (80,), (0.5,), (0,))
+# Difference of the precision reached from the one asked for that is allowed.
+TOLERANCE = 0.02
+# A recall that contradicts the right pairs found.
+COLLAPSE, SEVERAL = 0.1, 50
+
+Pool = list[tuple[str, str]]
+
+
+def pool(data: Path, pair: str) -> Pool:
+    """Return the pairs of the files of a pair of languages; no side occurs twice."""
+    seen: tuple[set[str], set[str]] = (set(), set())
+    found = []
+    for name in TEXT[pair]:
+        path = find_file(data / "train" / pair, f"{name}.tsv")
+        if path is None:
+            raise MinerError(f"{data}: no {name}.tsv of {pair}")
+        bitext = read_bitext(path)
+        for both in zip(bitext.source, bitext.target, strict=True):
+            forms = ["".join(filter(str.isalnum, text.casefold())) for text in both]
+            new = all(form and form not in own for form, own in zip(forms, seen, strict=True))
+            if new and forms[0] != forms[1]:
+                found.append(both)
+                for form, own in zip(forms, seen, strict=True):
+                    own.add(form)
+    return found
+
+
+def corpus(
+    pairs: Pool, lines: int, times: int, share: float, seed: int
+) -> tuple[list[str], list[str], dict[int, int]] | None:
+    """Return a sample of sources, of ``times`` as many targets, and the target of each source.
+
+    None where there are too few pairs.
+    """
+    true = round(lines * share)
+    own, theirs = lines - true, lines * times - true
+    if true + own + theirs > len(pairs):
+        return None
+    generator = random.Random(seed)
+    chosen = generator.sample(pairs, true + own + theirs)
+    orders = [generator.sample(range(count), count) for count in (lines, lines * times)]
+    sources = [source for source, _ in chosen[: true + own]]
+    targets = [target for _, target in chosen[:true] + chosen[true + own :]]
+    places = [{row: place for place, row in enumerate(order)} for order in orders]
+    gold = {places[0][row]: places[1][row] for row in range(true)}
+    return [sources[row] for row in orders[0]], [targets[row] for row in orders[1]], gold
+
+
+def corpora(pairs: Pool, *, full: bool) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield the description and the content of each corpus of a pool."""
+    for sizes, targets, shares, seeds in (FULL if full else QUICK, FEW):
+        for lines in sizes:
+            for times in targets:
+                for share in shares:
+                    for seed in seeds:
+                        found = corpus(pairs, lines, times, share, seed)
+                        about = {"lines": [lines, lines * times], "share": share, "seed": seed}
+                        if found is not None:
+                            yield about, found
+
+
+def compared(mined: Mined, gold: dict[int, int]) -> Iterator[dict[str, Any]]:
+    """Yield what each precision asked for keeps, beside the truth."""
+    pairs, guess = mined.all_pairs, mined.estimate
+    right = [gold.get(source) == target for source, target in rows(mined)]
+    correct = np.concatenate([[0], np.cumsum(right, dtype=np.int64)])
+    said = {
+        "found": int(correct[-1]),
+        "true pairs": len(gold),
+        "warnings": list(mined.warnings),
+        "notes": list(mined.notes),
+    }
+    if guess is None:
+        yield {**said, "asked": None, "kept": len(mined.pairs)}
+        return
+    said |= {"decoys": guess.decoys, "matched": guess.matched, "right": guess.right}
+    for asked in ASKED:
+        threshold = guess.threshold(asked)
+        kept = 0 if threshold is None else pairs.count_at_least(rounded(threshold) or threshold)
+        true = int(correct[kept]) / max(kept, 1), int(correct[kept]) / max(len(gold), 1)
+        (bounds,) = guess.intervals([kept])
+        yield {
+            **said,
+            "asked": asked,
+            "kept": kept,
+            "reached": true,
+            "estimated": (guess.precision(kept), guess.recall(kept)),
+            "intervals": bounds,
+        }
+
+
+def rows(mined: Mined) -> Iterator[tuple[int, int]]:
+    """Yield the rows of the sources and targets of all pairs, best first, in the order given."""
+    pairs = mined.all_pairs
+    lines = pairs.source.store.line[pairs.source_row], pairs.target.store.line[pairs.target_row]
+    yield from zip((lines[0] - 1).tolist(), (lines[1] - 1).tolist(), strict=True)
+
+
+def measure(encoder: Encoder, data: Path, pair: str, *, full: bool) -> Iterator[dict[str, Any]]:
+    """Yield the results of each corpus of a pair of languages."""
+    for about, (sources, targets, gold) in corpora(pool(data, pair), full=full):
+        mined = mine(sources, targets, encoder=encoder, keep=Keep(default_precision=None))
+        for row in compared(mined, gold):
+            yield {**about, **row}
+
+
+def main() -> None:
+    parser = report.parser(__doc__, "sweep.json", sections=TEXT, model=True)
+    parser.add_argument("--full", action="store_true", help="more sizes, shares and seeds")
+    arguments = parser.parse_args()
+    encoder = Encoder.load(arguments.model)
+    for pair in arguments.only:
+        results = []
+        for row in measure(encoder, arguments.data, pair, full=arguments.full):
+            results.append(row)
+            print(pair, row, flush=True)
+        report.merge(arguments.json, "sweep", pair, results)
