@@ -34,7 +34,6 @@ from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES, Verifier
 
-
 SURE = Identified((("de", 1.0),), "de"), Identified((("en", 1.0),), "en")
 
 
@@ -273,7 +272,7 @@ def test_a_precision_that_is_met_exactly() -> None:
 
 
 def test_few_matched_decoys_are_doubted(verifying: tuple[Index, Index]) -> None:
-    """The mixture scales few decoys as well as many; intervals and a doubt tell that they are few."""
+    """The mixture scales few decoys as well as many; a doubt says that they are few."""
     guess = guessed(verifying)
     assert guess.matched < precision.FEWEST_MATCHED and guess.resample is not None
     assert any(f"only {guess.matched} decoys found a source" in doubt for doubt in guess.doubts)
