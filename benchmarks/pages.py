@@ -18,7 +18,13 @@ from benchmarks import plots, report
 from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables
 from benchmarks.markdown import conjoined, filled, table
-from benchmarks.mining import between_languages, document_pairs, precision_reached, review_labels
+from benchmarks.mining import (
+    between_languages,
+    document_pairs,
+    precision_reached,
+    precision_sweep,
+    review_labels,
+)
 from benchmarks.models import (
     encoder_tables,
     evaluation_tables,
@@ -241,6 +247,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "precision": simple("precision.json", precision_reached.table),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
+    "sweep": part("sweep.json", precision_sweep.tables),
     "between": simple("between.json", between_languages.table),
     "review": part("review.json", review_labels.tables),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),

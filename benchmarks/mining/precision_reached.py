@@ -142,8 +142,8 @@ def mined(
             "inside": None
             if bounds is None
             else [
-                low <= value <= high
-                for value, (low, high) in zip((result.precision, recall), bounds, strict=True)
+                held is not None and held[0] <= value <= held[1]
+                for value, held in zip((result.precision, recall), bounds, strict=True)
             ],
             "best F1": {"model": best[0], "fitted": best[1]},
             "within tolerance": off <= (TOLERANCE_FEW if few else TOLERANCE),

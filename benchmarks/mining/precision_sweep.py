@@ -10,13 +10,15 @@ ones. ``--full`` has more sizes, shares and seeds.
 """
 
 import random
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks import report
+from benchmarks.markdown import table as markdown_table
 from miner import Encoder, Keep, MinerError, mine
 from miner.evaluation.labelled_text import find_file
 from miner.mining.mined import Mined
@@ -144,6 +146,80 @@ def measure(encoder: Encoder, data: Path, pair: str, *, full: bool) -> Iterator[
         mined = mine(sources, targets, encoder=encoder, keep=Keep(default_precision=None))
         for row in compared(mined, gold):
             yield {**about, **row}
+
+
+def tables(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
+    """Lay out, by share parallel and precision asked for, what was reached and what intervals held.
+
+    ``conditions`` formats the command and the machine of a section.
+    """
+    rows = [row for section in record["sections"].values() for row in section["results"]]
+    estimated = [row for row in rows if row["asked"] is not None]
+    groups: dict[tuple[float, float], list[dict[str, Any]]] = defaultdict(list)
+    for row in estimated:
+        if row["kept"] and row["true pairs"]:
+            groups[row["share"], row["asked"]].append(row)
+    lines = []
+    for (share, asked), some in sorted(groups.items()):
+        recalls = [row for row in some if row["estimated"][1] is not None]
+        lines.append(
+            (
+                f"{share:.0%}",
+                f"{asked:.2f}",
+                f"{len(some)}",
+                f"{np.median([row['reached'][0] for row in some]):.3f}",
+                f"{sum(enough(row) for row in some)}",
+                f"{sum(holds(row, 0) for row in some)}",
+                f"{np.median([row['reached'][1] for row in some]):.3f}",
+                f"{sum(holds(row, 1) for row in recalls)} of {len(recalls)}",
+            )
+        )
+    every = [row for some in groups.values() for row in some]
+    sure = [row for row in every if not row["warnings"]]
+    recalls = [row for row in every if row["estimated"][1] is not None]
+    collapsed = sum(row["kept"] < COLLAPSE * row["right"] for row in groups_at(estimated, 0.9))
+    nothing = [row for row in estimated if not row["true pairs"]]
+    columns = (
+        "parallel",
+        "asked",
+        "corpora",
+        "precision reached",
+        "enough",
+        "its intervals hold",
+        "recall",
+        "its intervals hold",
+    )
+    return [
+        *markdown_table(columns, lines),
+        "",
+        f"*Enough*: at least the precision asked for less {TOLERANCE}; medians of precision and",
+        "recall. Recall is not estimated in languages that the model knows badly. In all:",
+        f"{sum(map(enough, every))} of {len(every)} are precise enough, and",
+        f"{sum(map(enough, sure))} of {len(sure)} without a warning;",
+        f"{sum(holds(row, 0) for row in every)} of {len(every)} intervals of precision and",
+        f"{sum(holds(row, 1) for row in recalls)} of {len(recalls)} of recall hold;",
+        f"{collapsed} corpora of {SEVERAL} right pairs or more kept less than a tenth at .90.",
+        f"Where nothing is parallel, {sum(row['kept'] for row in nothing)} pairs were kept in",
+        f"{len(nothing)} results.",
+        "",
+        *{conditions(section) for section in record["sections"].values()},
+    ]
+
+
+def groups_at(rows: Sequence[dict[str, Any]], asked: float) -> list[dict[str, Any]]:
+    """Return the results of one precision asked for, of corpora with several right pairs."""
+    return [row for row in rows if row["asked"] == asked and row["true pairs"] >= SEVERAL]
+
+
+def enough(row: dict[str, Any]) -> bool:
+    """Return True if the precision reached is about the one asked for, or more."""
+    return row["reached"][0] >= row["asked"] - TOLERANCE
+
+
+def holds(row: dict[str, Any], which: int) -> bool:
+    """Return True if the interval of precision (0) or recall (1) holds the true value."""
+    low, high = row["intervals"][which]
+    return low <= row["reached"][which] <= high
 
 
 def main() -> None:

@@ -138,8 +138,8 @@ class Scored:
         if self.estimate is not None:
             (bounds,) = self.estimate.intervals([kept])
             held = [
-                bool(low <= value <= high)
-                for value, (low, high) in zip(values, bounds or (), strict=False)
+                each is not None and bool(each[0] <= value <= each[1])
+                for value, each in zip(values, bounds or (), strict=False)
             ]
         return {"precision": float(values[0]), "held": held}
 

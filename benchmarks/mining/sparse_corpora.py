@@ -93,7 +93,10 @@ def compared(guess: Estimate, right: list[bool], asked: float, pairs: int) -> di
     correct = sum(right[:kept])
     true = correct / max(kept, 1), correct / max(pairs, 1)
     (bounds,) = guess.intervals([kept])
-    inside = [low <= value <= high for value, (low, high) in zip(true, bounds or (), strict=False)]
+    inside = [
+        held is not None and held[0] <= value <= held[1]
+        for value, held in zip(true, bounds or (), strict=False)
+    ]
     return {
         "kept": kept,
         "right": correct,

@@ -219,7 +219,7 @@ class Histogram:
             below = np.searchsorted(np.cumsum(pairs), (1 - np.array(SHARES)) * pairs.sum())
             # And where log-odds are right as they are: later rounds have those of the one before.
             even = [0.0, *x[np.minimum(below, len(x) - 1)]]
-            begins += [(0.0, 0.0, self.slope * (low - at), center[3]) for at in even]
+            begins += [np.array([0, 0, self.slope * (low - at), center[3]]) for at in even]
         else:
             shift, ratio = (low - near.low) / near.spread, spread / near.spread
             begins, gain = [near.moved(shift, ratio)], ROUGH
@@ -306,7 +306,7 @@ def _climb(
     weights: np.ndarray,
     x: np.ndarray,
     prior: tuple[np.ndarray, np.ndarray],
-    start: Sequence[float] | np.ndarray,
+    start: np.ndarray,
     gain: float,
 ) -> tuple[float, list[float]]:
     """Minimise the penalised negative log-likelihood by Fisher scoring with damping.
@@ -331,7 +331,7 @@ def _climb(
         fisher = (slopes * curvature) @ slopes.T + np.diag(precision)
         return float(value + precision @ away**2 / 2), gradient, fisher
 
-    at, damping = np.array(start, dtype=np.float64), 1e-3
+    at, damping = start.astype(np.float64), 1e-3
     value, gradient, fisher = loss(at)
     for _ in range(STEPS):
         step = np.linalg.solve(fisher + damping * np.diag(np.diag(fisher)), gradient)
