@@ -41,6 +41,8 @@ FEW_RIGHT, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
 # With fewer decoys that find a source the estimate is doubted; there is none of margins.
 FEWEST_MATCHED = 20
+# Spread of the scores of right pairs where labels join (benchmarks/LOG.md).
+LABELLED_SPREAD = 1.9
 # Recall is not estimated where scores find less than the share FOUND of SEVERAL right pairs.
 FOUND, SEVERAL = 0.2, 50
 # How often the number of right pairs decides what knock-outs stand for.
@@ -258,7 +260,9 @@ def calibrate(
         notes.append(f"{encoder.name} has no quality function: its own scoring is used")
     elif refitting:
         enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
-        fit = fit_to_corpus(found, wrong_pairs, fitted, weight, total, enough)
+        # Labels tell of right pairs themselves: the law of scores alone counts those not found.
+        alone = fitted.mixture.all_right(fitted.logit, rivals[:0], np.inf, (LABELLED_SPREAD,))
+        fit = fit_to_corpus(found, wrong_pairs, fitted, weight, float(alone[0]), enough)
         fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
         refined = fit.refined
     order = np.lexsort((pairs.target_row, pairs.source_row, -score))

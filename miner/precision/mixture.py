@@ -52,8 +52,9 @@ UNLIKE_HIDDEN, HIDDEN = 0.7, 4.0
 # between these.
 RIGHT_SPREAD, UNLIKE_SPREAD = 2.0, 0.3
 RIGHT_MEAN, MEAN_SPREAD, MEANS, BISECTIONS = -2.5, 1.5, (-8.0, 4.0), 40
-# Rivals that are imagined below each right pair: few rivals tell little.
-RIVALS = 10
+# Rivals that are imagined below each right pair, as few tell little; and the least share of rivals
+# that a right pair beats: near-copies beat it, too, and hide nothing.
+RIVALS, BEATEN = 10, 0.8
 SEED = 1
 LIMIT = 30.0
 
@@ -124,7 +125,7 @@ class Mixture:
         cut = self.low - self.spread * (self.intercept - self.lowered) / self.slope
         above = logit[logit >= cut]
         beaten = (np.searchsorted(np.sort(rivals), above) + RIVALS) / (len(rivals) + RIVALS)
-        right = self.probability(above) / beaten
+        right = self.probability(above) / np.maximum(beaten, BEATEN)
         count, found = float(right.sum()), float(self.probability(logit).sum())
         if not count:
             return np.zeros(len(spreads))
