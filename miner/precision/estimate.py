@@ -122,7 +122,7 @@ class Estimate:
 
     @property
     def recall_of(self) -> str:
-        """What recall is relative to, or why it is not estimated, after "recall is"."""
+        """Name what recall is relative to, or say why it is not estimated, after "recall is"."""
         if self.no_recall:
             return f"not estimated: {self.no_recall}"
         if self.total is None:
