@@ -117,7 +117,7 @@ class Mixture:
         """Estimate the number of right pairs, also of those that no score tells from chance.
 
         ``logit (m,)`` are a model's log-odds. For right pairs they are normal with a deviation of
-        ``spreads (s,)``, each of which gives a number: the pairs that are likelier right than wrong
+        one of ``spreads (s,)``, a number for each: the pairs that are likelier right than wrong
         tell how many lie below. ``rivals (r,)`` are log-odds of what sources match without their
         partner: a right pair is only found if it beats them, and stands for those that do not.
         There are at most ``most``.
