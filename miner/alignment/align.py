@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.alignment.aligned import Aligned, Document, DocumentFile, both_sides
+from miner.alignment.aligned import Aligned, Document, DocumentFile, both_sides, is_wrapped
 from miner.alignment.beads import Beads, Weights, decode
 from miner.alignment.fine import likely
 from miner.alignment.lattice import Lattice, Side
@@ -88,6 +88,7 @@ def align(
         raise CorpusError(
             f"{len(names[0])} source and {len(names[1])} target documents: each needs a partner"
         )
+    keep.check(probable=True)
     if encoder is None:
         encoder = load_encoder("default", settings)
     encoder = as_encoder(encoder)
@@ -297,7 +298,11 @@ def _doubts(texts: Sequence[Sequence[str]], lattice: Lattice) -> list[str]:
     """Return lines about documents that cannot be aligned well."""
     if not all(texts):
         return ["one side has no text; nothing is aligned"]
-    doubts = []
+    doubts = [
+        f"the lines of the {side} have a fixed width, and are no sentences; give --split"
+        for side, own in zip(SIDES, texts, strict=True)
+        if is_wrapped(own)
+    ]
     ordered, every = lattice.likely
     if every >= FEWEST and ordered < ORDERED * every:
         doubts.append(

@@ -28,6 +28,9 @@ FEW = ("score", *SIDES)
 # Sentences a line from which on lines are split. Text with a sentence a line has up to 1.3, since
 # abbreviations and quotations are split, too.
 UNSPLIT = 1.5
+# Text that is wrapped at a width: the widest line, fewest lines, the share of lines of nearly that
+# width, and the share that end within a sentence.
+WIDEST, FEWEST, FULL, WITHIN = 120, 20, 0.6, 0.5
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,36 @@ class Document:
     def split(self, language: str) -> Document:
         """Split the lines into sentences, unless most lines are one already.
 
-        A sentence has the number of its line. Raises DependencyError.
+        Lines of a fixed width are first joined to paragraphs, which blank lines part. A sentence
+        has the number of its line, or of its paragraph's first one. Raises DependencyError.
         """
         segment = library("sentencex", "splitting sentences", "split").segment
+        wrapped = is_wrapped(self.texts)
+        own = self._paragraphs() if wrapped else self
         parts = [
-            [part for part in map(str.strip, segment(language, text)) if part]
-            for text in self.texts
+            [part for part in map(str.strip, segment(language, text)) if part] for text in own.texts
         ]
         sizes = list(map(len, parts))
-        if sum(sizes) < UNSPLIT * len(parts):
+        if not wrapped and sum(sizes) < UNSPLIT * len(parts):
             return self
-        return replace(self, texts=list(chain(*parts)), lines=np.repeat(self.lines, sizes))
+        return replace(self, texts=list(chain(*parts)), lines=np.repeat(own.lines, sizes))
+
+    def _paragraphs(self) -> Document:
+        """Join lines that follow each other without a blank line between."""
+        starts = np.flatnonzero(np.diff(self.lines, prepend=-2) > 1)
+        ends = [*starts[1:].tolist(), len(self.texts)]
+        texts = [" ".join(self.texts[i:j]) for i, j in zip(starts.tolist(), ends, strict=True)]
+        return replace(self, texts=texts, lines=self.lines[starts])
+
+
+def is_wrapped(texts: Sequence[str]) -> bool:
+    """Check that lines are cut at a width, as in books of Project Gutenberg."""
+    lengths = np.array([len(text) for text in texts])
+    if len(texts) < FEWEST or lengths.max() > WIDEST:
+        return False
+    full = lengths >= 0.8 * np.quantile(lengths, 0.95)
+    within = np.array([text[-1:].isalnum() or text[-1:] in ",-" for text in texts])
+    return bool(full.mean() >= FULL and within[full].mean() >= WITHIN)
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,8 @@ def align(
 ) -> None:
     """Strict and lax F1 of the ladder ALIGNMENT against the ladder GOLD, as vecalign scores them.
 
-    Both have lines [0, 1]:[2] of sentence numbers from 0; [] stands beside sentences left out.
+    Both have lines [0, 1]:[2] of sentence numbers from 0; [] stands beside sentences left out. Or
+    the rungs that hunalign writes without -text.
 
     Examples:
       miner evaluate align book.ladder book.gold

@@ -141,8 +141,8 @@ class Keep:
         """
         if probable and self.threshold is not None and self.threshold > 1:
             raise KeepError(
-                f"scores are probabilities here, so a threshold of {self.threshold:g} would keep "
-                "nothing; give one below 1, or rank by margin"
+                f"a threshold of {self.threshold:g} would keep nothing: scores are probabilities "
+                "here; give one between 0 and 1"
             )
         if self.report and not probable:
             raise KeepError(

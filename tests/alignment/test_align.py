@@ -1,6 +1,7 @@
 """miner.align and its command: text to beads, ladders, folders, odd documents, resumed runs."""
 
 import json
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from support.near_copies import NEAR
 import miner
 from miner import Keep, align
 from miner.alignment.align import align_texts
+from miner.alignment.aligned import Document, is_wrapped
 from miner.alignment.ladder import read_ladder
 from miner.alignment.settings import BeadSettings
 from miner.encoder.encoder import Encoder
@@ -17,6 +19,7 @@ from miner.errors import CorpusError
 from miner.evaluation.alignment import evaluate
 from miner.evaluation.gold import read_gold
 from miner.knn.settings import SearchSettings
+from miner.mining.keep import KeepError
 
 Texts = tuple[list[str], list[str]]
 
@@ -67,12 +70,13 @@ def test_documents_are_aligned(files, texts, tmp_path: Path) -> None:
 def test_a_precision_may_be_asked_for(files) -> None:
     every, sure = align(*files), miner.align(*files, keep=Keep(target_precision=0.999))
     assert 0 < len(sure) < len(every) and sure.precision >= 0.999
-    assert len(align(*files, keep=Keep(threshold=2))) == 0
+    with pytest.raises(KeepError, match="would keep nothing"):
+        align(*files, keep=Keep(threshold=2))
 
 
 def test_sentences_of_beads_that_are_not_kept_are_unaligned(files, texts) -> None:
     """Each line is in one row, whatever the threshold."""
-    for threshold in (0.99, 2):
+    for threshold in (0.99, 1):
         settings = {"keep": Keep(threshold=threshold), "beads": BeadSettings(unaligned=True)}
         found = align(*files, **settings).columns()
         assert any(p == 0 for p in found["score"])
@@ -225,3 +229,31 @@ def test_unrelated_documents_claim_no_precision(size: int) -> None:
             found += beads.probability[(sizes > 0).all(axis=1)].tolist()
     assert np.mean(unrelated or 0) <= 0.05
     assert np.mean(related) > 0.9
+
+
+def test_a_ladder_of_hunalign(tmp_path: Path) -> None:
+    """Its rungs are where beads begin; the last one ends both texts."""
+    (tmp_path / "rungs").write_text("0\t0\t0.3\n1\t1\t1.2\n3\t2\t-0.3\n3\t3\t0\n", "utf-8")
+    assert read_ladder(tmp_path / "rungs") == [((0,), (0,)), ((1, 2), (1,)), ((), (2,))]
+    (tmp_path / "rungs").write_text("0\t0\n2\t2\n1\t3\n", "utf-8")
+    with pytest.raises(CorpusError, match="line 3: a rung before the last one"):
+        read_ladder(tmp_path / "rungs")
+
+
+def test_lines_of_a_fixed_width_are_joined(german: list[str]) -> None:
+    wrapped, lines = [], []
+    for number in range(0, 40, 4):
+        own = textwrap.wrap(" ".join(german[number : number + 4]), 60)
+        lines += range(len(lines) + number, len(lines) + number + len(own))
+        wrapped += own
+    assert is_wrapped(wrapped) and not is_wrapped(german)
+    document = Document("book", wrapped, np.array(lines))
+    assert [" ".join(german[:4])[:60] in text for text in document._paragraphs().texts][0]
+    assert document.split("de").texts == german[:40]
+
+
+def test_a_threshold_that_keeps_nothing_is_an_error(miner, german_file, english_file, tmp_path):
+    code, _, err = miner(
+        "align", german_file, english_file, "--threshold", 2, "-o", tmp_path / "a.tsv"
+    )
+    assert code != 0 and "would keep nothing" in err and not (tmp_path / "a.tsv").exists()
