@@ -15,6 +15,7 @@ from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.given import GivenTexts, given_rows
+from miner.text.language_codes import SEVERAL
 from miner.text.lines import display_name
 from miner.text.rows import Rows, spread_rows
 from miner.text.text_format import Column, Note, Units
@@ -135,7 +136,8 @@ def cut(
             "header": rows.head is not None,
         }
     if identify:
-        found["languages"] = [side.seen for side in languages_of([bitext], given)]
+        sides = languages_of([bitext], given)
+        found["languages"] = [SEVERAL if side.mixed else side.seen for side in sides]
     return found
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.cleaning import pipeline
-from miner.cleaning.bitexts import Bitext
+from miner.cleaning.bitexts import Bitext, languages_of
 from miner.cleaning.funnel import Summary, table
 from miner.cleaning.plan import Plan, default_plan, scores_of
 from miner.cleaning.plan_file import plan_of, read_plan, scores_plan
@@ -37,9 +37,13 @@ Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BitextRows(Results):
-    """Rows of a bitext: dictionaries with ``source``, ``target`` and all other cells."""
+    """Rows of a bitext: dictionaries with ``source``, ``target`` and all other cells.
+
+    ``warnings`` are lines about the languages of the text.
+    """
 
     rows: list[dict[str, Any]]
+    warnings: tuple[str, ...] = field(default=(), kw_only=True)
 
     def __repr__(self) -> str:
         return f"<{len(self)} rows>"
@@ -113,8 +117,9 @@ def score(
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("scoring", source, target, layout, ["scored"], means)
     with opened as (run, bitexts, outputs):
+        warnings = _warned(plan, bitexts, note)
         pipeline.score_text(run, bitexts, plan, outputs)
-        return BitextRows(_rows(outputs, "scored"))
+        return BitextRows(_rows(outputs, "scored"), warnings=warnings)
 
 
 def filter(
@@ -152,12 +157,21 @@ def filter(
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
     with opened as (run, bitexts, outputs):
+        warnings = _warned(plan, bitexts, note)
         if filters is None:
             plan = pipeline.completed(plan, bitexts)
         plan, rest = plan.leaving_out(without).selecting(selection)
         found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
         bad = BitextRows(_rows(outputs, "rejected"))
-        return FilteredRows(_rows(outputs, "kept"), bad, found.summary)
+        return FilteredRows(_rows(outputs, "kept"), bad, found.summary, warnings=warnings)
+
+
+def _warned(plan: Plan, bitexts: list[Bitext], note: Callable[[str], None]) -> tuple[str, ...]:
+    """Return warnings about the languages of a text, and tell them."""
+    found = tuple(pipeline.language_doubts(plan, languages_of(bitexts, plan.context.languages)))
+    for warning in found:
+        note(f"warning: {warning}")
+    return found
 
 
 @contextmanager

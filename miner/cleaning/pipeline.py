@@ -7,7 +7,7 @@ left; some compare all pairs, by their keys alone; then the rows themselves go t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,10 +22,14 @@ from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packing
 from miner.cleaning.plan import Plan, with_languages
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
+from miner.encoder.known_languages import KnownLanguage
+from miner.encoder.loading import split_name
+from miner.encoder.model_files import known_by
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.names import Languages
 from miner.progress import Reporter, silent
+from miner.scoring.language_notes import doubts
 from miner.scoring.languages import Identified
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
@@ -112,6 +116,15 @@ def completed(
     if len({tuple(side.code for side in languages_of([one], given)) for one in some}) > 1:
         return plan
     return with_languages(plan, *(found or languages_of(bitexts, given)))
+
+
+def language_doubts(plan: Plan, languages: tuple[Identified, Identified]) -> Iterator[str]:
+    """Yield warnings about the languages of a text, also as the model of the quality knows them."""
+    known: Mapping[str, KnownLanguage] = {}
+    quality = any(step.name == "quality" for step in plan.steps)
+    if quality and split_name(plan.context.encoder) is None:
+        known = known_by(plan.context.encoder)
+    yield from doubts(languages, known, by_row=True)
 
 
 def score_text(

@@ -91,16 +91,10 @@ def opened(
 def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:
     """Identify the languages of a text, and warn of those that are odd or weak."""
     from miner.cleaning.bitexts import languages_of
-    from miner.encoder.loading import split_name
-    from miner.encoder.model_files import known_by
-    from miner.scoring.language_notes import doubts
+    from miner.cleaning.pipeline import language_doubts
 
     languages = languages_of(bitexts, plan.context.languages)
-    known = {}
-    quality = any(step.name == "quality" for step in plan.steps)
-    if quality and split_name(plan.context.encoder) is None:
-        known = known_by(plan.context.encoder)
-    for doubt in doubts(languages, known):
+    for doubt in language_doubts(plan, languages):
         say(f"warning: {doubt}")
     return languages
 

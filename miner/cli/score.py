@@ -49,7 +49,8 @@ def score(
     BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned
     files, SOURCE and TARGET. Each may be a pattern such as 'web/*.tsv.zst'. The default score is
     the probability that both sides mean the same; a pair's score does not depend on the other pairs
-    of the file. Repeat a stopped run to continue where it was.
+    of the file. 'miner mine' prints another probability: that a pair found among so many is right.
+    Repeat a stopped run to continue where it was.
 
     Examples:
       miner score web.de-en.tsv.gz --score-only > scores.txt

@@ -1,19 +1,24 @@
 """Filters that score by a trained model: quality, cosine, margin."""
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
+
+import numpy as np
 
 from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting, place
+from miner.names import Languages
+from miner.scoring.languages import languages_by_row
 from miner.scoring.named_faults import Fault, FaultNames
 from miner.scoring.quality import Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
+from miner.text.language_codes import ENGLISH, SEVERAL
 from miner.text.sheet import read_labels
 
 # Quality below which a pair is unrelated, so that no single fault explains it.
@@ -38,10 +43,42 @@ def _loaded(model: str, version: str | None) -> Encoders:
 
 def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     encoder, _ = encoders_of(settings, context)
-    quality = Quality(Verifier(encoder, context.likely))
-    if settings["labels"]:
-        quality = quality.with_labels(read_labels(context.directory / settings["labels"]))
-    return lambda batch: quality.score(*batch.sides)
+    labels = read_labels(context.directory / settings["labels"]) if settings["labels"] else None
+
+    def quality_in(*languages: str | None) -> Quality:
+        quality = Quality(Verifier(encoder, languages))
+        return quality if labels is None else quality.with_labels(labels)
+
+    if SEVERAL not in context.likely:
+        quality = quality_in(*context.likely)
+        return lambda batch: quality.score(*batch.sides)
+    opened = cache(quality_in)
+
+    def score(batch: Batch) -> np.ndarray:
+        """Score rows by the languages of each, so that no row depends on the others."""
+        found = np.empty(len(batch))
+        for languages, rows in _by_languages(encoder, batch, context.likely).items():
+            sides = ([side[row] for row in rows] for side in batch.sides)
+            found[rows] = opened(*languages).score(*sides)
+        return found
+
+    return score
+
+
+def _by_languages(
+    encoder: SentenceEncoder, batch: Batch, likely: Languages
+) -> dict[Languages, list[int]]:
+    """Group the rows of a batch by their languages, identified on the sides that have several."""
+    model = encoder.model
+    known = {ENGLISH, *(model.languages if model is not None else ())}
+    source, target = (
+        languages_by_row(own, known) if code == SEVERAL else [code] * len(batch)
+        for own, code in zip(batch.sides, likely, strict=True)
+    )
+    found: dict[Languages, list[int]] = {}
+    for row, languages in enumerate(zip(source, target, strict=True)):
+        found.setdefault(languages, []).append(row)
+    return found
 
 
 def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[Fault]]:

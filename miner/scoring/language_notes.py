@@ -27,9 +27,13 @@ def describe_both(languages: tuple[Identified, Identified]) -> str:
 
 
 def doubts(
-    languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
+    languages: tuple[Identified, Identified],
+    known: Mapping[str, KnownLanguage],
+    by_row: bool = False,
 ) -> Iterator[str]:
     """Yield warnings for text in another language than given or in several, and weak languages.
+
+    ``by_row``: the languages of each row count where a text is in several.
 
     Weak are those that the model knows badly or not at all. Two fair ones other than English are
     doubted together. ``known`` are the languages that it records; no doubt is raised if it
@@ -43,10 +47,10 @@ def doubts(
                 f"{seen}, or check the file"
             )
         elif one.given is None and one.sure and sum(there >= NAMED for _, there in one.shares) > 1:
-            yield (
-                f"the {side} is in several languages, {one}: most of it is taken for all; sort it "
-                f"by language first, or give --{side}-lang"
-            )
+            way = "most of it is taken for all; sort it by language first"
+            if by_row and one.mixed:
+                way = "each row counts by its own, which short rows do not tell"
+            yield f"the {side} is in several languages, {one}: {way}, or give --{side}-lang"
     fair = []
     for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):
         assert code is not None

@@ -7,7 +7,7 @@ identified as. The sample depends on the text alone, not on threads or on how fi
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -26,6 +26,8 @@ HEAD, SPREAD = 500, 1500
 ENOUGH = 0.5
 # Further languages with this share of a sample, or more, are named.
 NAMED = 0.1
+# Share of a sample from which its language counts as that of all.
+MOSTLY = 0.9
 # Characters of a sample, about ten sentences, whose language is hardly ever mistaken.
 SURE = 500
 # Characters of an excerpt, which are enough; excerpts of a long text at most, and of a text that is
@@ -225,6 +227,13 @@ class Identified:
         return self.shares[0][0] if self.shares and self.shares[0][1] >= ENOUGH else None
 
     @property
+    def mixed(self) -> bool:
+        """True if a text whose language was not given is in several, each with its share."""
+        shares = [share for _, share in self.shares]
+        many = len(shares) > 1 and shares[0] < MOSTLY and shares[1] >= NAMED
+        return self.given is None and self.characters >= SURE and many
+
+    @property
     def code(self) -> str | None:
         """ISO code of the language: the one given, else the one seen."""
         return primary(self.given) if self.given is not None else self.seen
@@ -279,6 +288,17 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
     total = count.total()
     order = sorted(merged, key=lambda code: (-merged[code], code))
     return Identified(tuple((code, merged[code] / total) for code in order), given, total)
+
+
+def languages_by_row(texts: Sequence[str], known: Iterable[str]) -> list[str | None]:
+    """Identify each text by itself, as one of the ``known`` languages; None without letters."""
+    model = identifier()
+    columns = np.flatnonzero(np.logical_or.reduce([model.columns(code) for code in known]))
+    best = columns[model.evidence(texts).scores[:, columns].argmax(axis=1)]
+    return [
+        model.codes[column] if any(map(str.isalpha, text)) else None
+        for text, column in zip(texts, best.tolist(), strict=True)
+    ]
 
 
 def sample(count: int) -> np.ndarray:

@@ -9,6 +9,8 @@ from miner.names import Languages
 
 # The one language that all language pairs of public sets share.
 ENGLISH = "en"
+# Code of ISO 639-2 for a text in several languages, whose rows are identified one by one.
+SEVERAL = "mul"
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 

@@ -134,3 +134,18 @@ def test_faults(rows, tmp_path, miner):
     uneven = [{"source": "eins", "target": "one"}, {"source": "zwei", "target": "two", "id": 1}]
     with pytest.raises(MinerError, match="row 2 has 'id', which the first row has not"):
         api.filter(uneven, filters=["identical"]).write(tmp_path / "a.tsv")
+
+
+def test_a_score_does_not_depend_on_rows_in_other_languages(german, english) -> None:
+    """Languages count by row in a mixed file, and the result carries the warning."""
+    pairs = list(zip(german, english, strict=True))
+    others = [(one, two) for two, one in pairs]
+    notes: list[str] = []
+    mixed = miner.score([*pairs, *others], note=notes.append)
+    alone = miner.score(pairs[:1])
+    assert mixed[0]["quality"] == alone[0]["quality"]
+    assert any("in several languages" in line for line in mixed.warnings)
+    assert [f"warning: {line}" for line in mixed.warnings] == notes[: len(mixed.warnings)]
+    assert miner.score(pairs[:1], languages=None)[0] == alone[0]
+    with pytest.raises(ValueError, match="did you mean Japanese"):
+        miner.score(pairs[:1], languages=("jp", "en"))
