@@ -81,9 +81,6 @@ IN_TORCH = (
     "miner.encoder.recurrent",
     "miner_train.papers.generator_network",
 )
-# Marks of sentences to rewrite, in docstrings and pages: at most as many as there were.
-MARKS = re.compile(r"\b(those of|that of|of which)\b", re.IGNORECASE)
-MOST_MARKS = 1
 
 
 def modules(package: str) -> dict[str, Path]:
@@ -262,17 +259,6 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 text = (ast.get_docstring(node) or "").lstrip()
                 assert not RIDDLES.match(text), f"{path}: {text.splitlines()[0]}"
-
-
-def test_marks_of_knotted_sentences_become_fewer() -> None:
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef
-    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
-    texts.append((ROOT / "README.md").read_text(encoding="utf-8"))
-    for path in sources("miner", "train"):
-        nodes = (node for node in statements(parsed(path)) if isinstance(node, documented))
-        texts += [ast.get_docstring(node) or "" for node in nodes]
-    found = sum(len(MARKS.findall(" ".join(text.split()))) for text in texts)
-    assert found <= MOST_MARKS, f"{found} marks: write a new sentence without one"
 
 
 def sources(*folders: str) -> list[Path]:
