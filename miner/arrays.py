@@ -58,6 +58,20 @@ def open_npz(file: str | Path | IO[bytes]) -> Any:
     return archive
 
 
+def within_range(rows: np.ndarray) -> np.ndarray:
+    """Return rows ``(n, d)``, those of extreme length times a power of two: float32 can hold them.
+
+    The direction stays, which is all of a vector that cosines see.
+    """
+    if rows.dtype.itemsize < 8 or not rows.size:
+        return rows.astype(np.float32, copy=False)
+    _, exponent = np.frexp(np.abs(rows).max(axis=1))
+    extreme = np.abs(exponent) > 60
+    if extreme.any():
+        rows = np.ldexp(rows, np.where(extreme, -exponent, 0)[:, None])
+    return rows.astype(np.float32)
+
+
 def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> np.ndarray:
     """Return an array of zeros in a file without a name, which goes with the array."""
     size = _size(shape, dtype)

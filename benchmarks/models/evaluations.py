@@ -19,6 +19,7 @@ from benchmarks.models import seen
 from miner.evaluation import suite, summary
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.results import TaskResult
+from miner.text.patterns import files_below
 from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 
@@ -60,10 +61,10 @@ ROWS = (
 def view(data: Path, directory: Path, pair: str | None) -> Path:
     """Link the sets of one language pair (None: all) from ``data`` into ``directory``."""
     known = {*(pair or "-".join(LANGUAGES)).split("-")}
-    for path in sorted(data.rglob("*")):
+    for path in files_below(data):
         parts = path.relative_to(data)
         words = {word for part in parts.parts for word in part.replace("-", ".").split(".")}
-        if path.is_file() and words & {*LANGUAGES} <= known and parts.parts[0] != "train":
+        if words & {*LANGUAGES} <= known and parts.parts[0] != "train":
             link = directory / parts
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(path.resolve())

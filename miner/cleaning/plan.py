@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.cleaning.settings import Selection
+from miner.config_fields import SettingsError
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import resolve
 from miner.errors import ArtifactError
@@ -100,8 +101,13 @@ class Plan:
         return next((step for step in self.steps if step.label == self.rank), None)
 
     def with_bound(self, threshold: float | None) -> Plan:
-        """The plan with another bound on the score that ranks, None for no bound."""
+        """The plan with another bound on the score that ranks, None for no bound.
+
+        Raises SettingsError for a bound outside of the scores.
+        """
         assert self.ranking is not None
+        if threshold is not None and (why := self.ranking.filter.outside(threshold)):
+            raise SettingsError(f"a threshold of {why}")
         edge = "minimum" if self.ranking.filter.better == "higher" else "maximum"
         return self._ranking_by(**{edge: threshold})
 

@@ -126,6 +126,9 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
         if value is None:
             raise ArtifactError(f"{where}: needs {key}: {entry.settings[key].help}")
     low, high = bounds["minimum"], bounds["maximum"]
+    for key, bound in bounds.items():
+        if bound is not None and (why := entry.outside(bound)):
+            raise ArtifactError(f"{where}: {key} {why}")
     if low is not None and high is not None and low > high:
         raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
     return Step(name, table.get("label", name), settings, low, high)

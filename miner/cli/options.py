@@ -139,7 +139,7 @@ factory: Any = click.option(
     "factory",
     default="flat",
     metavar="FACTORY",
-    help="flat is exact; a FAISS factory string (IVF1024,PQ50x8) makes a compressed index, whose "
+    help="flat is exact; a FAISS factory string (IVF1024,PQ64x8) makes a compressed index, whose "
     "neighbours are scored again exactly.",
 )
 

@@ -22,6 +22,7 @@ from miner.tasks.task import Job, Result, hints
 from miner.text.corpus import Reader
 from miner.text.formats import BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
+from miner.text.patterns import files_below
 from miner.text.rows import Rows
 
 # Text files that one task reads; rows of documents that are parsed at a time.
@@ -75,7 +76,7 @@ def files_of(collection: str | Path | Sequence[str | Path]) -> list[tuple[str, s
         if not os.path.isdir(name):
             found.append((str(name), None))
             continue
-        inside = sorted(str(path) for path in Path(name).rglob("*") if path.is_file())
+        inside = [str(path) for path in files_below(name)]
         if not inside:
             raise CorpusError(f"{name}: the folder has no file; name a folder of text files")
         found += [(path, os.path.relpath(path, name)) for path in inside]

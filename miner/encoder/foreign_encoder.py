@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import within_range
 from miner.encoder.loading import USUAL
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
@@ -99,7 +100,8 @@ class ForeignEncoder(ABC):
         prompt = self.prompts[SIDES.index(self.side or SIDES[0])]
         found = self.library_vectors(sentences, prompt)
         try:
-            rows = np.asarray(found, dtype=np.float32)
+            rows = np.asarray(found)
+            rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=False)
         except (TypeError, ValueError, RuntimeError):
             raise ArtifactError(
                 f"{self.name}: encode returned {type(found).__name__}, not rows of numbers"
@@ -120,7 +122,8 @@ class ForeignEncoder(ABC):
             raise ArtifactError(
                 f"{self.name}: encode returned NaN or infinity for {quoted(bad)}; mend the encoder"
             )
-        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = within_range(rows)
+        length = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
         return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from miner.errors import CorpusError, NoTestSetError
 from miner.evaluation.gold import read_gold
 from miner.evaluation.labelled_text import SUFFIXES, find_file, language_pair
+from miner.text.patterns import files_below
 
 SPLITS = ("training", "test")
 
@@ -67,7 +68,12 @@ def sets(data: Path) -> list[MiningSet]:
     Raises CorpusError where there are none, two have one name, or a pair is not named by two
     languages.
     """
-    golds = sorted(data.glob("bucc*/**/*.training.gold*"))
+    golds = [
+        path
+        for folder in sorted(data.glob("bucc*/"))
+        for path in files_below(folder)
+        if ".training.gold" in path.name
+    ]
     if not golds:
         golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
     found: dict[str, MiningSet] = {}

@@ -1,5 +1,6 @@
 """Filters on parts that a translation keeps: numbers, addresses, the kind of sentence."""
 
+import math
 import re
 from contextlib import suppress
 
@@ -176,6 +177,7 @@ FILTERS = (
         each(numbers),
         minimum=0.5,
         default=True,
+        range=(0, 1),
     ),
     Filter(
         "addresses",
@@ -186,6 +188,7 @@ FILTERS = (
         maximum=0,
         default=True,
         whole=True,
+        range=(0, math.inf),
     ),
     Filter(
         "ending",
@@ -195,5 +198,6 @@ FILTERS = (
         "higher",
         each(ending),
         minimum=0.5,
+        range=(0, 1),
     ),
 )

@@ -140,6 +140,7 @@ FILTERS = (
         libraries=_IDENTIFYING,
         default=True,
         faults=_faults,
+        range=(0, 1),
     ),
     Filter(
         "cosine",
@@ -151,6 +152,7 @@ FILTERS = (
         stage=MODEL,
         libraries=_LIBRARIES,
         paper="Wieting & Gimpel 2018, section 3",
+        range=(-1, 1),
     ),
     Filter(
         "margin",

@@ -3,6 +3,7 @@
 It compares the pairs that the filters before it have left, so its result depends on theirs.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,5 +96,6 @@ FILTERS = (
         default=True,
         whole=True,
         names_row=True,
+        range=(0, math.inf),
     ),
 )

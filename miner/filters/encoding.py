@@ -112,5 +112,6 @@ FILTERS = (
         whole=True,
         libraries=("ftfy",),
         paper="Speer 2019, ftfy",
+        range=(0, 1),
     ),
 )

@@ -1,5 +1,6 @@
 """The types of a filter: a score for every pair, the bounds it must keep, a reason in words."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -183,13 +184,14 @@ class Filter:
     name: as in the configuration. summary: the score, with unit and range. reason: why a pair was
     removed; ``{value}`` is its score, ``{bound}`` the bound it broke. better: "higher" or "lower".
     build: settings and context to a `Scorer`, or to a `Comparison` for a GLOBAL filter; called once
-    in each process. minimum, maximum: default bounds, both inclusive; None for none. settings: the
-    settings it takes. stage: LOCAL, MODEL or GLOBAL. columns: the settings that name a column of
-    the file. languages: it needs both languages. default: it runs without a configuration. whole:
-    scores are whole numbers. sampled: it compares with `Context.sample`. names_row: the score is
-    the line of another pair, 0 for none. relative: a GLOBAL filter whose score changes when worse
-    pairs are removed. libraries: distributions whose version scores depend on. paper: the source.
-    faults: makes a function that names what is wrong with removed pairs, where it is known.
+    in each process. minimum, maximum: default bounds, both inclusive; None for none. range: least
+    and greatest score. settings: the settings it takes. stage: LOCAL, MODEL or GLOBAL. columns: the
+    settings that name a column of the file. languages: it needs both languages. default: it runs
+    without a configuration. whole: scores are whole numbers. sampled: it compares with
+    `Context.sample`. names_row: the score is the line of another pair, 0 for none. relative: a
+    GLOBAL filter whose score changes when worse pairs are removed. libraries: distributions whose
+    version scores depend on. paper: the source. faults: makes a function that names what is wrong
+    with removed pairs, where it is known.
     """
 
     name: str
@@ -199,6 +201,7 @@ class Filter:
     build: Callable[[Mapping[str, Any], Context], Any]
     minimum: float | None = None
     maximum: float | None = None
+    range: tuple[float, float] = (-math.inf, math.inf)
     settings: Mapping[str, Setting] = field(default_factory=dict)
     stage: int = LOCAL
     columns: tuple[str, ...] = ()
@@ -211,6 +214,14 @@ class Filter:
     libraries: tuple[str, ...] = ()
     paper: str = ""
     faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], "list[Fault]"]] | None = None
+
+    def outside(self, bound: float) -> str | None:
+        """Return why no score is near a bound, None if it is in the range of scores."""
+        low, high = self.range
+        if low <= bound <= high:
+            return None
+        ends = f"{low:g} to {high:g}" if high < math.inf else f"{low:g} or more"
+        return f"{bound:g} is outside of the scores of {self.name}, which are {ends}"
 
 
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:

@@ -1,5 +1,6 @@
 """Filters by what the user gives beside the text: costs, good sentences, a classifier."""
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,7 @@ FILTERS = (
             "of": Setting("target", "which side is scored", SIDES),
         },
         paper="Wieting et al. 2017, section 5.6",
+        range=(1, math.inf),
     ),
     Filter(
         "classifier",
@@ -128,5 +130,6 @@ FILTERS = (
         },
         stage=MODEL,
         paper="Wieting et al. 2017, section 5.6",
+        range=(0, 1),
     ),
 )

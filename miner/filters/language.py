@@ -5,6 +5,7 @@ A short sentence, a list of nouns, a script or a name that both languages have g
 so that they never score far from their own language.
 """
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -196,6 +197,7 @@ FILTERS = (
         default=True,
         libraries=("py3langid",),
         paper="Lui and Baldwin 2012, langid.py",
+        range=(0, math.inf),
     ),
     Filter(
         "same_language",
@@ -209,6 +211,7 @@ FILTERS = (
         default=True,
         libraries=("py3langid",),
         paper="Lui and Baldwin 2012, langid.py",
+        range=(0, math.inf),
     ),
     Filter(
         "lid",
@@ -221,5 +224,6 @@ FILTERS = (
         languages=True,
         libraries=("fasttext-numpy2",),
         paper="Joulin et al. 2017; Burchell et al. 2023, OpenLID; Kargaran et al. 2023, GlotLID",
+        range=(0, 1),
     ),
 )

@@ -1,5 +1,6 @@
 """Filters on lengths: tokens of a side, ratio of the sides, the longest word."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -57,6 +58,7 @@ FILTERS = (
         default=True,
         whole=True,
         paper="Wieting et al. 2017, section 5.5",
+        range=(0, math.inf),
     ),
     Filter(
         "length_ratio",
@@ -72,6 +74,7 @@ FILTERS = (
             )
         },
         default=True,
+        range=(1, math.inf),
     ),
     Filter(
         "longest_word",
@@ -80,5 +83,6 @@ FILTERS = (
         "lower",
         each(_longest),
         whole=True,
+        range=(0, math.inf),
     ),
 )

@@ -58,5 +58,6 @@ FILTERS = (
         stage=GLOBAL,
         libraries=("rensa",),
         paper="Broder 1997",
+        range=(0, 1),
     ),
 )

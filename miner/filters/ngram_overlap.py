@@ -126,6 +126,7 @@ FILTERS = (
             ),
         },
         paper="Wieting et al. 2017, section 5.7",
+        range=(0, 1),
     ),
     Filter(
         "bleu",
@@ -139,5 +140,6 @@ FILTERS = (
             )
         },
         paper="Nakov et al. 2012; Wieting et al. 2017, section 5.7",
+        range=(0, 1),
     ),
 )

@@ -1,5 +1,6 @@
 """Filters on the form of a pair, which need no knowledge of a language."""
 
+import math
 import re
 from collections.abc import Sequence
 from itertools import chain
@@ -117,6 +118,7 @@ FILTERS = (
         maximum=0,
         default=True,
         whole=True,
+        range=(0, 1),
     ),
     Filter(
         "identical",
@@ -127,6 +129,7 @@ FILTERS = (
         maximum=0,
         default=True,
         whole=True,
+        range=(0, 1),
     ),
     Filter(
         "copied",
@@ -136,6 +139,7 @@ FILTERS = (
         each(copied),
         maximum=0.6,
         default=True,
+        range=(0, 1),
     ),
     Filter(
         "letters",
@@ -145,6 +149,7 @@ FILTERS = (
         each(lambda source, target: min(letters(source), letters(target))),
         minimum=0.25,
         default=True,
+        range=(0, 1),
     ),
     Filter(
         "repeated",
@@ -155,6 +160,7 @@ FILTERS = (
         lambda settings, context: lambda batch: np.maximum(*map(repeated, batch.sides)),
         maximum=0.4,
         default=True,
+        range=(0, 1),
     ),
     Filter(
         "markup",
@@ -165,5 +171,6 @@ FILTERS = (
         maximum=4,
         default=True,
         whole=True,
+        range=(0, math.inf),
     ),
 )

@@ -153,5 +153,6 @@ FILTERS = (
         minimum=0.5,
         languages=True,
         default=True,
+        range=(0, 1),
     ),
 )

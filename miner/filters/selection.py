@@ -3,6 +3,7 @@
 They compare the pairs that the filters before them have left, so their result depends on theirs.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -102,6 +103,7 @@ FILTERS = (
         whole=True,
         relative=True,
         paper="Wieting & Gimpel 2018, section 3",
+        range=(1, 10),
     ),
     Filter(
         "per_source",
@@ -112,6 +114,7 @@ FILTERS = (
         maximum=1,
         stage=GLOBAL,
         whole=True,
+        range=(1, math.inf),
     ),
     Filter(
         "percentile",
@@ -121,6 +124,7 @@ FILTERS = (
         lambda settings, context: Percentile(),
         stage=GLOBAL,
         relative=True,
+        range=(0, 100),
     ),
     Filter(
         "mixed",

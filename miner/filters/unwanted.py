@@ -1,5 +1,6 @@
 """Filters by text that must not occur, such as test sets: exact and near-copies, and meaning."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,6 +49,7 @@ FILTERS = (
         whole=True,
         libraries=("rensa",),
         paper="Broder 1997",
+        range=(0, math.inf),
     ),
     Filter(
         "without_vectors",
@@ -64,5 +66,6 @@ FILTERS = (
         stage=MODEL,
         whole=True,
         libraries=("sentencepiece",),
+        range=(0, math.inf),
     ),
 )

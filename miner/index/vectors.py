@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 
-from miner.arrays import open_npy
+from miner.arrays import open_npy, within_range
 from miner.errors import ArtifactError, reason
 from miner.index import hdf5
 from miner.machine import free_memory
@@ -59,13 +59,14 @@ def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.n
     rounding = 2 * max(np.finfo(array.dtype).eps, np.finfo(np.float32).eps)
     for start in range(0, len(rows), BLOCK):
         part = rows[start : start + BLOCK]
-        block = np.asarray(array[part], dtype=np.float32)
+        block = np.asarray(array[part])
         finite = np.isfinite(block).all(axis=1)
         if not finite.all():
             bad = int(part[np.argmin(finite)])
             raise ArtifactError(
                 f"{name}: vector {bad + 1} of {len(array)} holds NaN or infinity; encode it again"
             )
+        block = within_range(block)
         norm = np.linalg.norm(block.astype(np.float64), axis=1, keepdims=True)
         norm[np.abs(norm - 1) <= rounding] = 1
         yield np.divide(block, norm, out=np.zeros_like(block), where=norm > 0, casting="unsafe")

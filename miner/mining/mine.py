@@ -310,6 +310,8 @@ def _calibrates_margins(
     keep.check(verifier is not None or chosen)
     if keep.labels is not None and verifier is None:
         raise KeepError("labels need a model with a verifier, and not --rank margin")
+    if not keep.refit and settings.rank == "margin":
+        raise KeepError("margins have no function to fit again (drop --no-refit or --rank margin)")
     return chosen
 
 

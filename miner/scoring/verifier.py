@@ -51,8 +51,8 @@ class Verifier:
             )
         if model.verifier is None or model.lexicons is None:
             raise ArtifactError(
-                f"{encoder.name}: carries no verifier (trained on too little text); train it "
-                "again, or rank by margin"
+                f"{encoder.name}: carries no verifier (trained with --no-verifier, or on too "
+                "little text); run 'miner train-verifier', or rank by margin"
             )
         try:
             self.pair_function = Logistic.from_dict(model.verifier["alone"], PAIR_FEATURES)

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from codecs import BOM_UTF8
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from itertools import combinations
@@ -71,7 +72,7 @@ class Answers:
         """
         found = cls(path)
         try:
-            lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+            lines = path.read_bytes().removeprefix(BOM_UTF8).split(b"\n")
         except FileNotFoundError:
             return found
         except OSError as error:
@@ -79,14 +80,13 @@ class Answers:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            try:
-                found._take(_answer(parsed(line)))
-            except (ValueError, TypeError, KeyError):
-                if number == len(lines):
-                    break
+            answer = _parsed(line)
+            if answer is not None:
+                found._take(answer)
+            elif number < len(lines):
                 raise CorpusError(
                     f"{path}, line {number}: no answer of a review; restore the line or remove it"
-                ) from None
+                )
         return found
 
     def add(self, *answers: Answer) -> None:
@@ -111,7 +111,7 @@ class Answers:
         with writing(self.path), open(self.path, "r+b") as file:
             content = file.read()
             tail = content[content.rfind(b"\n") + 1 :]
-            if tail and len(self.given) == content.count(b"\n") + 1:
+            if _parsed(tail.removeprefix(BOM_UTF8)) is not None:
                 file.write(b"\n")
             elif tail:
                 file.truncate(len(content) - len(tail))
@@ -191,12 +191,13 @@ def kappa(pairs: Iterable[tuple[float, float]]) -> float:
     return 1.0 if chance == 1 else (same - chance) / (1 - chance)
 
 
-def _answer(cells: Mapping[str, object]) -> Answer:
-    """Return an answer of a line. Raises ValueError, TypeError or KeyError for anything else."""
-    answer = Answer(**cells)  # type: ignore[arg-type]
+def _parsed(line: bytes) -> Answer | None:
+    """Return the answer of a line, None for anything else."""
+    try:
+        answer = Answer(**parsed(line))
+    except (ValueError, TypeError):
+        return None
     texts = (answer.source, answer.target, answer.answer, answer.judge, answer.kind)
     if not all(isinstance(text, str) for text in texts):
-        raise TypeError("no text")
-    if answer.answer not in (*RIGHT, SKIP, UNDO):
-        raise ValueError("no answer")
-    return answer
+        return None
+    return answer if answer.answer in (*RIGHT, SKIP, UNDO) else None

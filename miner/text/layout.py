@@ -11,6 +11,7 @@ import numpy as np
 from miner.errors import CorpusError, UnreadableError
 from miner.names import SIDES
 from miner.text.formats import FORMATS
+from miner.text.lines import undecodable
 from miner.text.text_format import Cells, Columns, Parse
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -135,7 +136,7 @@ class Layout:
                 "".join(found).encode()  # an escape of JSON may spell half a character
             except UnicodeError as error:
                 if self.on_error == "fail":
-                    raise UnreadableError(_undecodable(self.names[file], place, error)) from None
+                    raise UnreadableError(undecodable(self.names[file], place, error)) from None
                 if self.on_error == "skip":
                     return None, False
                 found = parse(place, *[part.decode("utf-8", "replace") for part in own])
@@ -185,18 +186,10 @@ def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[st
     try:
         text = line.decode("utf-8", "strict" if on_error == "fail" else "replace")
     except UnicodeDecodeError as error:
-        raise UnreadableError(_undecodable(name, 1, error)) from None
+        raise UnreadableError(undecodable(name, 1, error)) from None
     return FORMATS[format].header(text)
 
 
 def replaced(text: str) -> str:
     """Return a text with U+FFFD for each half of a surrogate pair, which escapes of JSON spell."""
     return _LONE_SURROGATE.sub("\ufffd", text)
-
-
-def _undecodable(name: str, line: int, error: UnicodeError) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
-    else:
-        what = "an escape spells half a surrogate pair, which is not a character"
-    return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"

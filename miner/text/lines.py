@@ -16,6 +16,7 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.text.compression import MAGIC, codec
+from miner.text.file_kinds import HEAD, binary_kind, foreign_kind
 from miner.text.remote import local_copy
 
 # Bytes of a line at most, and bytes that are read at a time.
@@ -29,7 +30,7 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
     CorpusError for a file that cannot be read or is damaged, and for a line longer than `MOST`.
     """
     name, done = display_name(origin), 0
-    with decompressed(origin, held, lambda: f"line {done}") as file:
+    with decompressed(origin, held, lambda: f"line {done}", foreign_kind) as file:
         for lines in _split(file):
             # Only the first line of a part began in the parts before it.
             if len(lines[0]) > MOST:
@@ -44,10 +45,16 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
 
 
 @contextmanager
-def decompressed(origin: str, held: bytes | None, done: Callable[[], str]) -> Iterator[Any]:
+def decompressed(
+    origin: str,
+    held: bytes | None,
+    done: Callable[[], str],
+    kind: Callable[[bytes], tuple[str, str] | None] = binary_kind,
+) -> Iterator[Any]:
     """Open a file for reading, decompressed by suffix; ``-`` is standard input.
 
-    Raises CorpusError, also for damage that the block meets, with the place that was ``done``.
+    ``kind`` names files that are refused by their first bytes. Raises CorpusError, also for damage
+    that the block meets, with the place that was ``done``.
     """
     name, library = display_name(origin), codec(origin)
     damage = (
@@ -69,7 +76,11 @@ def decompressed(origin: str, held: bytes | None, done: Callable[[], str]) -> It
                 "incomplete download: fetch it again"
             )
         try:
-            yield library.open(raw, "rb") if library else raw
+            file = library.open(raw, "rb") if library else raw
+            found = kind(file.peek(HEAD)[:HEAD]) if hasattr(file, "peek") else None
+            if found is not None:
+                raise CorpusError(f"{name}: {found[0]}, by its first bytes; {found[1]}")
+            yield file
         except damage as error:
             if isinstance(error, OSError) and error.errno is not None:
                 raise  # the disk's doing, not the codec's
@@ -142,6 +153,15 @@ def is_read_once(origin: str) -> bool:
 def display_name(origin: str) -> str:
     """Return the name of a file for messages."""
     return "standard input" if origin == "-" else origin
+
+
+def undecodable(name: str, line: int, error: UnicodeError) -> str:
+    """Return the message about a line that is not UTF-8."""
+    if isinstance(error, UnicodeDecodeError):
+        what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
+    else:
+        what = "an escape spells half a surrogate pair, which is not a character"
+    return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"
 
 
 def _refuse_compressed(name: str, raw: Any) -> None:

@@ -1,5 +1,6 @@
 """Files of OPUS: zips with Moses files inside, and XCES alignments beside their XML documents."""
 
+import codecs
 import re
 import zipfile
 import zlib
@@ -9,11 +10,11 @@ from itertools import count, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from miner.errors import CorpusError
+from miner.errors import CorpusError, UnreadableError
 from miner.names import SIDES
 from miner.progress import silent
 from miner.text.language_codes import closest
-from miner.text.lines import MOST, display_name, opened
+from miner.text.lines import MOST, display_name, opened, undecodable
 from miner.text.text_format import Columns, Note, Units
 from miner.text.xml_parser import BROKEN, UnitParser, XmlParser
 
@@ -48,8 +49,10 @@ class OpusZip(Units):
             try:
                 with zipfile.ZipFile(raw) as file:
                     sides, ids = _members(name, file.namelist(), columns)
-                    parts = [_lines(name, file.open(one)) for one in sides]
-                    more = _lines(name, file.open(ids)) if ids in file.namelist() else iter(())
+                    parts = [_lines(f"{name}, {one}", file.open(one), on_error) for one in sides]
+                    more: Iterator[str] = iter(())
+                    if ids in file.namelist():
+                        more = _lines(f"{name}, {ids}", file.open(ids), on_error)
                     for number, (source, target) in enumerate(zip_longest(*parts), 1):
                         if source is None or target is None:
                             raise CorpusError(
@@ -67,7 +70,9 @@ class OpusZip(Units):
 
 def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[str], str]:
     """Return the names of the files of both sides, and of their ids."""
-    found = {member: match for member in members if (match := _SIDE.fullmatch(member))}
+    # macOS adds a file of its own to each: __MACOSX/._Corpus.de-en.de
+    own = [one for one in members if not re.search(r"(^|/)(__MACOSX/|\._)", one)]
+    found = {member: match for member in own if (match := _SIDE.fullmatch(member))}
     stems = {(match[1] or "") + match[2] for match in found.values()}
     if len(stems) != 1 or len(found) != 2:
         raise CorpusError(
@@ -80,19 +85,24 @@ def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[
     return [f"{stem}.{code}" for code in codes], f"{stem}.ids"
 
 
-def _lines(name: str, file: IO[bytes]) -> Iterator[str]:
+def _lines(name: str, file: IO[bytes], on_error: str) -> Iterator[str]:
+    """Yield the lines of a member; bytes that are not UTF-8 as halves of surrogate pairs."""
     for number in count(1):
         line = file.readline(MOST + 2)
         if not line:
             return
         if len(line) > MOST + 1:
             raise CorpusError(f"{name}, line {number}: longer than {MOST >> 20} MiB; not text")
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         try:
-            yield line.removesuffix(_END).removesuffix(b"\r").decode()
-        except UnicodeDecodeError:
-            raise CorpusError(
-                f"{name}, line {number}: not UTF-8; unpack it and convert the file"
-            ) from None
+            yield (
+                line.removesuffix(_END)
+                .removesuffix(b"\r")
+                .decode(errors="strict" if on_error == "fail" else "surrogateescape")
+            )
+        except UnicodeDecodeError as error:
+            raise UnreadableError(undecodable(name, number, error)) from None
 
 
 class Xces(Units):

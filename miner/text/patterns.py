@@ -21,7 +21,7 @@ def matching(pattern: str) -> list[str]:
     file has.
     """
     if os.path.isdir(pattern):
-        return _data_files(pattern, map(str, Path(pattern).rglob("*")))
+        return _data_files(pattern, map(str, files_below(pattern)))
     magic = glob.has_magic(pattern)
     if is_remote(pattern) and not magic and not Path(pattern).suffix:  # a directory, it seems
         return _data_files(pattern, remote_matching(pattern))
@@ -34,6 +34,26 @@ def matching(pattern: str) -> list[str]:
     if not found:
         raise CorpusError(f"{pattern}: no file has such a name")
     return found
+
+
+def files_below(directory: str | Path) -> list[Path]:
+    """List the files of a directory and of all folders below, links to folders too, sorted.
+
+    A folder that several links lead to, or a link to a folder that it is in, is listed once.
+    """
+    found: list[Path] = []
+    seen = {os.path.realpath(directory)}
+    for place, folders, files in os.walk(directory, followlinks=True):
+        folders[:] = sorted(one for one in folders if _is_new(os.path.join(place, one), seen))
+        found += [path for name in files if (path := Path(place, name)).is_file()]
+    return sorted(found, key=str)
+
+
+def _is_new(folder: str, seen: set[str]) -> bool:
+    """Tell whether a folder is met for the first time, under any name."""
+    before = len(seen)
+    seen.add(os.path.realpath(folder))
+    return len(seen) > before
 
 
 def _data_files(directory: str, files: Iterable[str]) -> list[str]:

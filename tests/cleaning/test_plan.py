@@ -12,6 +12,7 @@ from miner.cleaning.plan import Plan, default_plan
 from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
+from miner.config_fields import SettingsError
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
 from miner.filters.registry import FILTERS
@@ -50,6 +51,9 @@ def plan(place: Path, text: str, context: Context = KNOWN) -> Plan:
         ("[[filter]]\nname = 'length'\nminimum = true", "minimum must be a number, not True"),
         ("[[filter]]\nname = 'length'\nminimum = nan", "minimum must be a number, not nan"),
         ("[[filter]]\nname = 'length'\nminimum = 300", "minimum 300 is above maximum 200"),
+        ("[[filter]]\nname = 'quality'\nminimum = 2", "minimum 2 is outside .* are 0 to 1"),
+        ("[[filter]]\nname = 'cosine'\nmaximum = -1.5", "maximum -1.5 is outside .* are -1 to 1"),
+        ("[[filter]]\nname = 'length_ratio'\nmaximum = 0.5", "maximum 0.5 is .* are 1 or more"),
         ("[[filter]]\nname = 'length'\nlabel = ''", "label must be text"),
         ("[[filter]]\nname = 'length'\nlabel = 'top-n'", "'top-n' has a meaning"),
         ("[[filter]]\nname = 'length_ratio'\nslack = 'x'", "slack must be a number"),
@@ -129,6 +133,13 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
     lowered = made.with_bound(7)  # fewer tokens are better
     assert lowered.ranking is not None and lowered.ranking.bounds() == "2 to 7"
     assert lowered.steps[1:] == made.steps[1:]
+
+
+def test_a_threshold_outside_of_the_scores(tmp_path: Path) -> None:
+    ranked = plan(tmp_path, "rank = 'quality'\n[[filter]]\nname = 'quality'")
+    with pytest.raises(SettingsError, match="a threshold of 2 is outside of the scores of quality"):
+        ranked.with_bound(2)
+    assert ranked.with_bound(1).with_bound(None).ranking is not None
 
 
 def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:

@@ -47,6 +47,17 @@ def test_faulty_vectors(later: Any, said: str) -> None:
         as_encoder(Faulty(later)).encode(["zwei", "drei"])
 
 
+@pytest.mark.parametrize(
+    ("size", "dtype"), [(1e-60, np.float64), (1e300, np.float64), (1e30, np.float32)]
+)
+def test_vectors_of_extreme_length(size: float, dtype: Any) -> None:
+    class Far:
+        def encode(self, sentences: Any) -> np.ndarray:
+            return np.array([[3, 4]] * len(sentences), dtype) * dtype(size)
+
+    np.testing.assert_allclose(as_encoder(Far()).encode(["a"]), [[0.6, 0.8]], rtol=1e-6)
+
+
 def test_what_does_not_encode() -> None:
     with pytest.raises(TypeError, match="no method encode"):
         as_encoder(3)

@@ -55,6 +55,13 @@ def empty_sets(data: Path, *paths: str) -> Path:
     return data
 
 
+def test_sets_behind_links_to_folders(tmp_path: Path) -> None:
+    empty_sets(tmp_path / "other", "de-en/de-en.training.gold")
+    (tmp_path / "data/bucc2018").mkdir(parents=True)
+    (tmp_path / "data/bucc2018/de-en").symlink_to(tmp_path / "other/de-en")
+    assert [one.name for one in mining_sets.sets(tmp_path / "data")] == ["bucc2018 de-en"]
+
+
 def test_all_sets_are_found_and_one_file_once(tmp_path: Path) -> None:
     names = "bucc2018/fr-en/fr-en", "bucc2018/de-en/de-en", "bucc-style/de-en"
     data = empty_sets(tmp_path, *(f"{one}.training.gold" for one in names))

@@ -55,3 +55,5 @@ def test_every_filter_is_well_made(name: str) -> None:
         assert setting.default is None or not setting.choices or setting.default in setting.choices
     assert set(entry.columns) <= set(entry.settings)
     assert not entry.default or all(s.default is not None for s in entry.settings.values())
+    for bound in (entry.minimum, entry.maximum):
+        assert bound is None or entry.outside(bound) is None

@@ -167,6 +167,12 @@ def test_unit_rows_stay_to_the_bit(dtype: Any) -> None:
     assert units(array).tobytes() == given.tobytes()
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-60, 1e-30, 1e30, 1e60, 1e300])
+def test_rows_of_extreme_length(size: float) -> None:
+    rows = np.array([[3, 4], [0, 0], [-4, 3]], np.float64) * size
+    np.testing.assert_allclose(units(rows), [[0.6, 0.8], [0, 0], [-0.8, 0.6]], rtol=1e-6)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_a_row_that_is_not_finite_is_named(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors, "BLOCK", 3)

@@ -48,6 +48,17 @@ def test_a_torn_last_line_is_dropped_and_the_next_answer_is_whole(
     assert [one.answer for one in Answers.read(path).given] == ["yes", "no"]
 
 
+@pytest.mark.parametrize("blank", [b"\n", b"  \r\n\n", b"\xef\xbb\xbf"])
+def test_the_last_answer_stays_in_a_file_with_blank_lines(tmp_path: Path, blank: bytes) -> None:
+    path = tmp_path / "a.jsonl"
+    Answers.read(path).add(given("yes"))
+    path.write_bytes(blank + path.read_bytes().rstrip(b"\n"))
+    answers = Answers.read(path)
+    answers.mend()
+    answers.add(given("no", "ben"))
+    assert [one.answer for one in Answers.read(path).given] == ["yes", "no"]
+
+
 def test_a_broken_line_in_the_middle_is_named(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     Answers.read(path).add(given("yes"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.downloads import zipped
 from support.raw_lines import lines_of
 from support.texts import COMPRESS, PACKED, QUICK, drain, noise, put, zstd
 
@@ -75,6 +76,46 @@ def test_compressed_without_the_suffix(tmp_path: Path, suffix: str, name: str) -
     with pytest.raises(CorpusError, match=f"compressed, but .* not end in {suffix}; rename") as it:
         read(put(tmp_path / name, COMPRESS[suffix](b"a line\n" * 50)))
     assert "UTF-8" not in str(it.value)
+
+
+def office(*names: str) -> bytes:
+    return zipped(dict.fromkeys(names, "<x/>"))
+
+
+KINDS: list[tuple[bytes, str]] = [
+    (b"%PDF-1.7\n%\xc7\xec", "a PDF, by its first bytes; .*pdftotext"),
+    (office("[Content_Types].xml", "word/document.xml"), "a Word document .* plain text in UTF-8"),
+    (office("[Content_Types].xml", "xl/workbook.xml"), "a spreadsheet .* tab-separated"),
+    (zipped({"a.txt": "x"}), "a zip, .* unpack it"),
+    (b"PK\3\4" + b"\0" * 26 + b"mimetypeapplication/epub+zip", "an e-book .*pandoc"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0", "an old document of Word, Excel"),
+    ("Hund\nKatze\n".encode("utf-16"), "UTF-16, .* iconv -f UTF-16 "),
+    ("Hund\nKatze\n".encode("utf-16-le"), "UTF-16 without a mark, .* iconv -f UTF-16LE "),
+    ("Hund\nKatze\n".encode("utf-16-be"), "UTF-16 without a mark, .* iconv -f UTF-16BE "),
+    ("Hund\n".encode("utf-32"), "UTF-32, .* iconv -f UTF-32 "),
+    (b"\xef\xbb\xbf\n<!DOCTYPE html><html>", "a web page .*pandoc"),
+    (b"{\\rtf1\\ansi", "a document in RTF, .*pandoc"),
+    (b"<?xml version='1.0'?>\n<!DOCTYPE tmx SYSTEM 'tmx14.dtd'>\n<tmx>", "TMX, .* --format tmx"),
+    (b"<?xml version='1.0'?><a/>", "XML, "),
+    (b"PAR1\x15\x04", "Parquet, .* --format parquet"),
+    (b"a" * 257 + b"ustar\0", "a tar archive, .* unpack it"),
+    (b"\xff\xd8\xff\xe0", "an image, "),
+]
+
+
+@pytest.mark.parametrize(("data", "said"), KINDS)
+@pytest.mark.parametrize("name", ["a.txt", "a.tsv", "a.jsonl.gz"])
+def test_what_is_no_text_is_named(tmp_path: Path, data: bytes, said: str, name: str) -> None:
+    path = put(tmp_path / name, gzip.compress(data) if name.endswith(".gz") else data)
+    for on_error in ("fail", "replace"):
+        with pytest.raises(CorpusError, match=said) as error:
+            read(path, on_error=on_error, **({"column": "text"} if ".jsonl" in name else {}))
+        assert "\n" not in str(error.value)
+
+
+def test_text_that_looks_like_another_kind(tmp_path: Path) -> None:
+    for text in ("PK is short", "<htmlx>", "< html>", "{\\rt", "a\0b\0c", "<tmx-like>", "%PDF"):
+        assert read(put(tmp_path / "a", f"{text}\nb\n")).sentences == [text, "b"]
 
 
 def test_text_that_begins_like_bzip2(tmp_path: Path) -> None:

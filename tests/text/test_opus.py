@@ -41,11 +41,22 @@ def test_a_zip_of_moses_files(tmp_path: Path) -> None:
         pairs_of(path, "fr", "en")
 
 
+def test_a_zip_made_on_macos_and_one_with_a_bad_byte(tmp_path: Path) -> None:
+    sides = {"X.de-en.de": b"Hund\nKa\xe4tze\n", "X.de-en.en": b"\xef\xbb\xbfdog\ncat\n"}
+    own = {f"__MACOSX/._{name}": b"\0\5\x16" for name in sides} | {"._X.de-en.en": b"\0"}
+    path = put(tmp_path / "a.zip", zipped(own | sides))
+    with pytest.raises(UnreadableError, match=r"X\.de-en\.de, line 2, byte offset 2: 0xE4"):
+        pairs_of(path)
+    found = [read_bitext(path, None, BitextFormat(on_error=one)) for one in ("skip", "replace")]
+    assert [one.source for one in found] == [["Hund"], ["Hund", "Ka\ufffdtze"]]
+    assert (found[0].undecodable, found[1].replaced, found[1].target) == (1, 1, ["dog", "cat"])
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         ({"en": "one\n"}, r"de-en\.de has more lines than the other side, which has 1"),
-        ({"en": b"\xff\n" * 4}, "line 1: not UTF-8"),
+        ({"en": b"\xff\n" * 4}, r"X\.v1\.de-en\.en, line 1, byte offset 0: 0xFF is not UTF-8"),
     ],
 )
 def test_faulty_zips(more: dict, said: str, tmp_path: Path) -> None:
