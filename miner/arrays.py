@@ -59,9 +59,9 @@ def open_npz(file: str | Path | IO[bytes]) -> Any:
 
 
 def within_range(rows: np.ndarray) -> np.ndarray:
-    """Return rows ``(n, d)``, those of extreme length times a power of two: float32 can hold them.
+    """Return rows ``(n, d) float32``; extreme ones are scaled, as float32 cannot hold their length.
 
-    The direction stays, which is all of a vector that cosines see.
+    Their direction stays: they are multiplied by powers of two.
     """
     if rows.dtype.itemsize < 8 or not rows.size:
         return rows.astype(np.float32, copy=False)

@@ -59,7 +59,7 @@ def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) ->
     with pytest.raises(KeepError, match="0 or more, not -1"):
         Keep(top_n=-1)
     with pytest.raises(KeepError, match="no function to fit again .drop --no-refit or --rank"):
-        miner.mine(*verifying, SearchSettings(rank="margin"), keep=Keep(refit=False))
+        miner.mine(*verifying, settings=SearchSettings(rank="margin"), keep=Keep(refit=False))
     with pytest.raises(TypeError, match="both"):
         miner.mine(verifying[0], "text.en")
 
