@@ -5,16 +5,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-_SCAN = json.JSONDecoder().scan_once
+_DECODER = json.JSONDecoder()
 
 
 def parsed(text: str | bytes) -> Any:
     """Parse JSON. Raises ValueError, also for lists in lists too deep for Python's parser."""
     try:
         if isinstance(text, str):
-            # A third of the time of json.loads on a line without white space around it.
-            with suppress(StopIteration):
-                value, end = _SCAN(text, 0)
+            # Half the time of json.loads on a line without white space around it.
+            with suppress(ValueError):  # told by json.loads
+                value, end = _DECODER.raw_decode(text)
                 if end == len(text):
                     return value
         return json.loads(text)
