@@ -10,6 +10,7 @@ ENGINES = ("auto", "fused", "hybrid", "faiss")
 MARGINS = ("absolute", "distance", "ratio")
 RETRIEVALS = ("forward", "backward", "intersection", "max")
 DUPLICATES = ("first", "each")
+COPIES = ("drop", "keep")
 RANKS = ("probability", "margin")
 BACKENDS = ("serial", "processes", "ray", "slurm")
 # Keys at the top of a file of filters.

@@ -203,7 +203,7 @@ class Output:
             search_report.write(self.page, mined)
             say(f"report written to {self.page}")
         # The warning that nothing was mined is the last, and comes after the counts.
-        for warning in mined.warnings[: len(mined.warnings) - (not len(kept))]:
+        for warning in mined.warnings[mined.told : len(mined.warnings) - (not len(kept))]:
             say(f"warning: {warning}")
         fit = not mismatched(mined.search.languages)
         if len(pairs) and fit and (mined.estimate is not None or not mined.keep.chosen):

@@ -140,7 +140,9 @@ def align_documents(
             }
             counts["repeated"] = side.task.value["repeated"]
             note(_counted(index.sources[0].path, counts, len(index)))
-        note_languages(languages_of(indexes[0], indexes[1], settings.languages), encoder, note)
+        languages = languages_of(indexes[0], indexes[1], settings.languages)
+        for doubt in note_languages(languages, encoder, note):
+            note(f"warning: {doubt}")
         pairs, knocked = pipeline.compare(
             *(run, sides, indexes, settings),
             knocking=keep.estimate,

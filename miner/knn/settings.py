@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from miner.config_fields import SettingsError, check, no_option, option
-from miner.names import ALIASES, DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS
+from miner.names import ALIASES, COPIES, DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS
 
 # Neighbours in each direction, by how pairs are ranked.
 NEIGHBORS = {"probability": 8, "margin": 4}
@@ -22,6 +22,8 @@ class SearchSettings:
     - ``duplicates``: ``first`` reports a sentence that occurs several times under its first row;
       ``each`` pairs the i-th occurrence of the source with the i-th of the target, as a gold
       standard that matches by id expects.
+    - ``copies``: ``drop`` pairs no sentence with its copy on the other side, equal in all but case,
+      punctuation and digits, where the languages differ; ``keep`` pairs them as any others.
     - ``engine``: ``fused`` finds both directions in one pass, ``faiss`` searches twice. ``hybrid``
       compares few pairs of large corpora, by clusters and by tokens
       (:mod:`miner.mining.hybrid_stages`).
@@ -72,6 +74,12 @@ class SearchSettings:
         "Sentences that occur several times: report the first occurrence, or pair occurrences in "
         "order (for a gold standard that counts each).",
         choices=DUPLICATES,
+    )
+    copies: str = option(
+        "drop",
+        "Sentences that stand on the other side, too, but for case, punctuation and digits: not "
+        "paired with their copies where the languages differ (drop), or paired (keep).",
+        choices=COPIES,
     )
     engine: str = option(
         "auto",

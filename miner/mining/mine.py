@@ -134,10 +134,12 @@ def mine(
             opened = _indexed(run, files, encoder, factory, reading, done)
         sides = opened[0][0], opened[1][0]
         languages = languages_of(*sides, settings.languages)
-        note_languages(languages, by, note)
+        told = note_languages(languages, by, note)
         for name, side in zip(SIDES, sides, strict=True):
             for doubt in unread(by, side.sentences(spread_rows(len(side), SAMPLE))):
-                note(f"warning: the {name}: {doubt}")
+                told.append(f"the {name}: {doubt}")
+        for doubt in told:
+            note(f"warning: {doubt}")
         by_margin, decoy_encoder, warnings = _decoy_encoder(
             sides[1], by_margin, encoder, keep, settings
         )
@@ -160,6 +162,7 @@ def mine(
             unwanted,
             estimating=estimating or by_margin,
             decoy_encoder=decoy_encoder,
+            told=told,
         )
         if carry:
             mined = replace(mined, pairs=carried(mined.pairs, carry, reading))
@@ -284,13 +287,12 @@ def note_languages(
     languages: tuple[Identified, Identified],
     encoder: SentenceEncoder | None,
     note: Callable[[str], None],
-) -> None:
-    """Tell the languages of both sides, and doubts whether the model suits them."""
+) -> list[str]:
+    """Tell the languages of both sides; return doubts whether the model suits them."""
     note(describe_both(languages))
     model = None if encoder is None else encoder.model
     known = {} if model is None else model.languages
-    for doubt in (*one_language(languages), *doubts(languages, known)):
-        note(f"warning: {doubt}")
+    return [*one_language(languages), *doubts(languages, known)]
 
 
 def _calibrates_margins(

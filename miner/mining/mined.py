@@ -18,6 +18,7 @@ from miner.results import KeptPairs
 from miner.scoring.language_notes import mismatched
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.unwanted import Unwanted
+from miner.text_table import count_of
 
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
 CAUTIOUS = 0.5
@@ -36,7 +37,8 @@ class Mined(KeptPairs):
     candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
     the one that was applied: None if none was, infinite if no threshold has the precision asked
     for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
-    reasons to doubt it. ``left_out`` are pairs with sentences of ``without``, if it was given.
+    reasons to doubt it; the first ``told`` warnings were told before the search. ``left_out`` are
+    pairs with sentences of ``without``, if it was given.
     """
 
     pairs: Pairs
@@ -48,6 +50,7 @@ class Mined(KeptPairs):
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     left_out: LeftOut | None = None
+    told: int = 0
 
     def columns(self) -> dict[str, Any]:
         """Return score, texts and ids of the pairs kept."""
@@ -97,16 +100,18 @@ def conclude(
     *,
     estimating: bool = False,
     decoy_encoder: SentenceEncoder | None = None,
+    told: Sequence[str] = (),
 ) -> Mined:
     """Estimate the precision of a search's pairs, choose a threshold, and keep the best pairs.
 
-    ``reasons``: why there is no verifier. Pairs with ``unwanted`` sentences are not kept.
+    ``reasons``: why there is no verifier. ``told`` are warnings that the user has seen, the first
+    of the result's. Pairs with ``unwanted`` sentences are not kept.
     ``estimating``: precision is estimated, of margins by decoys that ``decoy_encoder`` encodes.
     Raises MinerError where an estimate was asked for by name and cannot be made.
     """
     settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
     notes: list[str] = []
-    warnings = [*warnings]
+    warnings = [*told, *warnings]
     if not indexes[0].external:
         notes += [f"ranked by margin: {reason}" for reason in reasons]
     if encoder is not None:
@@ -116,6 +121,11 @@ def conclude(
     if found.recall is not None:
         compressed = any(index.compressed for index in indexes)
         notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
+    if found.copies:
+        notes.append(
+            f"{count_of(found.copies, 'target')} with the letters of a source: not paired with it, "
+            "as copies are no translations (--copies keep pairs them)"
+        )
     guess = None
     if estimating and len(found.pairs):
         found, guess = _estimated(found, keep, decoy_encoder, notes, warnings)
@@ -131,7 +141,7 @@ def conclude(
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
     said = tuple(notes), tuple(warnings)
-    return Mined(kept, pairs, guess, keep, found, threshold, *said, gone)
+    return Mined(kept, pairs, guess, keep, found, threshold, *said, gone, len(told))
 
 
 def _estimated(

@@ -20,7 +20,7 @@ from miner.mining import hybrid_stages, score_stages, search_stages
 from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates, neighbors
 from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys
-from miner.mining.sides import Part, Scorer, Side, prepare
+from miner.mining.sides import Part, Scorer, Side, find_copies, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
 from miner.precision.search_result import Search
@@ -31,6 +31,7 @@ from miner.scoring.search_recall import Recall
 from miner.scoring.verifier import FEATURES, Verifier
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Result
+from miner.text.language_codes import alike
 
 # Sentences of a part in a hybrid search, which compares the better the larger its blocks are.
 HYBRID_LINES = 1 << 20
@@ -95,6 +96,16 @@ def mine(
             given=None if given is None else list(given),
             settings=searching,
         )
+    copies = None
+    codes = [one.code for one in languages]
+    if settings.copies == "drop" and codes[0] and codes[1] and codes[1] not in alike(codes[0]):
+        copies = run.task(
+            "copies",
+            find_copies,
+            units=sum(sizes),
+            places=[side.place for side in sides],
+            of=[index.meta["digest"] for index, _ in indexes],
+        )
     run.wait()
     by_hybrid = probed.value["hybrid"]
     if by_hybrid:
@@ -104,7 +115,9 @@ def mine(
     complete = not (by_hybrid or compressed)
     merged = _merge(run, sides, blocks, settings.searched, probed, complete=complete)
     forward, backward = _lists(run, sides, merged, settings.neighbors)
-    found = Found(sides, settings.neighbors, tuple(merged[0]), tuple(merged[1]), backward)
+    found = Found(
+        sides, settings.neighbors, tuple(merged[0]), tuple(merged[1]), backward, copies=copies
+    )
     measured = None
     if not complete:
         measured = run.task(
@@ -138,6 +151,7 @@ def mine(
         knocked,
         None if measured is None else Recall(**measured.value),
         languages,
+        0 if copies is None else copies.value["copies"],
     )
 
 

@@ -50,7 +50,8 @@ class Found:
 
     ``forward`` and ``backward`` are the lists of each part of the sources and of the targets, whose
     first ``k`` places count; ``lists`` are of all targets. ``decoys`` compete; None without an
-    estimate of precision.
+    estimate of precision. ``copies`` numbers sentences that are no candidates for each other; None
+    where any may be.
     """
 
     sides: tuple[Side, Side]
@@ -59,6 +60,7 @@ class Found:
     backward: tuple[Result, ...]
     lists: Result
     decoys: Competition | None = None
+    copies: Result | None = None
 
     @property
     def draws(self) -> tuple[int, ...]:
@@ -101,6 +103,14 @@ class SourcePart:
             listed = task.array("listed")[own]
             parts.append((listed[listed["place"] < self.found.k], first))
         return TransposedLists.of_parts(parts)
+
+    @cached_property
+    def copies(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Numbers of copies of the part's sources, and of all targets."""
+        numbers = self.found.copies
+        if numbers is None:
+            return None
+        return np.asarray(numbers.array("source")[slice(*self.span)]), numbers.array("target")
 
     @cached_property
     def text(self) -> PreparedText:
@@ -154,7 +164,7 @@ class Round:
             more = TransposedLists.of(lists.similarity, lists.row, span, self.targets)
             found = TransposedLists.joined([found, more])
         listed = Listed(*found.by_source(span[1] - span[0]), task.array(f"{name}mean"))
-        return CandidateBlocks(self.forward, listed, self.part.margin)
+        return CandidateBlocks(self.forward, listed, self.part.margin, self.part.copies)
 
     def without(self, partner: np.ndarray) -> CandidateBlocks:
         """Return the candidates of the sources that have a ``partner (n,)``, without it; -1: none.
@@ -175,7 +185,7 @@ class Round:
             listed.similarity[left],
             listed.mean,
         )
-        return CandidateBlocks(forward, backward, self.part.margin)
+        return CandidateBlocks(forward, backward, self.part.margin, self.part.copies)
 
     @cached_property
     def target_text(self) -> PreparedText:

@@ -26,6 +26,7 @@ from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
+from miner.text.near_copies import copy_key
 
 TEXT = tuple(field.name for field in fields(PreparedText))
 Span = tuple[int, int]
@@ -248,6 +249,30 @@ def join_text(job: Job, parts: list[Result]) -> None:
             counts = [np.diff(offsets) for offsets in found]
             found = [offsets_of(np.concatenate(counts))]
         job.join(file, _released(found))
+
+
+@hints(seconds=1e-5, memory=32)
+def find_copies(job: Job, places: Sequence[Place], of: Sequence[str]) -> dict[str, Any]:
+    """Number the sentences of both sides by their letters, ``(n,) int32``; 0: only on one side.
+
+    ``of`` are the digests of the indexes.
+    """
+    sides = []
+    for place in places:
+        index = place.open()
+        keys = np.zeros(len(index), np.uint64)
+        for start in range(0, len(index), BLOCK):
+            texts = index.store.texts.slice(start, min(start + BLOCK, len(index)))
+            keys[start : start + BLOCK] = np.array(list(map(copy_key, texts)), np.uint64)
+        sides.append(keys)
+    both = np.intersect1d(*sides)
+    both = both[both > 0]
+    found = []
+    for keys in sides:
+        at = np.minimum(np.searchsorted(both, keys), max(len(both) - 1, 0))
+        found.append(np.where(both[at] == keys, at + 1, 0) if len(both) else np.zeros_like(keys))
+    job.save(**{name: own.astype(np.int32) for name, own in zip(SIDES, found, strict=True)})
+    return {"copies": int(np.count_nonzero(found[1]))}
 
 
 def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:

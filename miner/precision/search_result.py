@@ -23,7 +23,7 @@ class Search:
     why there are none; None where none were wanted. ``knocked`` are the pairs that likely sources
     would be in without their partner, in which ``decoy`` is a target. ``recall`` is measured on a
     sample; None where all pairs were compared. ``languages``: of both sides, as the verifier was
-    told.
+    told. ``copies``: targets that copy sources, with which they were not paired.
     """
 
     pairs: Pairs
@@ -38,3 +38,4 @@ class Search:
     knocked: DecoyPairs | None = None
     recall: Recall | None = None
     languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
+    copies: int = 0

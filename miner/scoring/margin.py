@@ -162,12 +162,19 @@ class CandidateBlocks:
     """The candidates of a search in blocks of sources, so that not all are in memory at once.
 
     Every pair is in the block of its source. All blocks, in order, are what :func:`candidates`
-    returns.
+    returns. Sentences with one number above 0 in ``copies``, of the sources and of the targets
+    (those without a number follow), are no candidates for each other.
     """
 
-    def __init__(self, forward: Neighbors, backward: Listed, margin: str = "ratio"):
+    def __init__(
+        self,
+        forward: Neighbors,
+        backward: Listed,
+        margin: str = "ratio",
+        copies: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
         self.margin = canonical(margin, MARGINS)
-        self.forward, self.backward = forward, backward
+        self.forward, self.backward, self.copies = forward, backward, copies
         self.targets = len(backward.mean)
         _refuse_beyond("forward", forward, self.targets)
         self.means = neighborhood_mean(forward), backward.mean
@@ -207,6 +214,7 @@ class CandidateBlocks:
         # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
         key = np.sort(np.concatenate((forward_key, backward_key)))
         key = key[run_starts(key)]
+        apart = self._apart(key)
         in_forward = np.searchsorted(key, forward_key)
         in_backward = np.searchsorted(key, backward_key)
         similarity = np.zeros(len(key), dtype=np.float32)
@@ -216,6 +224,9 @@ class CandidateBlocks:
         forward_rank[in_forward] = forward_place + 1
         backward_rank = np.zeros(len(key), dtype=np.int16)
         backward_rank[in_backward] = backward_place + 1
+        if apart is not None:
+            key, similarity = key[apart], similarity[apart]
+            forward_rank, backward_rank = forward_rank[apart], backward_rank[apart]
 
         # Without target sentences there are no pairs: the 1 only avoids 0 // 0.
         source_row, target_row = np.divmod(key, max(n_target, 1))
@@ -225,6 +236,21 @@ class CandidateBlocks:
         return Candidates(
             score, source_row, target_row, similarity, ratio, forward_rank, backward_rank
         )
+
+    def _apart(self, key: np.ndarray) -> np.ndarray | None:
+        """Return a mask of the pairs that are no copies; None if none is a copy."""
+        if self.copies is None:
+            return None
+        source, target = np.divmod(key, max(self.targets, 1))
+        own, others = self.copies
+        number = own[source]
+        place = np.flatnonzero((number > 0) & (target < len(others)))
+        place = place[others[target[place]] == number[place]]
+        if not len(place):
+            return None
+        apart = np.ones(len(key), bool)
+        apart[place] = False
+        return apart
 
 
 def _refuse_beyond(name: str, neighbors: Neighbors, size: int) -> None:

@@ -15,6 +15,7 @@ from miner.text.words import MARKS, NO_WORD, folded
 # text has any, then the bytes of ASCII.
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
+_NO_LETTER = re.compile(rb"[^A-Za-z\x80-\xff]+")
 # Symbols that count as words do: of currencies, of mathematics and others, but for separators and
 # bullets. A dash before a number is its sign; # belongs to the letter before it.
 _SYMBOLS = frozenset(
@@ -60,6 +61,12 @@ def told(text: str) -> str:
         for part in re.split(either, form)
     )
     return " ".join(chain.from_iterable(words))
+
+
+def copy_key(text: str) -> int:
+    """Hash the letters of :func:`bare`; 0 for a text without letters, which languages share."""
+    letters = _NO_LETTER.sub(b" ", bare(text)).strip()
+    return key(letters) if letters else 0
 
 
 def encoded(text: str) -> bytes:

@@ -94,3 +94,31 @@ def test_pairs_with_sentences_of_other_files(
     assert gone == {english[4], english[9]}
     assert len(found.pairs) == len(everything.pairs) - 2
     assert not gone & {pair["target"] for pair in found.pairs}
+
+
+@pytest.mark.parametrize("rank", ["probability", "margin"])
+def test_copies_are_no_translations(german: list[str], english: list[str], rank: str) -> None:
+    """Sides that differ in case, punctuation, digits and invisible characters are copies."""
+    copied = [german[0].upper(), f"- {german[1]} 7!", german[2].replace("e", "e\u00ad"), "2020"]
+    sides = [*german, "2020"], [*english, *copied]
+    found = {}
+    for copies in ("drop", "keep"):
+        settings = SearchSettings(rank=rank, copies=copies, languages=("de", "en"))
+        mined = miner.mine(*sides, keep=Keep(threshold=-1.0), settings=settings)
+        found[copies] = {(pair["source"], pair["target"]) for pair in mined}
+        told = [note for note in mined.notes if note.startswith("3 targets with the letters")]
+        assert len(told) == (copies == "drop")
+    pairs = set(zip(german, copied[:3], strict=False))
+    assert not pairs & found["drop"] and pairs & found["keep"]
+    assert ("2020", "2020") in found["drop"], "languages share numbers"
+    settings = SearchSettings(rank=rank, languages=("de", "de"))
+    same = miner.mine(*sides, keep=Keep(threshold=-1.0), settings=settings)
+    assert pairs & {(pair["source"], pair["target"]) for pair in same}
+
+
+def test_warnings_reach_the_result(german: list[str]) -> None:
+    noted: list[str] = []
+    found = miner.mine(german * 2, german, note=noted.append)
+    told = [line.removeprefix("warning: ") for line in noted if line.startswith("warning: ")]
+    assert told and list(found.warnings[: found.told]) == told
+    assert any("both sides are in German" in line for line in told)

@@ -162,6 +162,26 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
     assert as_rows(kept.result()) == as_rows(retrieve(whole, retrieval))
 
 
+@given(searches(), st.integers(1, 20), st.data())
+def test_copies_are_no_candidates(search, size, data):
+    numbers = st.integers(0, 2)
+    left, right = (
+        np.array(data.draw(st.lists(numbers, min_size=len(one), max_size=len(one))), np.int32)
+        for one in search
+    )
+    right = right[: data.draw(st.integers(0, len(right)))]  # decoys follow, without a number
+    listed = Listed.of(search[1], len(search[0]))
+    blocks = CandidateBlocks(search[0], listed, "ratio", (left, right))
+    found = [row for span in blocks.spans(size) for row in as_rows(blocks.block(*span))]
+    whole = CandidateBlocks(search[0], listed, "ratio").block(0, len(search[0]))
+    numbered = dict(enumerate(right.tolist()))
+    apart = [
+        not left[source] or left[source] != numbered.get(target)
+        for source, target in zip(whole.source_row, whole.target_row.tolist(), strict=True)
+    ]
+    assert found == as_rows(whole.take(np.array(apart, bool)))
+
+
 def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
     places = TransposedLists.of(lists.similarity, lists.row, span).by_source(span[1] - span[0])
     return Listed(*places, neighborhood_mean(lists))
