@@ -111,10 +111,10 @@ def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarra
     label = groups.labels()
     both = filled[:2].all(axis=0)
     hashes = _mixed(keys[:2, known[both]], settings.seed)
-    names, part = _chosen(hashes, label[both], (settings.dev, settings.test))
+    names, chosen = _chosen(hashes, label[both], (settings.dev, settings.test))
     out = np.zeros(count, np.int8)
     counted = np.isin(label, names)
-    out[known[counted]] = part[np.searchsorted(names, label[counted])]
+    out[known[counted]] = chosen[np.searchsorted(names, label[counted])]
     return out, len(names)
 
 

@@ -265,7 +265,7 @@ def find_copies(job: Job, places: Sequence[Place], of: Sequence[str]) -> dict[st
             texts = index.store.texts.slice(start, min(start + BLOCK, len(index)))
             keys[start : start + BLOCK] = np.array(list(map(copy_key, texts)), np.uint64)
         sides.append(keys)
-    both = np.intersect1d(*sides)
+    both = np.intersect1d(sides[0], sides[1])
     both = both[both > 0]
     found = []
     for keys in sides:
