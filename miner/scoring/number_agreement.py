@@ -1,0 +1,251 @@
+"""Agreement of the numbers of two texts: which are on both sides, and which contradict.
+
+The filter `numbers`, the quality and the reasons and marks of reports use this one definition. A
+number that one side lacks may be a word there. Numbers contradict where each side has one that the
+other lacks. What cannot be read counts as unknown.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from decimal import Decimal
+from itertools import product
+from typing import NamedTuple
+
+from miner.text.number_words import CONVERSIONS, MINUS
+from miner.text.numerals import Numeral, Value, number_words, numerals
+
+# Digits, or signs of East Asian numbers beside which a digit stands on the other side.
+_DIGIT = re.compile(r"\d")
+# Relative error of a converted unit, and numbers of a text that are tried.
+_ROUNDED, _TRIED = Decimal("0.06"), 20
+# Digits of a number that is divided into its groups at most.
+_LONG = 10
+# Numbers up to this one are often words; digits of a lone number that may be a word.
+_SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
+# Characters between a number and a word for its sign.
+_NEAR = 16
+# Digits of the shortest telephone number.
+_TELEPHONE = 6
+
+
+class Agreement(NamedTuple):
+    """Agreement of the numbers of two texts.
+
+    shared: numbers that both sides have. missing: numbers of each side that the other lacks.
+    contradicts: numbers of one side stand in the place of others, or other units.
+    """
+
+    shared: int
+    missing: tuple[list[Numeral], list[Numeral]]
+    contradicts: bool
+
+    @property
+    def share(self) -> float:
+        """Share of the numbers that both sides have, 0 to 1; 0 where they contradict.
+
+        A number that one side may write as a word does not count. 0.5 if the pair has only one
+        number, whole and of up to `_FEW` digits: 35 may be thirty-five.
+        """
+        if self.contradicts:
+            return 0.0
+        lone = [one for side in self.missing for one in side if not _spelled(one)]
+        if not lone:
+            return 1.0
+        if self.shared == 0 and sum(map(len, self.missing)) == 1 and len(lone[0].parts) == 1:
+            return 0.0 if len(lone[0].parts[0]) > _FEW else _UNKNOWN
+        return self.shared / (self.shared + len(lone))
+
+
+NOTHING = Agreement(0, ([], []), False)
+
+
+def compare(source: str, target: str) -> Agreement:
+    """Compare the numbers of two texts."""
+    if not (_DIGIT.search(source) or _DIGIT.search(target)):
+        return NOTHING
+    if source > target:  # so that the order of the sides does not matter
+        found = compare(target, source)
+        return found._replace(missing=found.missing[::-1])
+    left, right = numerals(source), numerals(target)
+    count = len(left), len(right)
+    units = False
+    pairs, left, right = _matched(left, right, _values, _values)
+    units = any(a.symbol and b.symbol and a.symbol != b.symbol for a, b in pairs)
+    _, left, right = _matched(left, right, _values, _more)
+    _, left, right = _matched(left, right, _more, _values)
+    if left or right:
+        left, right = _words(left, source, right, target)
+    if left and right:
+        left, right = _otherwise(left, source, right, target)
+    left, right = ([one for one in side if one.firm] for side in (left, right))
+    shared = min(count[0] - len(left), count[1] - len(right))
+    return Agreement(max(shared, 0), (left, right), units or bool(left and right))
+
+
+def _spelled(one: Numeral) -> bool:
+    """Tell whether a number is one of those that are often words: up to twenty, or round."""
+    return all(
+        (len(part) < 3 and int(part) <= _SPELLED) or not part.lstrip("0")[1:].strip("0")
+        for part in one.parts
+    )
+
+
+def _alike(one: Numeral, other: Numeral) -> bool:
+    return one.values == other.values and one.sign == other.sign
+
+
+def _values(one: Numeral) -> Iterable[object]:
+    return _keys(one, one.values)
+
+
+def _more(one: Numeral) -> Iterable[object]:
+    return _keys(one, one.more)
+
+
+def _keys(one: Numeral, values: Iterable[Value]) -> Iterable[object]:
+    signs = (one.sign,) if one.sign else ("+", "-")
+    return ((sign, value) for sign in signs for value in values)
+
+
+_Keys = Callable[[Numeral], Iterable[object]]
+
+
+def _matched(
+    left: list[Numeral], right: list[Numeral], of_left: _Keys, of_right: _Keys
+) -> tuple[list[tuple[Numeral, Numeral]], list[Numeral], list[Numeral]]:
+    """Pair numbers that share a key, in order. Returns pairs, and what is left of each side."""
+    if not left or not right:
+        return [], left, right
+    if len(left) == len(right) and of_left is of_right and all(map(_alike, left, right)):
+        return list(zip(left, right, strict=True)), [], []
+    places = defaultdict(list)
+    for place in range(len(right) - 1, -1, -1):
+        for key in of_right(right[place]):
+            places[key].append(place)
+    used: set[int] = set()
+    pairs, alone = [], []
+    for one in left:
+        for key in of_left(one):
+            waiting = places.get(key, [])
+            while waiting and waiting[-1] in used:
+                waiting.pop()
+            if waiting:
+                used.add(waiting[-1])
+                pairs.append((one, right[waiting.pop()]))
+                break
+        else:
+            alone.append(one)
+    return pairs, alone, [one for place, one in enumerate(right) if place not in used]
+
+
+def _words(
+    left: list[Numeral], source: str, right: list[Numeral], target: str
+) -> tuple[list[Numeral], list[Numeral]]:
+    """Remove the numbers that the other side has as a word."""
+    if left:
+        _, left, _ = _matched(left, number_words(target), _both, _values)
+    if right:
+        _, right, _ = _matched(right, number_words(source), _both, _values)
+    return left, right
+
+
+def _both(one: Numeral) -> Iterable[object]:
+    return _keys(one, one.values + one.more)
+
+
+def _otherwise(
+    left: list[Numeral], source: str, right: list[Numeral], target: str
+) -> tuple[list[Numeral], list[Numeral]]:
+    """Remove numbers that have another form on the other side."""
+    if any(one.sign == "-" for one in left + right):
+        _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
+    left, right = _exploded(left, right, target), _exploded(right, left, source)
+    _, left, right = _matched(left, right, _values, _values)
+    left, right = _converted(left, source, right, target)
+    if _telephone(left, right) or _telephone(right, left):
+        return [], []
+    return left, right
+
+
+def _open(side: list[Numeral], text: str) -> list[Numeral]:
+    """Leave the sign open of numbers beside a word such as minus, below or less."""
+    return [
+        replace(one, sign="")
+        if one.sign == "+" and MINUS.search(text, max(0, one.start - _NEAR), one.end + _NEAR)
+        else one
+        for one in side
+    ]
+
+
+def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Numeral]:
+    """Divide times, and lists that the other side has number by number.
+
+    2:15 may be a score or a verse, 7,10 two numbers, 31.8 a date.
+    """
+    if all(len(one.parts) == 1 for one in side):
+        return side
+    there = {value for one in (*others, *number_words(text)) for value in one.values}
+    found = []
+    for one in side:
+        if len(one.parts) == 1 or max(map(len, one.parts)) > _LONG:
+            found.append(one)
+            continue
+        parts = [Decimal(part) for part in one.parts]
+        time = bool(one.values) and isinstance(one.values[0], tuple)
+        if not time and not there.issuperset(parts):
+            found.append(one)
+            continue
+        for value, part in zip(parts, one.parts, strict=True):
+            found.append(replace(one, values=(value,), more=(), digits=part))
+    return found
+
+
+def _converted(
+    left: list[Numeral], source: str, right: list[Numeral], target: str
+) -> tuple[list[Numeral], list[Numeral]]:
+    """Remove numbers that stand in other units on the other side: 73 m and 240 ft."""
+    if not left or not right or len(left) + len(right) > _TRIED:
+        return left, right
+    for one in [*left]:
+        for other in right:
+            if _converts(one, source, other) or _converts(other, target, one):
+                left = [a for a in left if a is not one]
+                right = [b for b in right if b is not other]
+                break
+    return left, right
+
+
+_UNIT = [
+    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)", re.IGNORECASE), factors)
+    for words, factors in CONVERSIONS
+]
+_FAHRENHEIT = re.compile(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
+
+
+def _converts(one: Numeral, text: str, other: Numeral) -> bool:
+    """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
+    factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
+    heat = _FAHRENHEIT.match(text, one.end)
+    if not factors and not heat:
+        return False
+    both = product(*([v for v in a.values if isinstance(v, Decimal)] for a in (one, other)))
+    for mine, metric in both:
+        if heat and abs((mine - 32) / Decimal("1.8") - metric) <= 3 + abs(mine) / 50:
+            return True
+        for factor in factors:
+            ratio = metric / (mine * Decimal(factor)) if mine > 0 else Decimal(0)
+            # Whichever power of ten lies between the units, as of feet and centimetres.
+            if any(abs(ratio.scaleb(-power) - 1) <= _ROUNDED for power in range(-3, 4)):
+                return True
+    return False
+
+
+def _telephone(left: list[Numeral], right: list[Numeral]) -> bool:
+    """Tell whether groups of digits make one number that the other side writes in other groups."""
+    if len(left) < 2 or not right:
+        return False
+    one, other = ("".join(part for a in side for part in a.parts) for side in (left, right))
+    shorter, longer = sorted((one.lstrip("0"), other.lstrip("0")), key=len)
+    return len(shorter) >= _TELEPHONE and longer.endswith(shorter)

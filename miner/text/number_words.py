@@ -1,0 +1,171 @@
+"""Words and signs beside digits, in the languages of the model and some more."""
+
+import re
+
+# Powers of ten that a word behind a number stands for. 0: it may mean something else (5 m, 5 mil).
+_MAGNITUDES = (
+    ((2,), r"hundreds?|hundert|सौ|শত|ร้อย|trăm|ratus"),
+    ((2, 0), r"cents?|cem|sto|ста"),
+    (
+        (3,),
+        r"thousands?|miles(?= de mil)|mil(?= mil)|tausend\w*|tsd|duizend\w*|tusen\w*|tusind\w*"
+        r"|milliers|milhares|milers|tysi\w+|tisíc\w*|tisoč\w*|tisuć\w*|hiljad\w*|tuhat\w*|tuhan\w*|ezer\w*|tūkst\w*"
+        r"|тысяч\w*|тыс|тисяч\w*|тис|тысяч\w*|хиляд\w*|хиљад\w*|хилјад\w*|χιλιάδ\w*|آلاف|[أا]لف"
+        r"|ألفًا|هزار|ہزار|אלפי\w*|אלף|हज़ार|हज़ार|हजार|হাজার|ஆயிரம்|వేల|ಸಾವಿರ|ആയിരം|હજાર|ਹਜ਼ਾਰ"
+        r"|พัน|nghìn|ngàn|ngan|ribu|rb|mijë|þúsund\w*|հազար\w*|ათას\w*|мың|мянга\w*",
+    ),
+    ((6, 3, 0), r"mil(?=\.)"),
+    ((3, 0), r"mil"),
+    ((3, 0), r"k|к|mille|mila|mie|mii|bin|tuh|tis|tys|хил|χιλ|t|'000"),
+    ((4,), r"หมื่น|vạn"),
+    ((5,), r"lakhs?|lacs?|लाख|লাখ|লক্ষ|லட்சம்|லட்ச\w*|แสน|లక్షల?|ಲಕ್ಷ|ലക്ഷം|લાખ|ਲੱਖ|لاکھ"),
+    (
+        (6,),
+        r"milli?ones|mill?i[oóò]n\w*|milió\w*|millió\w*|milyon\w*|miljo\w+|miljoen\w*|miljon\w*"
+        r"|mili[jy]un\w*|milijon\w*|milh\w+|milioane|mio|mln|mlj|milj|миллион\w*|млн|мільйон\w*"
+        r"|мільён\w*|милион\w*|εκατομμ[υύ]ρι\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליוני?|मिलियन"
+        r"|মিলিয়ন|மில்லியன்|మిలియన్|ล้าน|triệu|juta|jt|միլիոն\w*|მილიონ\w*|სმ|million\w*|milljón\w*",
+    ),
+    ((6, 0), r"m|mn|mm|mi|mill|м|мил|tr"),
+    ((7,), r"crores?|करोड़|करोड़|करोड|কোটি|கோடி|కోట్ల?|ಕೋಟಿ|കോടി|કરોડ|ਕਰੋੜ|کروڑ"),
+    (
+        (9,),
+        r"bn|bln|mil[lj]?i?[aá]rd\w*|miljar\w*|milja[ar]d\w*|milij[ae]rd\w*|milyar\w*|miliar|milliárd\w*"
+        r"|mld|mrd|bilh\w+|миллиард\w*|млрд|мільярд\w*|мільярд\w*|милиард\w*|милијард\w*|мрд"
+        r"|δισεκατομμ\w+|δισ|مليار\w*|بليون|میلیارد|ارب|מיליארד\w*|बिलियन|अरब|বিলিয়ন|பில்லியன்|tỷ|tỉ"
+        r"|միլիարդ\w*|მილიარდ\w*|milljarð\w*",
+    ),
+    ((9, 0), r"b|б|md|mia|g|mmd"),
+    ((9, 12), r"billions?|bili?jun\w*|biljun\w*"),
+    ((12,), r"bill[ij]?ón|billones|billion(?:en|er)|biljo\w+|bilión\w*|bilion\w*|bilyon\w*"),
+    (
+        (12,),
+        r"triliun|trilyon\w*|trilh\w+|триллион\w*|трлн|трильйон\w*|трилион\w*|τρισεκατομμ\w+|τρισ|tln"
+        r"|تريليون|تریلیون|טריליון|ट्रिलियन",
+    ),
+    ((12, 0), r"tn|т"),
+    ((12, 18), r"trill?i[oó]\w*"),
+    ((15,), r"quadrillions?|billiard\w*"),
+)
+# Scripts that write words without a space between them.
+_JOINED = "\u0e00-\u0e7f\u3005-\u9fff\uac00-\ud7a3"
+_LETTER = r"[^\W\d_]"
+# Between a number and its word: 15-ти миллионов, 200多万.
+_BLANK = r"(?:-?[а-я]{1,2} | de (?=mil))?[ \u00a0\u202f-]?"
+
+# Who has so much: a millionaire.
+_PEOPLE = rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæ]r|нер|рдер|nari|naio|arder))"
+
+
+def _magnitudes() -> str:
+    groups = (f"(?P<m{i}>{words})" for i, (_, words) in enumerate(_MAGNITUDES))
+    return "|".join(groups).replace(r"\w", _LETTER)
+
+
+MAGNITUDE = re.compile(
+    rf"{_BLANK}{_PEOPLE}(?:{_magnitudes()})(?:(?<=[{_JOINED}])|(?!{_LETTER}))(?:\.(?= ?\S))?",
+    re.IGNORECASE,
+)
+POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
+
+# A time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is the half of a day.
+_HALF = r"(?P<half>[ap]\.? ?m(?![^\W\d_])\.?)"
+_HALF2 = _HALF.replace("half", "half2")
+_HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|น\.)"
+CLOCK = re.compile(
+    rf"(?P<hour>\d\d?)(?:(?:[:：.]|{_HOUR} ?)(?P<minute>[0-5]\d)(?!\d)(?:[:：][0-5]\d(?![\d]))?"
+    rf"(?:[ \u00a0\u202f]?{_HALF})?|[ \u00a0\u202f]?{_HALF2}"
+    rf"|{_HOUR}(?:(?<=[{_JOINED}])|(?![^\W\d_])))",
+    re.IGNORECASE | re.ASCII,
+)
+# Marks, and the first two letters of words, behind a number that may change its value. Words of one
+# letter come before what is no letter.
+MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割½¼¾時时点點시")
+FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
+FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
+FOLLOWING |= {"a", "p", "ти", "х", "ми", "го"}
+# Halves of a day that stand before the hour.
+BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
+AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
+
+# First years of eras less one, and words before a year of another calendar.
+ERAS = {
+    "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911,
+    "民国": 1911,
+}  # fmt: skip
+
+# A text with one of these may give a negative number in words.
+MINUS = re.compile(
+    r"\b(?:minus|mínus|mínusz|miinus|mīnus|minusz|negativ|below|under|moins|menos|meno|sous|sotto"
+    r"|bajo|abaixo|unter|onder|pod|poniżej|sub|sota|alle|alatt|fagypont|null?|nul|nula|nol|zero"
+    r"|zéro|ujemn|eksi|reduc|less|decreas|weniger|redu|réd|dimin|сниж|уменьш|sníž|zmniejsz|giảm"
+    r"|dưới|âm|di bawah|минус|мінус|ниже|нижче|под|отрицат|πλην|μείον|κάτω|αρνητικ)"
+    r"|マイナス|氷点下|負|负|零下|降|减|減|低|마이너스|감소|영하|음수|מינוס|מתחת|سالب|ناقص|تحت|منفی"
+    r"|زیر|माइनस|ऋण|शून्य|মাইনাস|ঋণ|মিনাস|மைனஸ்|எதிர்|ลบ|ต่ำกว่า",
+    re.IGNORECASE,
+)
+
+# English units with the factors of their usual conversions, in any power of ten.
+CONVERSIONS = (
+    (r"miles?|mi|mph", ("1.609",)),
+    (r"nautical miles?|knots?", ("1.852",)),
+    (r"feet|foot|ft|'|′|’", ("0.3048",)),
+    (r"inch(?:es)?|in|\"|″|”", ("2.54",)),
+    (r"yards?|yds?", ("0.9144",)),
+    (r"pounds?|lbs?", ("0.4536",)),
+    (r"ounces?|oz", ("2.835",)),
+    (r"stones?", ("6.35",)),
+    (r"gallons?|gal", ("3.785", "4.546")),
+    (r"pints?|pt", ("4.73", "5.68")),
+    (r"acres?", ("4.047",)),
+    (r"(?:square|sq\.?) (?:miles?|mi)", ("2.59",)),
+    (r"(?:square|sq\.?) (?:feet|ft)", ("9.29",)),
+)
+
+# Signs of currencies and of percent; some have several forms.
+SYMBOLS = {sign: sign for sign in "$€£¥₹₩₽₪₫฿₴₺%‰"}
+SYMBOLS |= {"円": "¥", "元": "¥", "￥": "¥", "＄": "$", "％": "%", "٪": "%", "원": "₩", "₤": "£"}
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan january",
+            "feb february",
+            "mar march",
+            "apr april",
+            "may",
+            "jun june",
+            "jul july",
+            "aug august",
+            "sep sept september",
+            "oct october",
+            "nov november",
+            "dec december",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}
+_UNITS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_ORDINALS = (
+    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+# English words of numbers: those to be added, and those that multiply what stands before.
+ENGLISH = {word: i for words in (_UNITS, _ORDINALS) for i, word in enumerate(words.split())}
+ENGLISH |= {word: 10 * i for i, word in enumerate(_TENS.split(), start=2)}
+ENGLISH |= {f"{word[:-1]}ieth": 10 * i for i, word in enumerate(_TENS.split(), start=2)}
+ENGLISH |= {"once": 1, "twice": 2, "both": 2, "couple": 2, "pair": 2, "single": 1, "double": 2}
+ENGLISH |= {"triple": 3, "thrice": 3, "quarter": 4, "decade": 10, "century": 100, "score": 20}
+TIMES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+TIMES |= {"dozen": 12}
+TIMES |= {f"{word}{end}": times for word, times in TIMES.items() for end in ("s", "th")}
+_WORD = "|".join(sorted({*ENGLISH, *TIMES}, key=len, reverse=True))
+ENGLISH_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b", re.IGNORECASE)
+MONTH = re.compile(rf"\b(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b", re.IGNORECASE)
+ROMAN = re.compile(r"\b(?=[IVXLC])(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")

@@ -1,0 +1,415 @@
+"""Numbers in a text, of any script and notation, with the values that each may have.
+
+1.000 is 1000 or 1; 3,5 is 3.5; 2万5千 and 25,000 are 25000; "3 Mio." is 3000000; "10 pm" is an
+hour, 10 or 22. Two numbers may be the same if they share a value. Values are exact.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+from miner.text.number_words import (
+    AFTER_NOON,
+    BEFORE_NOON,
+    CLOCK,
+    ENGLISH,
+    ENGLISH_WORDS,
+    ERAS,
+    FOLLOWING,
+    MAGNITUDE,
+    MARKS,
+    MONTH,
+    MONTHS,
+    POWERS,
+    ROMAN,
+    SYMBOLS,
+    TIMES,
+)
+
+# A number; digits, of very long ones; hour (of twelve), minute and half of a day.
+Value = Decimal | str | tuple[int, int, bool]
+
+# Zeros of other scripts, which the other digits follow, and full-width marks between digits.
+_ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
+_OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
+_FOREIGN = re.compile(f"[{_OTHERS}]")
+_WIDE = re.compile(f"[{_OTHERS}]|(?<=[{_OTHERS}])[．：，](?=[{_OTHERS}])")
+_FULL = {"．": ".", "：": ":", "，": ","}
+# A number with its separators. An entity (&#8212;) is no number.
+_TOKEN = re.compile(
+    r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
+    r"(?:\d{0,2}(?:[ \u00a0\u202f\u2009'’]\d{3}(?!\d))+|\d*)(?:[.,٫٬·]\d+)*",
+    re.ASCII,
+)
+_PART = re.compile(r"\d+", re.ASCII)
+_SEPARATOR = re.compile(r"\D", re.ASCII)
+# Groups of three digits; groups of two before the last three, as in India.
+_GROUPED = re.compile(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
+_GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
+# Longer numbers are compared as text, since arithmetic with them is slow.
+_LONG = 40
+
+_HAN_DIGITS = dict(zip("〇一二三四五六七八九零两兩壱弐参", "0123456789022123", strict=True))
+_POWERS = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
+_POWERS |= {"십": 1, "백": 2, "천": 3, "만": 4, "억": 8, "조": 12}
+_UNIT = f"[{''.join(_POWERS)}]"
+# Digits with units among them, as 3억 5000만; 5千克 is 5 kg.
+_MIXED = re.compile(
+    rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?[多余餘]?(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
+    r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
+    re.ASCII,
+)
+_CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
+_HAN = re.compile(rf"[{''.join(_HAN_DIGITS)}十百千万萬億亿兆]+")
+
+_BEHIND_DIGIT = re.compile(r"\d[ -]?$")
+
+_MINUS, _DASHES = "-−‐‑－", "–—"
+# Characters before a minus, and signs behind a number, which make it a hyphen.
+_OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
+_RANGE = f"{_MINUS}{_DASHES}/~〜～至"
+_BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
+# Words between two parts of a number: 2 million and 500 thousand.
+_AND = ("", "and", "und", "et", "y", "e", "i", "и", "og", "och", "en")
+# Words of magnitude in a row, as in "a hundred thousand million".
+_STACKED = 3
+# Longest gap between two numbers that share a magnitude: "3 to 5 million".
+_GAP = 12
+_GAPS = (" ", "\u00a0", "\u202f", "-")
+_HALVES = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+# Scripts whose texts may count years from another event, and characters around a year to look at.
+_AROUND = 40
+_THAI, _ARABIC, _HEBREW = (re.compile(f"[{one}]") for one in ("ก-๙", "ء-۹", "א-ת"))
+
+
+@dataclass(slots=True)
+class Numeral:
+    """A number of a text, ``text[start:end]``.
+
+    values: what it may be; more: less usual values. power: of the word of magnitude, or 0. sign:
+    "+", "-", or "" where it is open. symbol: the currency or the percent sign beside it, or "".
+    parts: its groups of digits. firm: False for what may well be no number: a word, a year of
+    another calendar.
+    """
+
+    start: int
+    end: int
+    values: tuple[Value, ...]
+    more: tuple[Value, ...] = ()
+    power: int = 0
+    sign: str = "+"
+    symbol: str = ""
+    digits: str = ""
+    firm: bool = True
+
+    @property
+    def parts(self) -> list[str]:
+        """Groups of digits."""
+        return _PART.findall(self.digits)
+
+
+def plain_digits(text: str) -> str:
+    """Replace the decimal digits of all scripts by 0 to 9, character by character."""
+    if text.isascii() or not _FOREIGN.search(text):
+        return text
+    return _WIDE.sub(lambda one: _FULL.get(one[0]) or str(int(one[0])), text)
+
+
+def numerals(text: str) -> list[Numeral]:
+    """Find the numbers of a text that have digits, in their order."""
+    original, text = text, plain_digits(text)
+    found: list[Numeral] = []
+    place = 0
+    while match := _TOKEN.search(text, place):
+        for one in _read(text, original, match):
+            _sign(text, one)
+            if found:
+                _join(text, found[-2:], one)
+            found.append(one)
+        place = max(match.end(), found[-1].end)
+    return found
+
+
+def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
+    """Read the number that begins with a token; the token may be a list of numbers."""
+    start, end = match.span()
+    token = match[0]
+    after = text[end : end + 3]
+    if after[:1] in _GAPS:
+        after = after[1:]
+    letter, both = after[:1].lower(), after[:2].lower()
+    word = both in FOLLOWING or (letter in FOLLOWING and not both[1:].isalpha())
+    followed = word or letter in MARKS
+    before = text[start - 1 : start] if start else ""
+    if not followed and before != "." and token.isdecimal():
+        one = Numeral(start, end, (_value(token),), digits=token)
+        if len(token) < 5:
+            _calendar(original, one, int(token))
+        if before in "- " and text[max(0, start - 6) : start - 1].lower() == "covid":
+            one.firm = False
+        return [one]
+    if followed or token[1:2] == "." or token[2:3] == ".":
+        clock = CLOCK.match(text, start)
+        if clock and clock.end() >= end and int(clock["hour"]) <= 24:
+            point = token[len(clock["hour"]) :][:1] == "." and not clock["half"]
+            if not (point and MAGNITUDE.match(text, end)):
+                return [_clock(text, clock)]
+        mixed = _MIXED.match(text, start)
+        if mixed and mixed.end() > end:
+            return [_mixed(mixed)]
+    readings = _readings(token)
+    if not readings:
+        parts = ((start + one.start(), start + one.end(), one[0]) for one in _PART.finditer(token))
+        return [Numeral(low, high, (_value(part),), digits=part) for low, high, part in parts]
+    if before == "." and token.isdecimal() and not text[max(0, start - 2) : start - 1].isalnum():
+        readings.append((token, -len(token)))
+    powers = [0]
+    for _ in range(_STACKED if followed else 0):
+        magnitude = MAGNITUDE.match(text, end)
+        if magnitude is None or magnitude.lastgroup is None:
+            break
+        powers = [power + new for power in powers for new in POWERS[magnitude.lastgroup]]
+        end = magnitude.end()
+    if max(powers) and len(readings) > 1 and readings[0][0].endswith("000"):
+        del readings[1:]  # "20.000 millones" are no 20 millions
+    values = tuple([_value(digits, power + new) for digits, power in readings for new in powers])
+    one = Numeral(start, end, values, power=max(powers), digits=token)
+    if followed and isinstance(values[0], Decimal):
+        one.more += (values[0] * 10,) if after[0] == "割" else ()
+        one.more += (values[0] + _HALVES[after[0]],) if after[0] in _HALVES else ()
+    if len(token) < 5 and not one.power and token.isdecimal():
+        _calendar(original, one, int(token))
+    return [one]
+
+
+def _value(digits: str, power: int = 0) -> Value:
+    """Return the value of digits times a power of ten."""
+    if len(digits) > _LONG:
+        return digits.lstrip("0")
+    return Decimal(f"{digits}E{power}" if power else digits)
+
+
+def _readings(token: str) -> list[tuple[str, int]]:
+    """Return what a number with separators may be, as digits and power; empty for a list."""
+    marks = _SEPARATOR.findall(token)
+    if not marks:
+        return [(token, 0)]
+    last, kinds = marks[-1], {*marks}
+    whole, decimals = token.rsplit(last, 1)
+    digits = _SEPARATOR.sub("", token)
+    found = []
+    if last not in _DECIMAL and len(kinds) == 1 and _GROUPED.fullmatch(token):
+        found.append((digits, 0))
+    if last not in _GROUPING and (
+        len(marks) == 1
+        or (len(kinds) == 2 and last not in marks[:-1] and _GROUPED.fullmatch(whole))
+    ):
+        found.append((digits, -len(decimals)))
+    if not found and last in _GROUPING:
+        found.append((digits, 0))
+    return found
+
+
+def _clock(text: str, match: re.Match[str]) -> Numeral:
+    """Read a time of day. An hour alone may be a number, and so may 10.30."""
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    half = next((one for one in (match["half"], match["half2"]) if one), "")[:1].lower()
+    before = text[max(0, match.start() - 3) : match.start()].rstrip(_BLANKS)
+    late = {half == "p"} if half else {hour > 12} if hour > 12 or hour == 0 else {False, True}
+    late = {True} if before.endswith(AFTER_NOON) else late
+    late = {False} if before.endswith(BEFORE_NOON) or hour == 24 else late
+    values: list[Value] = [(hour % 12, minute, one) for one in sorted(late)]
+    more: list[Value] = []
+    if not minute:
+        # A full hour may be a number on the other side: as it stands, or counted otherwise. Two
+        # less usual values never agree, so 22:00 is not 10 am.
+        number = Decimal(hour)
+        if match["minute"] or (hour <= 12 and len(late) == 1):
+            more = [number]
+        else:
+            values.append(number)
+        if hour > 12:
+            more.append(Decimal(hour - 12))
+        elif True in late and hour < 12:
+            more.append(Decimal(hour + 12))
+    if match["minute"] and match[0][len(match["hour"])] == ".":
+        values.append(Decimal(match["hour"] + "." + match["minute"]))
+    return Numeral(*match.span(), tuple(values), tuple(more), digits=match[0])
+
+
+def _mixed(match: re.Match[str]) -> Numeral:
+    """Read digits with units of East Asia among them."""
+    total = section = Decimal(0)
+    power = 0
+    for digits, units in _CHUNK.findall(match[0]):
+        plain = digits.replace(",", "").rstrip(".")
+        small = sum(_POWERS[unit] for unit in units if _POWERS[unit] < 4)
+        large = sum(_POWERS[unit] for unit in units if _POWERS[unit] >= 4)
+        if plain.count(".") > 1 or len(plain) > _LONG:
+            return Numeral(*match.span(), (match[0],), digits=match[0], firm=False)
+        section += Decimal(f"{plain}E{small}")
+        power = max(power, small + large)
+        if large:
+            total, section = total + section.scaleb(large), Decimal(0)
+    text = match[0]
+    end = match.start() + len(text.rstrip())
+    parts = _PART.findall(text)
+    # 조 is a clause or a group, too, and 천 and 만 stand in other words.
+    lone = (Decimal(parts[0]),) if len(parts) == 1 and text.rstrip()[-1] in "조천" else ()
+    return Numeral(match.start(), end, (total + section,), lone, power, digits=text)
+
+
+def _calendar(text: str, one: Numeral, year: int) -> None:
+    """Add the year in our calendar, and the two digits of one."""
+    if year < 25 and text.isascii():
+        return
+    hour, minute = divmod(year, 100)
+    if one.end - one.start == 4 and hour <= 24 and minute < 60:  # 0500, 1134 GMT
+        one.more += ((hour % 12, minute, 12 <= hour < 24),) + (Decimal(hour),) * (year < 1000)
+    if 1000 < year <= 2100:
+        one.more += (Decimal(minute),) * (minute > 0)
+        if text[one.end : one.end + 2].lstrip("'’")[:1] == "s":  # the 1800s are a century
+            one.more += (Decimal(hour + 1),)
+    if text.isascii():
+        return
+    era = ERAS.get(text[max(0, one.start - 2) : one.start].strip())
+    years = [year + era] if era else []
+    around = max(0, one.start - _AROUND), one.end + _AROUND
+    if 2400 <= year <= 2600 and _THAI.search(text, *around):
+        years.append(year - 543)
+    elif 1200 <= year <= 1450 and _ARABIC.search(text, *around):
+        lunar = int(year * 0.970224 + 621.57)
+        years += [year + 621, year + 622, lunar, lunar - 1, lunar + 1]
+        one.firm = False
+    elif 5500 <= year <= 5900 and _HEBREW.search(text, *around):
+        years += [year - 3760, year - 3761]
+    one.values += tuple(map(Decimal, years))
+
+
+def _sign(text: str, one: Numeral) -> None:
+    """Find the sign of a number, and the currency or percent sign beside it."""
+    after = text[one.end : one.end + 2]
+    if after and after[0] in _BLANKS:
+        after = after[1:]
+    one.symbol = SYMBOLS.get(after[:1], "")
+    mark = text[one.start - 1 : one.start]
+    if not mark or mark.isalnum():
+        return
+    if mark in _BLANKS or mark in SYMBOLS:
+        before = text[max(0, one.start - 3) : one.start].rstrip(_BLANKS)
+        if before[-1:] not in SYMBOLS or before[-1:] in _AFTER:
+            return
+        one.symbol = one.symbol or SYMBOLS[before[-1]]
+        mark = before[-2:-1]
+    if not mark or mark not in _MINUS + _DASHES:
+        return
+    place = text.rfind(mark, 0, one.start)
+    ahead = text[max(0, place - 2) : place]
+    last = ahead.rstrip(_BLANKS)[-1:]
+    clear = not ahead or ahead[-1] in _OPENING or ahead[-1] in SYMBOLS
+    one.sign = "-" if mark in _MINUS and clear and not (last.isdigit() or last in _AFTER) else ""
+
+
+def _join(text: str, before: list[Numeral], one: Numeral) -> None:
+    """Add what a number means beside the one before: 1932–33, 2-300, 3 to 5 million."""
+    last = before[-1]
+    gap = text[last.end : one.start]
+    if one.power and last.power > one.power and gap.strip(_BLANKS).lower() in _AND:
+        values = [one.values[0], last.values[0]]
+        if all(isinstance(value, Decimal) for value in values):
+            one.more += (sum(values, Decimal(0)),)
+            last.firm = False
+    if one.power and not last.power and len(gap) <= _GAP:
+        last.more += tuple(
+            value.scaleb(one.power) for value in last.values if isinstance(value, Decimal)
+        )
+    mark = gap.strip(_BLANKS)
+    if (
+        len(mark) != 1
+        or mark not in _RANGE
+        or not last.digits.isdecimal()
+        or not one.digits.isdecimal()
+    ):
+        return
+    first, second = last.digits, one.digits
+    if one.sign == "-":
+        one.sign = ""
+    if len(second) < len(first) <= _LONG:
+        one.more += (Decimal(first[: len(first) - len(second)] + second),)
+    elif len(first) < len(second) <= _LONG and not second[len(first) :].strip("0"):
+        last.more += (Decimal(first + second[len(first) :]),)
+    above, below = last.values[0], one.values[0]
+    if gap == "/" and isinstance(above, Decimal) and isinstance(below, Decimal) and below:
+        last.more += (above / below,)
+        whole = before[0].values[0] if len(before) == 2 else None
+        if isinstance(whole, Decimal) and text[before[0].end : last.start] == " ":
+            last.more += (whole + above / below,)
+
+
+def number_words(text: str) -> list[Numeral]:
+    """Find numbers that are written as words: English ones, Han, Roman, and English months."""
+    found = []
+    for match in ENGLISH_WORDS.finditer(text):
+        if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
+            continue  # it is a part of that number
+        values = _english(match[0].lower())
+        found.append(Numeral(*match.span(), values, power=0, firm=False))
+    for match in MONTH.finditer(text):
+        found.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
+    for match in ROMAN.finditer(text):
+        if match[0] and match[0] not in "ICL":
+            found.append(Numeral(*match.span(), (Decimal(_roman(match[0])),), firm=False))
+    for match in _HAN.finditer(text):
+        if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
+            continue
+        values = tuple(_han(match[0]))
+        era = ERAS.get(text[max(0, match.start() - 2) : match.start()])
+        if era and values and isinstance(values[0], Decimal):
+            values += (values[0] + era,)
+        found.append(Numeral(*match.span(), values, firm=False))
+    return found
+
+
+def _english(words: str) -> tuple[Value, ...]:
+    """Return the values of English words: of all together, and of each."""
+    total = current = 0
+    each: list[int] = []
+    for word in re.split(r" and |[ -]", words)[:_LONG]:
+        if word in TIMES:
+            times = TIMES[word]
+            each.append(times)
+            current = max(1, current) * times
+            if times >= 1000:
+                total, current = total + current, 0
+        else:
+            value = ENGLISH[word]
+            each.append(value)
+            # Nineteen eighty-four, two hundred and five.
+            current = (
+                current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
+            )
+    return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
+
+
+def _roman(word: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}[letter] for letter in word]
+    pairs = zip(values, [*values[1:], 0], strict=True)
+    return sum(-value if value < later else value for value, later in pairs)
+
+
+def _han(word: str) -> list[Value]:
+    """Return the value of Han numerals: digit by digit, or with units."""
+    if len(word) > _LONG:
+        return []
+    if not any(letter in _POWERS for letter in word):
+        return [Decimal("".join(_HAN_DIGITS[letter] for letter in word))]
+    total = section = digit = 0
+    for letter in word:
+        power = _POWERS.get(letter)
+        if power is None:
+            digit = int(_HAN_DIGITS[letter])
+        elif power < 4:
+            section, digit = section + max(1, digit) * 10**power, 0
+        else:
+            total, section, digit = total + max(1, section + digit) * 10**power, 0, 0
+    return [Decimal(total + section + digit)]

@@ -1,0 +1,99 @@
+"""Agreement of numbers: notations of all scripts, magnitudes, times, calendars, units."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from miner.scoring.number_agreement import compare
+
+SAME = [
+    # Separators, and digits of other scripts.
+    ("1.000", "1,000"), ("12 500", "12,500"), ("1.234,56", "1,234.56"), ("1,00,000", "100,000"),
+    ("١٢٣٤٫٥", "1,234.5"), ("१२५", "125"), ("๑๒๕", "125"), ("１２５．５", "125.5"), ("১২৫", "125"),
+    (".5", "0.5"), ("2½", "2.5"), ("3 1/2", "3.5"), ("1/2", "0.5"), ("7,10", "7, 10"),
+    # Words of magnitude.
+    ("5 Mio. $", "$5m"), ("3,5 Mrd. Euro", "3.5 billion euros"), ("5 млн", "5 million"),
+    ("5 тыс.", "5000"), ("15-ти миллионов", "15 million"), ("10 लाख", "1 million"),
+    ("५ करोड़", "50 million"), ("1 करोड ७० लाख", "17 million"), ("30 พันล้าน", "30 billion"),
+    ("2 triệu 500 nghìn", "2.5 million"), ("5 mil millones", "5 billion"),
+    ("10,7 miles de millones", "10.7 billion"), ("٣٫٥ مليون", "3.5 million"),
+    ("3-5 Mio.", "3 to 5 million"), ("4割", "40%"), ("1800 Milliardäre", "1,800 billionaires"),
+    # East Asia.
+    ("2万5000", "25,000"), ("1億2000万", "120 million"), ("3억 5000만", "350,000,000"),
+    ("2万5千", "25,000"), ("9000多万", "90 million"), ("5千克", "5 kg"), ("3만큼", "by 3"),
+    ("二万五千", "25,000"), ("一九八四年", "1984"), ("三十五", "35"),
+    # Calendars.
+    ("พ.ศ. 2562", "2019"), ("昭和55年", "1980"), ("昭和五十五年", "1980"), ("۱۳۵۷", "1978"),
+    ("民國108年", "2019"), ("50er Jahre", "1950s"), ("18. Jahrhundert", "the 1700s"),
+    # Times and dates.
+    ("22h00", "10 pm"), ("22:00", "10 p.m."), ("8.30 Uhr", "8:30am"),
+    ("오후 10시 30분", "10:30 pm"), ("下午3点", "15:00"), ("21 Uhr", "9 o'clock"),
+    ("11시 34분", "1134 GMT"), ("2:1", "2–1"),
+    ("2019年5月3日", "3 May 2019"), ("3.4.2010", "4/3/2010"), ("31.8.", "August 31"),
+    # Signs, ranges, telephones, units, words.
+    ("minus 5 Grad", "-5 degrees"), ("1932–1933", "1932–33"), ("2-300", "200 to 300"),
+    ("75 bis 80 %", "75 % -80 %"), ("COVID-19", "Corona"), ("Artikel 2 Ziffer 1", "Article 2.1"),
+    ("+49 30 1234567", "0049 30 1234-567"), ("180 °C", "350 °F"), ("73 m", "240 ft"),
+    ("16 km", "10 miles"), ("35", "thirty-five"), ("Kapitel 14", "chapter XIV"),
+    ("1984", "nineteen eighty-four"), ("5 %", "5 per cent"),
+]  # fmt: skip
+OTHER = [
+    ("3,5 kg", "35 kg"), ("125", "1250"), ("1.250", "125,000"), ("1.234,56", "12,345.6"),
+    ("5 Millionen", "5 billion"), ("3 Millionen", "3"), ("5000000", "5"), ("2万5000", "250,000"),
+    ("2万5千円", "2,500 yen"), ("4,55 mld", "4.55 million"), ("५ लाख", "5 million"),
+    ("−5 °C", "5 °C"), ("-5", "5"), ("5 €", "$5"), ("5 %", "5 ‰"), ("10:30", "10:50"),
+    ("22:00", "10 am"), ("22 Uhr", "10 am"), ("下午3点", "3 am"), ("3. Mai 2019", "3 May 2018"),
+    ("19. Juni, 2014", "June 16, 2014"), ("2-300 mq", "2-3000 sq. mt."), ("昭和55年", "1981"),
+    ("3 Personen (04)", "(65)"), ("พ.ศ. 2562", "2018"), ("1932–1933", "1932–34"),
+    ("73 m", "410 ft"), ("180 °C", "450 °F"), ("+49 30 1234567", "+49 30 1234568"),
+    ("1 万亿美元", "$10 trillion"), ("1000 $", "$−1000"), ("19", "1900"),
+    ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target"), SAME)
+def test_the_same_number_in_other_notations(source: str, target: str) -> None:
+    for pair in ((source, target), (f"Es sind {source} hier.", f"There are {target} here.")):
+        assert not compare(*pair).contradicts
+        assert not compare(*reversed(pair)).contradicts
+
+
+@pytest.mark.parametrize(("source", "target"), OTHER)
+def test_other_numbers_contradict(source: str, target: str) -> None:
+    for pair in ((source, target), (f"Es sind {source} hier.", f"There are {target} here.")):
+        assert compare(*pair).contradicts and compare(*pair).share == 0
+        assert compare(*reversed(pair)).contradicts
+
+
+def test_numbers_of_one_side_are_missing_and_do_not_contradict() -> None:
+    found = compare("Im Jahr 2018 lebten 18 Hunde hier.", "In 2018 dogs lived here.")
+    assert not found.contradicts and found.shared == 1
+    assert [one.digits for one in found.missing[0]] == ["18"] and not found.missing[1]
+    assert compare("no digits", "nor here") == (0, ([], []), False)
+
+
+SIGNS = "0123456789٠١٩०९๑０１ .,٫٬'’:/-–−~\u00a0\u202f%$€万億千百十만억조天三二〇kKmhH()#&x½日年"
+TEXT = st.lists(
+    st.sampled_from([*SIGNS, " million", " Mio. ", " lakh", " pm ", " Uhr ", "พันล้าน", " ft", " °F"])
+    | st.integers().map(str)
+).map("".join)
+
+
+@given(TEXT, TEXT)
+def test_any_text_is_compared_alike_in_both_directions(source: str, target: str) -> None:
+    found, back = compare(source, target), compare(target, source)
+    assert found.contradicts == back.contradicts and found.share == back.share
+    assert found.missing == back.missing[::-1]
+    assert not compare(source, source).contradicts and compare(source, source).share == 1
+
+
+@pytest.mark.parametrize(
+    "part",
+    ["1", "1,,", "1x", "1.000.", "1 000 ", "10.30 ", "2500 ", "1千1", "1tausend", "5 m m", "-"],
+)
+def test_time_grows_with_the_length(part: str) -> None:
+    begun = time.process_time()
+    compare(part * 20_000, "7 ft")
+    assert time.process_time() - begun < 20
