@@ -219,11 +219,12 @@ def _sides(found: Search, source: str, target: str) -> list[tuple[list[tuple[str
     if found.verifier is None:
         return [([(source, False)], ""), ([(target, False)], "")]
     sides = []
-    for text, tokens in zip((source, target), match(found.verifier, source, target), strict=True):
+    texts, matched = (source, target), match(found.verifier, source, target)
+    for text, tokens, spans in zip(texts, matched, spans_of(texts, matched), strict=True):
         notes = [
             f"{token.text.strip()}: usually {' or '.join(token.usual)}"
             for token in tokens
             if token.usual
         ]
-        sides.append((segments(text, spans_of(text, tokens)), "; ".join(notes)))
+        sides.append((segments(text, spans), "; ".join(notes)))
     return sides

@@ -9,9 +9,10 @@ from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.encoder.word_units import WordTokenizer
 from miner.ragged import offsets_of
 from miner.scoring.comparer import COMPARED, SURPRISE
-from miner.scoring.logistic import sigmoid
+from miner.scoring.logistic import log_odds, sigmoid
+from miner.scoring.number_agreement import compare
 from miner.scoring.pair_features import PAIR_FEATURES
-from miner.scoring.quality import FEATURES, Quality, feature_names
+from miner.scoring.quality import CONTRADICTED, FEATURES, Quality, feature_names
 from miner.scoring.quality import features as measure
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
@@ -85,10 +86,17 @@ def explain(
     values = metrics[:, : len(names)]
     parts = dict(zip(names, function.parts(values)[0].tolist(), strict=True))
     tokens = match(verifier, source, target)
+    probability = float(sigmoid(function.logit(values))[0])
+    if quality is not None:
+        probability *= bool(known[0])
+        if compare(source, target).contradicts:
+            before, probability = probability, CONTRADICTED * probability
+            change = np.diff(log_odds(np.array([before, probability])))
+            parts["numbers_differ"] += float(change[0])
     return Explanation(
         *tokens,
         cosine=float(metrics[0, FEATURES.index("cosine")]),
-        probability=float(sigmoid(function.logit(values))[0]) * (quality is None or bool(known[0])),
+        probability=probability,
         features=dict(zip(names, values[0].tolist(), strict=True)),
         parts={
             group: sum(parts[name] for name in own)

@@ -3,7 +3,9 @@
 import re
 
 from miner.scoring.explain import Token, match
+from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
+from miner.text.numerals import Numeral, numerals
 from miner.text.words import SPACELESS
 
 Spans = list[tuple[int, int]]
@@ -12,8 +14,7 @@ _WORD = re.compile(rf"[{SPACELESS}]|[^\W{SPACELESS}]+")
 
 def unmatched(verifier: Verifier, source: str, target: str) -> tuple[Spans, Spans]:
     """Return where words without a counterpart begin and end, in each text, in order."""
-    left, right = match(verifier, source, target)
-    return spans_of(source, left), spans_of(target, right)
+    return spans_of((source, target), match(verifier, source, target))
 
 
 def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> str:
@@ -31,8 +32,24 @@ def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
     return [(piece, mark) for piece, mark in found if piece]
 
 
-def spans_of(text: str, tokens: list[Token]) -> Spans:
-    """Find words that lack a counterpart for more than half, or sink the pair, neighbours joined.
+def spans_of(
+    texts: tuple[str, str], tokens: tuple[list[Token], list[Token]]
+) -> tuple[Spans, Spans]:
+    """Find the words of both texts that lack a counterpart for more than half, or sink the pair.
+
+    Neighbours are joined. Numbers are marked where they contradict those of the other side, in
+    whatever notation.
+    """
+    found = compare(*texts)
+    source, target = (
+        _spans(text, own, missing if found.contradicts else [])
+        for text, own, missing in zip(texts, tokens, found.missing, strict=True)
+    )
+    return source, target
+
+
+def _spans(text: str, tokens: list[Token], wrong: list[Numeral]) -> Spans:
+    """Find the spans of one text; ``wrong`` numbers contradict those of the other.
 
     Tokenizers fold case and more; a token that the text does not have is passed over.
     """
@@ -47,6 +64,9 @@ def spans_of(text: str, tokens: list[Token]) -> Spans:
         if start >= 0:
             end = start + len(word)
             alone[start:end] = bytes([token.partner is None or token.usual is not None]) * len(word)
+    for mark, those in ((0, numerals(text)), (1, wrong)):
+        for one in those:
+            alone[one.start : one.end] = bytes([mark]) * (one.end - one.start)
     found: Spans = []
     for start, end in (one.span() for one in _WORD.finditer(text)):
         if 2 * sum(alone[start:end]) <= end - start:

@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.scoring.explain import sinking, usual_counterparts
-from miner.scoring.pair_features import number_features
+from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
 from miner.text.english_words import NEGATIVE
 from miner.text.language_codes import ENGLISH
@@ -32,7 +32,6 @@ class Fault(NamedTuple):
     usual: tuple[str, ...] = ()
 
 
-_NUMERAL = re.compile(r"\d(?:[\d.,]*\d)?")
 _WORD = re.compile(rf"[^\W{SPACELESS}]+(?:['’][^\W{SPACELESS}]+)*")
 
 
@@ -64,8 +63,6 @@ class FaultNames:
         comparer = self.verifier.comparer
         assert comparer is not None
         texts = [self.verifier.prepare(side, 1) for side in (source, target)]
-        rows = np.arange(len(texts[0]), dtype=np.int64)
-        differ = number_features(texts[0], texts[1], rows, rows)[:, 0] > 0
         surprises = comparer.surprises(texts[0].tokens, texts[1].tokens)
         found = []
         for row, pair in enumerate(zip(source, target, strict=True)):
@@ -73,7 +70,7 @@ class FaultNames:
                 (own, text.ids[text.offsets[row] :][: len(own)])
                 for own, text in zip(surprises[row], texts, strict=True)
             ]
-            found.append(_number(pair) if differ[row] else self._fault(pair, both))
+            found.append(_number(pair) or self._fault(pair, both))
         return found
 
     def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
@@ -104,17 +101,10 @@ class FaultNames:
         return around[0] if around else own
 
 
-def _number(pair: tuple[str, str]) -> Fault:
+def _number(pair: tuple[str, str]) -> Fault | None:
     """Return the fault of a pair whose numbers differ, with the first one that the other lacks."""
-    found = [{_digits(one): one for one in _NUMERAL.findall(text)} for text in pair]
-    lacking = [
-        (side, text)
-        for side, numerals in enumerate(found)
-        for value, text in numerals.items()
-        if value not in found[1 - side]
-    ]
-    return Fault("number", *lacking[0]) if lacking else Fault("number")
-
-
-def _digits(numeral: str) -> str:
-    return "".join(str(int(one)) for one in numeral if one.isdecimal()).lstrip("0")
+    found = compare(*pair)
+    for side, missing in enumerate(found.missing):
+        for one in missing:
+            return Fault("number", side, pair[side][one.start : one.end])
+    return Fault("number") if found.contradicts else None

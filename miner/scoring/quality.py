@@ -15,6 +15,7 @@ from miner.names import SIDES
 from miner.scoring.answered import fit_again
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
+from miner.scoring.number_agreement import compare
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
@@ -23,6 +24,8 @@ from miner.scoring.verifier import Verifier
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
 # Key of the function in a model's verifier.
 NAME = "quality"
+# Factor of the probability of a pair whose numbers contradict each other.
+CONTRADICTED = 0.05
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
 
@@ -55,10 +58,14 @@ class Quality:
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
         """Return the probability of each pair: ``(n,) float64``, 0 where a side has no known token.
 
-        Scores do not depend on the number of threads or on the batch.
+        Scores do not depend on the number of threads or on the batch. The features know whether
+        the digits of both sides are alike; numbers that contradict each other, in whatever
+        notation, take the most of the probability that is left.
         """
         metrics, known = features(self.verifier, source, target)
-        return np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
+        wrong = [compare(*pair).contradicts for pair in zip(source, target, strict=True)]
+        found = np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
+        return np.where(np.array(wrong, dtype=bool), CONTRADICTED * found, found)
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:

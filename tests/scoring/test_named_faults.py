@@ -47,7 +47,7 @@ def test_a_fault_is_named_where_it_is_known(verifier: Verifier) -> None:
     source, target = zip(*PAIRS, strict=True)
     assert [fault.name for fault in FaultNames(verifier)(source, target)] == list(PAIRS.values())
     at = list(PAIRS.values()).index("number")
-    assert FaultNames(verifier)(source, target)[at] == ("number", 0, "18", ())
+    assert FaultNames(verifier)(source, target)[at] == ("number", 0, "18 Uhr", ())
     # Without English on a side, no word is known to negate.
     other = FaultNames(verifier.of(("de", "fr")))
     (fault,) = other(["Der Hund schläft nicht."], ["Le chien dort."])

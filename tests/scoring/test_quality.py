@@ -12,13 +12,15 @@ from support.near_copies import sentences
 from support.tokens import flat
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, PART, REACH, windows
 from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as METRICS
 from miner.kernels.tokens import LONGEST, compare
+from miner.scoring.explain import explain
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
-from miner.scoring.quality import FEATURES, NAME, Quality, features
+from miner.scoring.quality import CONTRADICTED, FEATURES, NAME, Quality, features
 from miner.scoring.verifier import Verifier
 
 
@@ -150,3 +152,14 @@ def test_a_model_without_and_with_a_faulty_function(verifying_model: Path, knowi
         with pytest.raises(ArtifactError, match="quality"):
             changed = dataclasses.replace(model, verifier={**model.verifier, NAME: broken})
             Quality(Verifier(Encoder(changed)))
+
+
+def test_numbers_that_contradict_take_most_of_the_quality(knowing_model):
+    quality = Quality(Verifier(Encoder(load(knowing_model)), ("de", "en")))
+    pairs = [("Er hat 3,5 Hunde.", "He has 3.5 dogs."), ("Er hat 3,5 Hunde.", "He has 35 dogs.")]
+    right, wrong = quality.score(*zip(*pairs, strict=True))
+    assert wrong <= CONTRADICTED < right
+    shown = explain(quality.verifier, *pairs[1], quality)
+    assert shown.probability == pytest.approx(wrong)
+    total = sum(shown.parts.values()) + quality.function.intercept
+    assert 1 / (1 + np.exp(-total)) == pytest.approx(wrong)
