@@ -9,6 +9,7 @@ Sections, each merged into the JSON:
 - ``synthetic``: held-out text (``noisy_text.py``), half of it corrupted (``noise.py``). Share of
   each kind of noise removed, at a threshold where 95% of the removed pairs are noise, and share of
   good pairs kept, at one where 95% of the kept pairs are good.
+- ``numbers``: right numbers rejected and altered ones flagged (``altered_numbers.py``).
 - ``without``: share of planted test sentences that ``--without`` finds (``planted.py``).
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
@@ -24,7 +25,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks import report
-from benchmarks.filtering import filter_metrics, filter_tables, noisy_text, planted
+from benchmarks.filtering import (
+    altered_numbers,
+    filter_metrics,
+    filter_tables,
+    noisy_text,
+    planted,
+)
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS
 from benchmarks.filtering.systems import MINER, Baselines, Missing, Ours, System
@@ -160,6 +167,8 @@ def main() -> None:
         print(f"{name}:", flush=True)
         if name == "without":
             found = planted.measure(arguments.data)
+        elif name == "numbers":
+            found = altered_numbers.measure(arguments.data)
         else:
             systems = {
                 **Baselines(arguments.threads).table(),

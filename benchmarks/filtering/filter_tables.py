@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from benchmarks.filtering import planted
+from benchmarks.filtering import altered_numbers, planted
 from benchmarks.filtering.noise import KINDS
 from benchmarks.markdown import head, line
 
@@ -104,4 +104,5 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "labelled": labelled,
     "synthetic": synthetic,
     "without": planted.tables,
+    "numbers": altered_numbers.tables,
 }

@@ -10,7 +10,7 @@ from support.evaluated_models import write_hidden
 from support.files import write
 
 from benchmarks import pages
-from benchmarks.filtering import filter_tables, noisy_text
+from benchmarks.filtering import altered_numbers, filter_tables, noisy_text
 from benchmarks.filtering.noise import Pair
 from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
@@ -84,3 +84,17 @@ def test_metrics_become_tables(data: Path) -> None:
     assert sum(line.startswith("| decides |") for line in lines) == 3
     heads = [line for line in lines if line.startswith("|  | AUC")]
     assert "next pair's target" not in heads[0] and "next pair's target" in heads[1]
+
+
+def test_one_shared_number_is_altered() -> None:
+    pair = "Es waren 1.250 am 3. Mai 2019 um 10:30.", "There were 1,250 on 3 May 2019 at 10:30."
+    found = {
+        kind: altered_numbers.altered(pair, kind, np.random.default_rng(1))
+        for kind in altered_numbers.KINDS
+    }
+    assert found["clock"] == pair[1].replace("10:30", "10:50")
+    assert found["year"] == pair[1].replace("2019", "2016")
+    assert found["point moved"] is found["magnitude"] is None
+    for kind in ("× 10", "× 100", "digit changed", "sign"):
+        new = found[kind]
+        assert new is not None and new != pair[1] and altered_numbers.numbers(pair[0], new) == 0
