@@ -14,7 +14,8 @@ from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Se
 from miner.names import Languages
 from miner.scoring.languages import languages_by_row
 from miner.scoring.named_faults import Fault, FaultNames
-from miner.scoring.quality import Quality, cosines
+from miner.scoring.number_agreement import compare
+from miner.scoring.quality import CONTRADICTED, Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
@@ -91,7 +92,9 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
     def name(batch: Batch) -> list[Fault]:
         if not len(batch):
             return []
-        unrelated = quality.score(*batch.sides) < UNRELATED
+        # Numbers that contradict have lowered the quality themselves.
+        wrong = np.array([compare(*pair).contradicts for pair in zip(*batch.sides, strict=True)])
+        unrelated = quality.score(*batch.sides) < UNRELATED * np.where(wrong, CONTRADICTED, 1)
         found = names(*batch.sides)
         return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]
 

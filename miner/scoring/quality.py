@@ -24,6 +24,7 @@ from miner.scoring.verifier import Verifier
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
 # Key of the function in a model's verifier.
 NAME = "quality"
+_DIFFER = FEATURES.index("numbers_differ")
 # Factor of the probability of a pair whose numbers contradict each other.
 CONTRADICTED = 0.05
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
@@ -85,7 +86,13 @@ def features(
         for name, side, text in zip(SIDES, (source, target), (left, right), strict=True)
     ]
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
-    return features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors)), known
+    metrics = features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors))
+    # The digits of equal numbers may differ: 22:00 and 10 pm, 180 °C and 350 °F.
+    for row in np.flatnonzero(metrics[:, _DIFFER]).tolist():
+        found = compare(source[row], target[row])
+        if found.shared and not found.contradicts and not any(found.missing):
+            metrics[row, _DIFFER] = 0
+    return metrics, known
 
 
 def features_of_rows(

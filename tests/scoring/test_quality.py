@@ -163,3 +163,10 @@ def test_numbers_that_contradict_take_most_of_the_quality(knowing_model):
     assert shown.probability == pytest.approx(wrong)
     total = sum(shown.parts.values()) + quality.function.intercept
     assert 1 / (1 + np.exp(-total)) == pytest.approx(wrong)
+
+
+def test_equal_numbers_of_other_digits_do_not_differ(knowing_model):
+    verifier = Verifier(Encoder(load(knowing_model)), ("de", "en"))
+    pairs = [("Um 22:00 Uhr.", "At 10 pm."), ("Bei 180 °C.", "At 350 °F."), ("Um 22 Uhr.", "At 9.")]
+    metrics, _ = features(verifier, *map(list, zip(*pairs, strict=True)))
+    assert metrics[:, FEATURES.index("numbers_differ")].tolist() == [0, 0, 1]
