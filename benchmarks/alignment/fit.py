@@ -75,7 +75,9 @@ def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: 
         cell, kind = np.nonzero(lattice.scores(none) > -np.inf)
         known.append((document, languages, lattice, right))
         features = lattice.features(spans_of(cell, kind, lattice.band))
-        coarse.append(Example.of(lattice.band, LikelyBeads(cell, kind, features), right))
+        coarse.append(
+            Example.of(lattice.band, LikelyBeads(cell, kind, features, np.zeros(len(cell))), right)
+        )
     weights = learn(coarse)
     fine = []
     for document, languages, lattice, right in known:

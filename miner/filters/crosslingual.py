@@ -46,12 +46,12 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     encoder, _ = encoders_of(settings, context)
     labels = read_labels(context.directory / settings["labels"]) if settings["labels"] else None
 
-    def quality_in(*languages: str | None) -> Quality:
+    def quality_in(languages: Languages) -> Quality:
         quality = Quality(Verifier(encoder, languages))
         return quality if labels is None else quality.with_labels(labels)
 
     if SEVERAL not in context.likely:
-        quality = quality_in(*context.likely)
+        quality = quality_in(context.likely)
         return lambda batch: quality.score(*batch.sides)
     opened = cache(quality_in)
 
@@ -60,7 +60,7 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
         found = np.empty(len(batch))
         for languages, rows in _by_languages(encoder, batch, context.likely).items():
             sides = ([side[row] for row in rows] for side in batch.sides)
-            found[rows] = opened(*languages).score(*sides)
+            found[rows] = opened(languages).score(*sides)
         return found
 
     return score

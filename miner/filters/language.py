@@ -90,7 +90,7 @@ class _Doubt:
             rivals.append(self.rivals if there else ~self.own)
         leads = [
             np.where(rivals, self._leads(found), 0).max(axis=1)
-            for found in (evidence[rows], self.model.evidence(bare))
+            for found in (evidence.take(rows), self.model.evidence(bare))
         ]
         out[rows] = np.minimum(*leads)
         return out
@@ -145,7 +145,7 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
         out = np.zeros(len(source))
         same = np.flatnonzero(source == target)
-        for number, one in enumerate(side[same] for side in sides):
+        for number, one in enumerate(side.take(same) for side in sides):
             best = one.scores.argmax(axis=1)
             least = np.where(groups[best], np.inf, model.lead(one, best)).min(axis=1)
             out[same] = np.minimum(out[same], least) if number else least

@@ -59,7 +59,8 @@ class Evidence(NamedTuple):
     scores: np.ndarray
     weight: np.ndarray
 
-    def __getitem__(self, rows: Any) -> "Evidence":  # type: ignore[override]
+    def take(self, rows: Any) -> "Evidence":
+        """Return the evidence of the texts at ``rows``."""
         return Evidence(self.scores[rows], self.weight[rows])
 
 
