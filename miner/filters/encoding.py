@@ -30,6 +30,10 @@ _SUSPICIOUS = re.compile(
 # Characters that a repair removes, and others that it replaces by a space; entities, but for &lt;
 # and &gt;, which would become tags.
 _NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+# Characters of a word that is compared letter by letter, in a time that grows with their square.
+_LONG = 100
+# Words of a text that may be right although ftfy would change them.
+_CHANCE = 2
 _FEED = re.compile("[\x0b\x0c\x1c-\x1f]")
 _ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
@@ -71,14 +75,25 @@ def decoded(text: str, other: str = "") -> str:
 
 def _wrong(text: str, found: str, other: str) -> bool:
     """Return True if one of the changed parts cannot be right as it stands."""
-    changes = SequenceMatcher(None, text, found, autojunk=False).get_opcodes()
+    words = text.split(" "), found.split(" ")
+    if len(words[0]) != len(words[1]):
+        return True
+    changed = [pair for pair in zip(*words, strict=True) if pair[0] != pair[1]]
+    return len(changed) > _CHANCE or any(
+        len(before) > _LONG or _wrong_word(before, after, other) for before, after in changed
+    )
+
+
+def _wrong_word(before: str, after: str, other: str) -> bool:
+    """Return True if a changed part of one word cannot be right as it stands."""
+    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     for kind, start, end, _, _ in changes:
         end += kind == "delete"  # the mark stays, as ° of Â°
-        part = text[start:end]
+        part = before[start:end]
         if kind == "equal" or part in other:
             continue
         letter_and_mark = len(part) == 2 and part[0].isupper() and part.isprintable()
-        within = text[:start][-1:].islower() or text[end : end + 1].isalpha()
+        within = before[:start][-1:].islower() or before[end : end + 1].isalpha()
         if within or not letter_and_mark:
             return True
     return False
