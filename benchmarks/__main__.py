@@ -28,6 +28,7 @@ BENCHMARKS = {
     "distances": "benchmarks.models.distances",
     "align": "benchmarks.alignment.alignment_quality",
     "filtering": "benchmarks.filtering.filter_quality",
+    "bounds": "benchmarks.filtering.quality_bounds",
     "speed": "benchmarks.speed.speed_sections",
     "hybrid": "benchmarks.speed.hybrid_engine",
     "shards": "benchmarks.scale.shard_overhead",

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks import plots, report
 from benchmarks.alignment import alignment_quality
-from benchmarks.filtering import filter_tables
+from benchmarks.filtering import filter_tables, quality_bounds
 from benchmarks.markdown import conjoined, filled, table
 from benchmarks.mining import (
     between_languages,
@@ -253,6 +253,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),
     "training": simple("training.json", training),
+    "bounds": simple("bounds.json", lambda record: quality_bounds.rows(record["results"])),
     "speed": sectioned("speed.json", speed_tables.SECTIONS),
     "hybrid": sectioned("hybrid.json", hybrid_tables.SECTIONS),
     "billion": simple("billion.json", scale_tables.billion),

@@ -19,6 +19,7 @@ from miner.encoder.model import Model, Part
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner.scoring.comparer import SURPRISE, matching_of
+from miner.scoring.quality import NAME
 from miner.text.language_codes import primary
 from miner_train.choose_decoys import choose_decoys
 from miner_train.config import TrainConfig
@@ -26,6 +27,7 @@ from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_surprise import learn_surprise
+from miner_train.learn_verification import with_quality_bounds
 from miner_train.read import Text
 from miner_train.stages import Report, stage
 from miner_train.vocabulary import train_vocabulary
@@ -161,13 +163,17 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         texts, (aligner, _) = texts_by_languages(split), matching_of(comparer)
         learnt = learn_surprise(Encoder(model), aligner, texts, seed)
         comparer[SURPRISE] = np.concatenate([comparer[SURPRISE], learnt[count:]])
-    return replace(
+    model = replace(
         model,
         verifier=base.verifier,
         comparer=comparer,
         names=base.names,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
     )
+    new = [one for one in texts_by_languages(split) if set(one.languages) - base.languages.keys()]
+    if base.verifier is None or NAME not in base.verifier:
+        return model
+    return with_quality_bounds(model, new)
 
 
 def continued(base: Model, learned: Model) -> Model:
@@ -193,7 +199,8 @@ def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
             name: one.text.get(name, 0) + more.text.get(name, 0)
             for name in {**one.text, **more.text}
         }
-        languages[code] = KnownLanguage(one.pairs + more.pairs, text, one.accuracy)
+        pairs = one.pairs + more.pairs
+        languages[code] = replace(one, pairs=pairs, text=text)
     return languages
 
 

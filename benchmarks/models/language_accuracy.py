@@ -85,12 +85,17 @@ def measure(model: MinerModel, data: Path, language: str) -> dict[str, float]:
     return {name: round(accuracy(model, language, sides), 4) for name, sides in sets.items()}
 
 
-def record(directory: Path, languages: dict[str, KnownLanguage], table: list[str]) -> None:
-    """Write facts about the languages into a model's configuration, and the table into its card."""
+def record_languages(directory: Path, languages: dict[str, Any]) -> None:
+    """Write facts about the languages into a model's configuration."""
     config = json.loads((directory / CONFIG).read_text(encoding="utf-8"))
-    config["languages"] = as_dict(languages)
+    config["languages"] = languages
     with open_output(directory / CONFIG) as file:
         file.write(json.dumps(config, indent=2) + "\n")
+
+
+def record(directory: Path, languages: dict[str, KnownLanguage], table: list[str]) -> None:
+    """Write facts about the languages into a model's configuration, and the table into its card."""
+    record_languages(directory, as_dict(languages))
     card = directory / CARD
     if card.is_file():
         text = filled(card.read_text(encoding="utf-8"), {"languages": lambda: table})

@@ -10,6 +10,7 @@ from typing import Any
 
 from miner.cleaning.settings import Selection
 from miner.config_fields import SettingsError
+from miner.encoder.known_languages import KnownLanguage, quality_bound
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import resolve
 from miner.errors import ArtifactError
@@ -191,6 +192,24 @@ def default_plan(context: Context) -> Plan:
         if entry.default and (known or not entry.languages)
     ]
     return ordered(chosen, context, None, False)
+
+
+def with_quality_bound(
+    plan: Plan, known: Mapping[str, KnownLanguage], languages: Iterable[str | None]
+) -> Plan:
+    """Let a plan of default filters keep what the model's bounds keep in the languages of a text.
+
+    A quality means less in a language that the model knows badly: the bound of 0.1 would drop many
+    right pairs there. The least bound of all languages counts, 0.1 where none is known.
+    """
+    bound = quality_bound(known, languages)
+    if bound is None:
+        return plan
+    steps = tuple(
+        dataclasses.replace(step, minimum=bound) if step.name == RANK else step
+        for step in plan.steps
+    )
+    return dataclasses.replace(plan, steps=steps)
 
 
 def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:

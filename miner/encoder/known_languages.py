@@ -3,7 +3,7 @@
 A training records the text. ``python -m benchmarks languages --record`` adds what was measured.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -22,12 +22,16 @@ class KnownLanguage:
     ``pairs`` of the training have it on one side; ``text`` has their number by the name of the text
     they are from. ``accuracy`` in [0, 1], by test set: the share of sentences whose nearest
     neighbour by margin is their translation, mean of both directions; empty where nothing was
-    measured.
+    measured. ``quality_bound``: quality that all but a few right pairs with English reach, in text
+    that nothing was trained on; None where it was not measured. ``wrong_kept``: share of shuffled
+    pairs that reach it, too.
     """
 
     pairs: int
     text: Mapping[str, int] = field(default_factory=dict)
     accuracy: Mapping[str, float] = field(default_factory=dict)
+    quality_bound: float | None = None
+    wrong_kept: float | None = None
 
     @property
     def level(self) -> str:
@@ -51,6 +55,10 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
                 int(one["pairs"]),
                 {str(text): int(pairs) for text, pairs in one["text"].items()},
                 {str(test): float(value) for test, value in one["accuracy"].items()},
+                *(
+                    None if one.get(name) is None else float(one[name])
+                    for name in ("quality_bound", "wrong_kept")
+                ),
             )
             for code, one in (record or {}).items()
         }
@@ -58,6 +66,15 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
         raise ArtifactError(
             f"{name}: its 'languages' cannot be read ({error!r}); copy the model again"
         ) from None
+
+
+def quality_bound(
+    languages: Mapping[str, KnownLanguage], codes: Iterable[str | None]
+) -> float | None:
+    """Return the least quality bound of some languages; None where none is known."""
+    facts = (find(languages, code) for code in codes if code)
+    bounds = [one.quality_bound for one in facts if one and one.quality_bound is not None]
+    return min(bounds, default=None)
 
 
 def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | None:

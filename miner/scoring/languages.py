@@ -229,10 +229,15 @@ class Identified:
 
     @property
     def mixed(self) -> bool:
-        """True if a text whose language was not given is in several, each with its share."""
-        shares = [share for _, share in self.shares]
-        many = len(shares) > 1 and shares[0] < MOSTLY and shares[1] >= NAMED
-        return self.given is None and self.characters >= SURE and many
+        """True if a text whose language was not given is in several."""
+        return bool(self.several)
+
+    @property
+    def several(self) -> tuple[str, ...]:
+        """ISO codes of the languages of a text that is in several; none if one was given."""
+        named = tuple(code for code, share in self.shares if share >= NAMED)
+        sure = self.given is None and self.characters >= SURE
+        return named if sure and len(named) > 1 and self.shares[0][1] < MOSTLY else ()
 
     @property
     def code(self) -> str | None:

@@ -29,6 +29,9 @@ _DIFFER = FEATURES.index("numbers_differ")
 CONTRADICTED = 0.05
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
+# Share of right pairs that the bound of a language lets fall, in the mean of the sources that it is
+# learned from, and of any one of them; text of other sources loses more. Limits of the bound.
+LOST, LOST_OF_EACH, LOWEST, HIGHEST = 0.015, 0.03, 1e-4, 0.1
 
 
 class Quality:
@@ -67,6 +70,23 @@ class Quality:
         wrong = [compare(*pair).contradicts for pair in zip(source, target, strict=True)]
         found = np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
         return np.where(np.array(wrong, dtype=bool), CONTRADICTED * found, found)
+
+
+def bound_of(sources: Sequence[np.ndarray]) -> float:
+    """Return the quality that all but `LOST` of right pairs reach, from their scores by source.
+
+    Each source counts alike, and loses at most `LOST_OF_EACH`. The bound is at most `HIGHEST`, and
+    never 0, which nothing breaks.
+    """
+    weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in sources if len(one)])
+    scores = np.concatenate([one for one in sources if len(one)])
+    order = np.argsort(scores, kind="stable")
+    total = np.cumsum(weights[order]) / weights.sum()
+    place = int(np.searchsorted(total, LOST, side="right"))
+    bound = float(scores[order[min(place, len(scores) - 1)]])
+    each = (np.quantile(one, LOST_OF_EACH, method="lower") for one in sources if len(one))
+    bound = min(bound, *map(float, each))
+    return float(f"{min(HIGHEST, max(LOWEST, bound)):.2g}")
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import Plan, default_plan
+from miner.cleaning.plan import RANK, Plan, default_plan, with_quality_bound
 from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
 from miner.config_fields import SettingsError
+from miner.encoder.known_languages import KnownLanguage
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
 from miner.filters.registry import FILTERS
@@ -219,3 +220,12 @@ def test_the_list_explains_every_filter() -> None:
         assert all(one.help in text and f"{key} = " in text for key, one in entry.settings.items())
         bounds = {"minimum": entry.minimum, "maximum": entry.maximum}
         assert all(b is None or f"{word} {b:g}" in text for word, b in bounds.items())
+
+
+def test_the_bound_of_the_quality_is_the_languages() -> None:
+    known = {"he": KnownLanguage(9, quality_bound=0.002), "de": KnownLanguage(9)}
+    plan = default_plan(KNOWN)
+    plans = (with_quality_bound(plan, known, (code, "en")) for code in ("he", "de"))
+    plans = (*plans, with_quality_bound(plan, known, ("de", "he")))
+    bounds = [step.bounds() for own in plans for step in own.steps if step.name == RANK]
+    assert bounds == [">= 0.002", ">= 0.1", ">= 0.002"]

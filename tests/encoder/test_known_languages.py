@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.decoy_file import in_language, pack, unpack
-from miner.encoder.known_languages import KnownLanguage, as_dict, find, read
+from miner.encoder.known_languages import KnownLanguage, as_dict, find, quality_bound, read
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.text.output import one_line
@@ -88,3 +88,16 @@ def test_faulty_decoys() -> None:
         for data in (member, archive.getvalue()):
             with pytest.raises(ArtifactError, match="no decoys"):
                 unpack(data, "decoys.zip")
+
+
+def test_the_least_bound_of_a_text_counts() -> None:
+    known = {
+        "he": KnownLanguage(9, quality_bound=0.002),
+        "de": KnownLanguage(9, quality_bound=0.03),
+        "en": KnownLanguage(9),
+    }
+    assert quality_bound(known, ("de", "en")) == 0.03
+    assert quality_bound(known, ("he", "de")) == 0.002
+    assert quality_bound(known, ("iw", None)) == 0.002
+    assert quality_bound(known, ("fr", "en")) is None
+    assert read(as_dict(known), "it") == known

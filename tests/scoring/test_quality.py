@@ -20,7 +20,17 @@ from miner.kernels.tokens import COLUMNS as METRICS
 from miner.kernels.tokens import LONGEST, compare
 from miner.scoring.explain import explain
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
-from miner.scoring.quality import CONTRADICTED, FEATURES, NAME, Quality, features
+from miner.scoring.quality import (
+    CONTRADICTED,
+    FEATURES,
+    HIGHEST,
+    LOST,
+    LOWEST,
+    NAME,
+    Quality,
+    bound_of,
+    features,
+)
 from miner.scoring.verifier import Verifier
 
 
@@ -170,3 +180,15 @@ def test_equal_numbers_of_other_digits_do_not_differ(knowing_model):
     pairs = [("Um 22:00 Uhr.", "At 10 pm."), ("Bei 180 °C.", "At 350 °F."), ("Um 22 Uhr.", "At 9.")]
     metrics, _ = features(verifier, *map(list, zip(*pairs, strict=True)))
     assert metrics[:, FEATURES.index("numbers_differ")].tolist() == [0, 0, 1]
+
+
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=400), min_size=1, max_size=4))
+def test_a_bound_lets_few_right_pairs_fall(sources: list[list[float]]) -> None:
+    """In the mean of the sources, but where all pairs are below the lowest bound."""
+    arrays = [np.array(one) for one in sources]
+    bound = bound_of(arrays)
+    assert LOWEST <= bound <= HIGHEST
+    if bound > LOWEST:
+        # Two digits are rounded to the nearest.
+        assert np.mean([(one < 0.95 * bound).mean() for one in arrays]) <= LOST + 1e-9
+    assert bound_of([np.ones(5)]) == HIGHEST and bound_of([np.zeros(5)]) == LOWEST
