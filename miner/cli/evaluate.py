@@ -16,7 +16,7 @@ from miner.cli.evaluate_text import contrast, labelled
 from miner.cli.evaluated import against, evaluated, report
 from miner.cli.option_types import NUMBER
 from miner.cli.options import say, write_json
-from miner.cli.settings_options import Group, arg, opt
+from miner.cli.settings_options import Command, Group, arg, opt
 from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
 from miner.text_table import aligned, count_of
@@ -150,14 +150,21 @@ def align(
         write_json(json_file, record, indent=2)
 
 
-def model_task(described: Callable[[], None]) -> click.Command:
+def task_command(described: Callable[[], None]) -> click.Command:
     """Make the command of one evaluation task of the function that holds its name and help."""
     name = described.__name__
 
     def command(**settings: Any) -> None:
         _run((name,), **settings)
 
-    return evaluate.command(name, help=described.__doc__)(common(command))
+    return click.command(name, cls=Command, help=described.__doc__)(common(command))
+
+
+def model_task(described: Callable[[], None]) -> click.Command:
+    """Make a command of the group of a task of the engine."""
+    made = task_command(described)
+    evaluate.add_command(made)
+    return made
 
 
 @model_task

@@ -21,7 +21,7 @@ from miner.errors import ArtifactError, CorpusError, DownloadError, MinerError
 WRITTEN = {
     "bucc2018/de-en/de-en.training.gold": "de-000000001\ten-000000002\n",
     "bucc2018/de-en/de-en.test.de": "de-000000001\tEin Satz.\nde-000000002\tNoch einer.\n",
-    "tatoeba/de-en.tsv": "Hallo!\tHello!\nEin\u2028Satz mit Tab.\tA sentence.\n",
+    "tatoeba/de-en.tsv": "Hallo!\tHello!\nEin Satz mit Tab.\tA sentence.\n",
     "sts/2012.OnWN.tsv": '4.5\tA "cat.\tThe cat".\n0\tEin café.\tA coffee.\n',
     "sts/2016.answer-answer.tsv": '4.5\tA "cat.\tThe cat".\n0\tEin café.\tA coffee.\n',
     "sts/2017.track4a.es-en.tsv": "2.25\ta\tb\n",

@@ -10,6 +10,7 @@ import pytest
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import load
+from miner.filters import crosslingual
 from miner.kernels.aligned import BINS, PER_NAT
 from miner.scoring.comparer import SURPRISE
 from miner.scoring.explain import match
@@ -101,7 +102,10 @@ def test_the_mark_is_on_the_word_itself(verifier: Verifier, tmp_path: Path, mine
     assert re.search("im <mark[^>]*>alten</mark> Schloss", page)
 
 
-def test_the_fault_of_a_long_text_is_the_same_in_the_report(verifier, tmp_path, miner) -> None:
+def test_the_fault_of_a_long_text_is_the_same_in_the_report(
+    verifier, tmp_path, miner, monkeypatch
+) -> None:
+    monkeypatch.setattr(crosslingual, "UNRELATED", 0)  # whatever the quality
     tail = " Der Hund schläft." * 30, " The dog is sleeping." * 30
     long = ("Im alten Schloss." + tail[0], "In it." + tail[1])
     (reason,), page = filtered([long], verifier, tmp_path, miner)

@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from miner.cli import guard
-from miner.cli.evaluate import model_task
+from miner.cli.evaluate import task_command
 from miner.cli.evaluated import models, run_task
 from miner.cli.settings_options import Command, arg, opt
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")
 
 
-@model_task
+@task_command
 def sts() -> None:
     """Correlation of cosines with human judgements (STS 2012 to 2017, STS-B, SICK-R).
 
@@ -26,7 +26,7 @@ def sts() -> None:
     """
 
 
-@model_task
+@task_command
 def paraphrase() -> None:
     """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
 
