@@ -18,6 +18,8 @@ from miner.text.words import SPACELESS
 NEGATIONS = NEGATIVE | {"not", "never", "cannot"}
 # A token negates if it means an English negation with this probability, and is meant by one.
 NEGATES, MEANT = 0.2, 0.005
+# Share of all tokens from which a token is too common to say what a pair lacks: function words.
+COMMON = 0.004
 
 
 class Fault(NamedTuple):
@@ -42,9 +44,10 @@ class FaultNames:
         tokenizer = verifier.encoder.tokenizer
         assert isinstance(tokenizer, PieceTokenizer)
         self.verifier, self.tokenizer = verifier, tokenizer
-        # Token ids by what they are: with a letter, a negation.
+        # Token ids by what they are: words that tell, negations.
         words = [piece.strip(SPACE_MARK) for piece in self.tokenizer.spellings()]
-        self.lettered = np.array([any(map(str.isalpha, word)) for word in words])
+        lettered = np.array([any(map(str.isalpha, word)) for word in words])
+        self.telling = lettered & (verifier.tokens.lexicon.frequency < COMMON)
         self.negates = np.array([word in NEGATIONS for word in words])
         if ENGLISH in verifier.languages:
             offsets, pieces, probability = verifier.tokens.lexicon.entries
@@ -79,7 +82,7 @@ class FaultNames:
         ``both`` sides have the surprises of their tokens ``(n,)``, and their ids.
         """
         negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
-        place = negation or sinking([surprise * self.lettered[ids] for surprise, ids in both])
+        place = negation or sinking([surprise * self.telling[ids] for surprise, ids in both])
         if place is None:
             return Fault()
         side, at = place

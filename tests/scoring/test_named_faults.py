@@ -113,3 +113,15 @@ def test_the_fault_of_a_long_text_is_the_same_in_the_report(
     assert "&#34;" in name and f": {name}" in page and ": number" not in page
     # Its length is no number of the text.
     assert f"… ({len(long[0])} characters)" in page
+
+
+def test_common_words_are_no_reasons(verifier: Verifier) -> None:
+    """Of shuffled pairs no function word is named, but a negation may be."""
+    faults = FaultNames(verifier)
+    common = [
+        piece.strip("▁")
+        for piece, tells in zip(faults.tokenizer.spellings(), faults.telling, strict=True)
+        if not tells
+    ]
+    assert {"a", "for", "the", "of", "und", "der", "die"} <= set(common)
+    assert not {"nicht", "not", "schloss", "castle"} & set(common)
