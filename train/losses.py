@@ -102,7 +102,7 @@ class _FusedSoftmax(torch.autograd.Function):
 def margin_loss(
     source: Tensor, target: Tensor, source_negative: Tensor, target_negative: Tensor, margin: float
 ) -> Tensor:
-    """Two-sided margin loss (P19, equation 1, in both directions), a mean over the batch.
+    """Two-sided margin loss (P19, section 2, in both directions), a mean over the batch.
 
     ``source_negative (b, d)`` are negatives of the targets, and vice versa.
     """

@@ -38,7 +38,7 @@ def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarra
 def cut_clean(probability: np.ndarray, clean: float) -> np.ndarray:
     """Choose the longest run of best pairs that is clean enough: ascending rows ``(m,) int64``.
 
-    Cleanliness is the share of good pairs (S18, section 3: sets of 80, 70 and 60%), estimated by
+    Cleanliness is the share of good pairs (S18, section 4.2: sets of 80, 70 and 60%), estimated by
     the mean of ``probability (n,)``, each in [0, 1]. The run may be empty.
     """
     order = np.argsort(-probability, kind="stable")

@@ -1,4 +1,4 @@
-"""Compare foreign languages by the English vectors that they train (P19, section 5).
+"""Compare foreign languages by the English vectors that they train (P19, section 4.2).
 
 One model is trained for each language, on translations of the same English sentences of the same
 sources, with shared and with separate vocabularies. Metrics are correlated with the distances of

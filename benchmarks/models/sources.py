@@ -1,4 +1,4 @@
-"""Compare sources of text at a fixed number of pairs (P17, sections 5 and 6; P18).
+"""Compare sources of text at a fixed number of pairs (P17, section 5.3; P18).
 
 One row for each source with enough pairs, and one for equal parts of all of them.
 """

@@ -166,7 +166,7 @@ def sparse_adam(
 
 
 def margin_gradient(means: np.ndarray, margin: float, gradient: np.ndarray) -> float:
-    """Compute the two-sided margin loss (P19, equation 1, and its mirror image) and its gradient.
+    """Compute the two-sided margin loss (P19, section 2, and its mirror image) and its gradient.
 
     ``means (4 n, d) float32`` holds sources, targets, negatives of the source language and
     negatives of the target language, not normalised; ``gradient`` has the same shape. Returns the

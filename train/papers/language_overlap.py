@@ -1,4 +1,4 @@
-"""Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 5).
+"""Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 4.2).
 
 Wieting et al. 2019 train a model for each foreign language beside English, and ask what correlates
 with a high score on English sentences: common vocabulary, or nearness in grammar, sounds, family or
@@ -32,7 +32,7 @@ class Overlap:
 
     @property
     def share(self) -> float:
-        """|V1 ∩ V2| / |V1 ∪ V2|, 0 to 1; 0 where neither side has a piece (P19, section 5)."""
+        """|V1 ∩ V2| / |V1 ∪ V2|, 0 to 1; 0 where neither side has a piece (P19, section 4.2)."""
         either = self.source + self.target - self.both
         return self.both / either if either else 0.0
 

@@ -1,4 +1,4 @@
-"""SentEval: logistic regression on frozen vectors (Conneau and Kiela 2018; P18, Table 12).
+"""SentEval: logistic regression on frozen vectors (Conneau and Kiela 2018; P18, arXiv, Table 8).
 
 Folds and grids follow SentEval's classifiers in scikit-learn. One sentence is its vector, a pair is
 |u - v| and u * v:
