@@ -106,18 +106,23 @@ def filter_text(
 
 
 def completed(
-    plan: Plan, bitexts: Sequence[Bitext], found: tuple[Identified, Identified] | None = None
+    plan: Plan,
+    bitexts: Sequence[Bitext],
+    found: tuple[Identified, Identified] | None = None,
+    *,
+    bounded: bool = False,
 ) -> Plan:
     """Add the default filters that need the languages to a plan, if the text tells them.
 
-    The bound of the quality is the model's for these languages.
+    The bound of the quality is the model's for these languages, unless the plan's was given
+    (``bounded``).
 
     ``found`` are the languages of the text, by default identified. Several bitexts must agree on
     them. Raises the errors of `Rows`.
     """
     given = plan.context.languages
     sides = found or languages_of(bitexts, given)
-    if split_name(plan.context.encoder) is None:
+    if not bounded and split_name(plan.context.encoder) is None:
         seen = [code for side in sides for code in (side.code, *side.several)]
         plan = with_quality_bound(plan, known_by(plan.context.encoder), seen)
     if all(given):

@@ -186,7 +186,7 @@ def filter(
                 "sample, which has fewer duplicates than the whole text"
             )
         if config is None:
-            plan = filtering.completed(plan, bitexts)
+            plan = filtering.completed(plan, bitexts, bounded=threshold is not None)
         else:
             filtering.identified(plan, bitexts)
         if lid is not None:

@@ -120,15 +120,18 @@ def warn(plan: Plan) -> None:
         say("nothing ranks the pairs: the first of several duplicates stays")
 
 
-def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
-    """Add the default filters that need the languages, if the text tells them, and say so."""
+def completed(plan: Plan, bitexts: Sequence[Bitext], *, bounded: bool) -> Plan:
+    """Complete a plan of default filters for the languages of a text, and tell of unknown ones.
+
+    ``bounded`` is that of :func:`miner.cleaning.pipeline.completed`.
+    """
     from miner.cleaning import pipeline
     from miner.scoring.language_notes import describe_both
 
     found = identified(plan, bitexts)
+    more = pipeline.completed(plan, bitexts, found, bounded=bounded)
     if all(plan.context.languages):
-        return plan
-    more = pipeline.completed(plan, bitexts, found)
+        return more
     if all(more.context.languages):
         say(describe_both(found))
     else:

@@ -1,14 +1,17 @@
 """miner.score and miner.filter: the same as the commands, on files, pairs and rows."""
 
+import dataclasses
 import json
 
 import pytest
 from pyarrow import Table, parquet
 
 import miner
-from miner import MinerError
+from miner import Encoder, MinerError
+from miner.encoder.known_languages import KnownLanguage
 from miner.text.bitext import read_bitext
 
+KNOWN = {"de": KnownLanguage(9), "en": KnownLanguage(9)}
 FILTERS = ["identical", {"name": "quality", "minimum": 0.2}]
 
 
@@ -70,6 +73,31 @@ def test_default_filters_are_those_of_the_command(
         ]
         assert found.rejected[-1]["filter"] == "language"
         assert found.summary.kept == counts["kept"]
+
+
+def test_the_default_bound_is_the_models_unless_one_is_given(
+    german, english, knowing_model, tmp_path, miner_command
+):
+    """Languages given or identified, for the command and the function."""
+    bounded, report = tmp_path / "bounded", tmp_path / "report.json"
+    model = Encoder.load(knowing_model).model
+    known = {code: dataclasses.replace(one, quality_bound=0.02) for code, one in KNOWN.items()}
+    dataclasses.replace(model, languages=known).save(bounded)
+    path = tmp_path / "rows.tsv"
+    pairs = list(zip(german, english, strict=True))
+    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
+    flags = ("--source-lang", "de", "--target-lang", "en")
+    for threshold, expected in ((None, ">= 0.02"), (0.1, ">= 0.1"), (0.3, ">= 0.3")):
+        more = () if threshold is None else ("--threshold", threshold)
+        for languages in ((), flags):
+            given = (*more, *languages, "--model", bounded, "--report", report)
+            miner_command("filter", path, *given, "-o", tmp_path / "kept.tsv")
+            stages = json.loads(report.read_text(encoding="utf-8"))["filters"]
+            assert [one["bounds"] for one in stages if one["label"] == "quality"] == [expected]
+            codes = ("de", "en") if languages else None
+            found = miner.filter(pairs, model=bounded, threshold=threshold, languages=codes)
+            stages = found.summary.stages
+            assert [one.bounds for one in stages if one.label == "quality"] == [expected]
 
 
 def test_filtered_rows_in_every_format(rows, knowing_model, tmp_path, miner_command):
