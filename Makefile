@@ -100,3 +100,4 @@ model: $(VENV)/developing
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md
 	$(BIN)/python -m benchmarks languages --data $(DATA) --record
+	$(BIN)/python -m benchmarks bounds --data $(DATA) --record
