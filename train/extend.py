@@ -21,13 +21,13 @@ from miner.errors import ArtifactError, CorpusError
 from miner.scoring.comparer import SURPRISE, matching_of
 from miner.scoring.quality import NAME
 from miner.text.language_codes import primary
+from miner_train.calibrate_quality import calibrated
 from miner_train.choose_decoys import choose_decoys
 from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_surprise import learn_surprise
-from miner_train.learn_verification import with_quality_bounds
 from miner_train.read import Text
 from miner_train.stages import Report, stage
 from miner_train.vocabulary import train_vocabulary
@@ -173,7 +173,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     new = [one for one in texts_by_languages(split) if set(one.languages) - base.languages.keys()]
     if base.verifier is None or NAME not in base.verifier:
         return model
-    return with_quality_bounds(model, new)
+    return calibrated(model, new, seed)
 
 
 def continued(base: Model, learned: Model) -> Model:

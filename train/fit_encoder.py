@@ -120,8 +120,14 @@ def fit_encoder(
     if labels:
         codes = [identify(side).code for side in zip(*labels, strict=True)]
         verifier = Verifier(FittedEncoder(fitted, foreign=encoder), (codes[0], codes[1]))
-        function = Quality(verifier).with_labels(labels).function
-        fitted = replace(fitted, verifier={**fitted.verifier, NAME: function.as_dict()})
+        function = Quality(verifier).with_labels(labels).calibrated
+        quality = {**fitted.verifier, NAME: function.as_dict()}
+        # The answers calibrate it.
+        own = {
+            code: replace(one, quality_map=None, quality_bound=None)
+            for code, one in fitted.languages.items()
+        }
+        fitted = replace(fitted, verifier=quality, languages=own)
     return fitted.save(output)
 
 

@@ -1,17 +1,16 @@
 """Verification of candidates: all parts of a model that take part in it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from miner.encoder import lexicon_file
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model
-from miner.scoring.quality import NAME, Quality, bound_of
-from miner.scoring.verifier import Verifier
-from miner.text.language_codes import ENGLISH
+from miner.scoring.quality import NAME
+from miner_train.calibrate_quality import calibrated
 from miner_train.choose_decoys import choose_decoys
 from miner_train.data import SplitPairs
-from miner_train.language_texts import LanguageText, rows_by_languages, texts_by_languages
+from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_names import learn_names
@@ -19,26 +18,6 @@ from miner_train.learn_quality import learn_quality
 from miner_train.learn_surprise import learn_matches
 from miner_train.learn_verifier import ALL_DISTRACTORS, ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
-
-# Fewest held-out pairs that tell the bound of a language.
-ENOUGH_FOR_BOUND = 100
-
-
-def with_quality_bounds(
-    model: Model, texts: Sequence[LanguageText], encoder_of: Callable[[Model], Encoder] = Encoder
-) -> Model:
-    """Return the model with the quality bounds of the languages of held-out text.
-
-    English, which is on a side of most, has none of its own.
-    """
-    verifier = Verifier(encoder_of(model))
-    languages = dict(model.languages)
-    for text in texts:
-        score = Quality(verifier.of(text.languages)).score(*text.held)
-        for code in text.languages:
-            if code != ENGLISH and code in languages and len(score) >= ENOUGH_FOR_BOUND:
-                languages[code] = replace(languages[code], quality_bound=bound_of([score]))
-    return replace(model, languages=languages)
 
 
 def add_verification(
@@ -94,7 +73,7 @@ def add_verification(
         quality = learn_quality(verifying, texts, seed)
     scoring = replace(with_lexicons, verifier={**verifier, NAME: quality})
     return replace(
-        with_quality_bounds(scoring, texts, encoder_of),
+        calibrated(scoring, texts, seed, encoder_of),
         decoys=model.decoys
         if model.decoys_by_language()
         else choose_decoys(split, translations, seed),

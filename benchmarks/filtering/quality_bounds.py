@@ -1,12 +1,15 @@
-"""Measure what the default filter's bound of the quality keeps and drops, language by language.
+"""Calibrate the quality of each language, and measure what its bound keeps and drops.
 
     python -m benchmarks bounds --data DIR [--model default] [--record]
 
-Right pairs are of two kinds. *Left out*: files that may ship and that the model was not trained on,
-up to 300 pairs of each. The bound of a language is learned from all of them but one source, and
-tried on that source, for each in turn. *Tatoeba* is never learned from. Wrong pairs: each source
-with its nearest other target (neighbours), with a random one (shuffled), and with one of another
-source (other domain). ``--record`` writes the bounds into the model's configuration.
+Calibration and bound of a language are learned from files that may ship and that the model was not
+trained on. What they drop is measured on right pairs of three kinds. *Source left out*: the same
+files, each by what is learned without the source, of whatever language; the mean of all. *Other
+text*: files that may not ship, so that nothing is learned from them. *Tatoeba*: the test set.
+Wrong pairs: each source with its nearest other target (neighbours), with a random one (shuffled),
+and with one of another source (other domain). A language without files to learn from has the
+model's own calibration, and a bound of 0.1.
+``--record`` writes all into the model's configuration and card.
 """
 
 import dataclasses
@@ -18,32 +21,45 @@ import numpy as np
 
 from benchmarks import report
 from benchmarks.markdown import table
-from benchmarks.models.language_accuracy import record_languages
+from benchmarks.models import language_tables
+from benchmarks.models.language_accuracy import record
 from miner import Encoder
 from miner.encoder.known_languages import as_dict
+from miner.encoder.lexicons import Direction
 from miner.encoder.model_files import resolve
 from miner.evaluation.labelled_text import find_file
-from miner.scoring.quality import Quality, bound_of
+from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 from miner.text.language_codes import ENGLISH, describe
+from miner_train.calibrate_quality import (
+    Calibration,
+    Evidence,
+    calibrations,
+    evidence_of,
+    with_calibrations,
+)
 
 Pairs = tuple[list[str], list[str]]
-# Pairs of a source, fewest that count, and of Tatoeba.
-MOST, FEWEST, TATOEBA = 300, 60, 1000
+# Pairs of a source, fewest that count, and of Tatoeba; sentences of a source paired wrongly.
+MOST, FEWEST, TATOEBA, WRONG = 600, 60, 1000, 200
 USUAL = 0.1
 SEED = 1
 TRAINED_ON = Path(__file__).parent.parent.parent / "train" / "shipped.txt"
 NAME = "bounds"
 
 
-def sources(data: Path, language: str) -> Iterator[tuple[str, Pairs]]:
-    """Yield text of a language with English that may ship and is not in the model's training."""
+def sources(data: Path, language: str, *, shippable: bool) -> Iterator[tuple[str, Pairs]]:
+    """Yield text of a language with English that is not in the model's training.
+
+    ``shippable``: text that may ship, or only such as may not.
+    """
     trained = set(TRAINED_ON.read_text(encoding="utf-8").split())
-    names = (data / "train" / "shippable.txt").read_text(encoding="utf-8").split()
-    for name in names:
-        if name.startswith(f"{language}-en/") and name not in trained:
-            read = read_bitext(str(data / "train" / f"{name}.tsv.xz"))
+    free = set((data / "train" / "shippable.txt").read_text(encoding="utf-8").split())
+    for path in sorted((data / "train" / f"{language}-en").glob("*.tsv.xz")):
+        name = f"{language}-en/{path.name.removesuffix('.tsv.xz')}"
+        if name not in trained and (name in free) == shippable:
+            read = read_bitext(str(path))
             rows = np.random.default_rng(SEED).permutation(len(read.source))[:MOST].tolist()
             if len(rows) >= FEWEST:
                 pairs = [read.source[row] for row in rows], [read.target[row] for row in rows]
@@ -53,9 +69,11 @@ def sources(data: Path, language: str) -> Iterator[tuple[str, Pairs]]:
 def wrong_pairs(encoder: Encoder, every: dict[str, Pairs]) -> dict[str, Pairs]:
     """Return wrong pairs by kind: neighbours, shuffled, other domain."""
     generator = np.random.default_rng(SEED)
-    found: dict[str, Pairs] = {kind: ([], []) for kind in ("neighbours", "shuffled", "other")}
+    kinds = "neighbours", "shuffled", "other domain"
+    found: dict[str, Pairs] = {kind: ([], []) for kind in kinds}
     names = list(every)
-    for name, (source, target) in every.items():
+    for name in names:
+        source, target = (side[:WRONG] for side in every[name])
         left, right = encoder.encode(source), encoder.on_side("target").encode(target)
         similar = left @ right.T
         for i, j in enumerate(range(len(target))):
@@ -65,62 +83,91 @@ def wrong_pairs(encoder: Encoder, every: dict[str, Pairs]) -> dict[str, Pairs]:
         others = [one for one in names if one != name] or names
         other = every[others[int(generator.integers(len(others)))]][1]
         far = [other[int(generator.integers(len(other)))] for _ in source]
-        for kind, wrong in (("neighbours", near), ("shuffled", shift), ("other", far)):
+        for kind, wrong in zip(kinds, (near, shift, far), strict=True):
             rows = [i for i, one in enumerate(wrong) if one != target[i]]
             found[kind][0].extend(source[i] for i in rows)
             found[kind][1].extend(wrong[i] for i in rows)
     return found
 
 
+def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, Evidence]]:
+    """Return what calibrations are learned from, by language pair and source."""
+    found: dict[Direction, dict[str, Evidence]] = {}
+    for code in encoder.model.languages:
+        if code != ENGLISH:
+            quality = Quality(Verifier(encoder, (code, ENGLISH)))
+            every = sources(data, code, shippable=True)
+            found[code, ENGLISH] = {
+                name: evidence_of(quality, pairs, SEED) for name, pairs in every
+            }
+            print(code, *found[code, ENGLISH], flush=True)
+    return found
+
+
+def without(
+    texts: dict[Direction, dict[str, Evidence]], left_out: str | None = None
+) -> dict[Direction, Calibration]:
+    """Learn the calibrations without a source."""
+    return calibrations(
+        {
+            pair: [one for name, one in own.items() if name != left_out]
+            for pair, own in texts.items()
+        }
+    )
+
+
+def losses(texts: dict[Direction, dict[str, Evidence]]) -> dict[str, dict[str, float]]:
+    """Return the share of right pairs dropped of each source left out, by language."""
+    found: dict[str, dict[str, float]] = {pair[0]: {} for pair in texts}
+    for source in dict.fromkeys(name for own in texts.values() for name in own):
+        learned = without(texts, source)
+        for pair, own in texts.items():
+            if source in own and pair in learned:
+                line, bound = learned[pair]
+                found[pair[0]][source] = _below(own[source].scores(line), bound)
+    return found
+
+
 def measure(encoder: Encoder, data: Path, language: str) -> dict[str, Any]:
-    """Return the bound of a language, and the shares of pairs that it drops and keeps."""
+    """Return the bound of a language, and the shares of pairs that it drops and keeps.
+
+    The encoder's model has its calibration.
+    """
     quality = Quality(Verifier(encoder, (language, ENGLISH)))
-    every = dict(sources(data, language))
-    scores = {name: quality.score(*pairs) for name, pairs in every.items()}
-    found: dict[str, Any] = {"pairs": sum(map(len, scores.values())), "sources": len(scores)}
-    if not scores:
-        return found
-    found["bound"] = bound = bound_of(list(scores.values()))
-    left_out = []
-    for name in scores if len(scores) > 1 else ():
-        rest = bound_of([one for other, one in scores.items() if other != name])
-        left_out.append(float((scores[name] < rest).mean()))
-    every_score = np.concatenate(list(scores.values()))
-    found["left out"] = float(np.mean(left_out)) if left_out else None
-    found["left out, before"] = float(np.mean([(one < USUAL).mean() for one in scores.values()]))
-    found["learned from"] = float((every_score < bound).mean())
+    facts = encoder.model.languages[language]
+    bound = USUAL if facts.quality_bound is None else facts.quality_bound
+    found: dict[str, Any] = {"bound": bound, "map": facts.quality_map}
+    own = dict(sources(data, language, shippable=True))
+    others = dict(sources(data, language, shippable=False))
+    if others:
+        lost = [_below(quality.score(*pairs), bound) for pairs in others.values()]
+        found["other text"] = float(np.mean(lost))
     if path := find_file(data / "tatoeba", f"{language}-en.tsv"):
         read = read_bitext(str(path))
-        right = quality.score(read.source[:TATOEBA], read.target[:TATOEBA])
-        found["Tatoeba"] = float((right < bound).mean())
-        found["Tatoeba, before"] = float((right < USUAL).mean())
-    for kind, pairs in wrong_pairs(encoder, every).items():
-        wrong = quality.score(*pairs)
-        found[kind] = float((wrong >= bound).mean())
-        found[f"{kind}, before"] = float((wrong >= USUAL).mean())
+        score = quality.score(read.source[:TATOEBA], read.target[:TATOEBA])
+        found["Tatoeba"] = _below(score, bound)
+    for kind, pairs in wrong_pairs(encoder, own or others).items():
+        found[kind] = 1 - _below(quality.score(*pairs), bound)
     return found
+
+
+def _below(scores: np.ndarray, bound: float) -> float:
+    return float((scores < bound).mean())
 
 
 def rows(results: dict[str, Any]) -> list[str]:
     """Return the table of the languages."""
-    kinds = ("left out", "Tatoeba", "neighbours", "shuffled", "other")
+    kinds = ("source left out", "other text", "Tatoeba", "neighbours", "shuffled", "other domain")
     lines = []
     for code, one in results["languages"].items():
-        if "bound" in one:
-            shares = (_share(one.get(kind), one.get(f"{kind}, before")) for kind in kinds)
-            lines.append([describe(code), f"{one['bound']:g}", *shares])
+        shares = (f"{one[kind]:.1%}" if one.get(kind) is not None else "–" for kind in kinds)
+        lines.append([describe(code), f"{one['bound']:g}", *shares])
     return [
-        "Right pairs dropped, of text left out of training and of Tatoeba, and wrong pairs kept, "
-        "by the bound of each language; in brackets by a bound of 0.1 for all.",
+        "Right pairs dropped (source left out, other text, Tatoeba), and wrong pairs kept "
+        "(neighbours, shuffled, other domain), by the bound of each language.",
         "",
         *table(("language", "bound", *kinds), lines),
     ]
-
-
-def _share(now: float | None, before: float | None) -> str:
-    if now is None:
-        return "–"
-    return f"{now:.1%}" + ("" if before is None else f" ({before:.1%})")
 
 
 def main() -> None:
@@ -128,21 +175,27 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="write into the model directory")
     arguments = parser.parse_args()
     encoder = Encoder.load(arguments.model)
+    texts = learned_from(encoder, arguments.data)
+    lost = losses(texts)
+    encoder = Encoder(with_calibrations(encoder.model, without(texts)))
     known = dict(encoder.model.languages)
     measured = {}
-    for code in known:
-        if code != ENGLISH:
-            measured[code] = measure(encoder, arguments.data, code)
-            print(code, measured[code], flush=True)
-            bound = measured[code].get("bound")
-            if bound is not None:
-                known[code] = dataclasses.replace(
-                    known[code],
-                    quality_bound=bound,
-                    wrong_kept=round(measured[code]["shuffled"], 3),
-                )
+    for code in (code for code in known if code != ENGLISH):
+        found = measure(encoder, arguments.data, code)
+        if lost[code]:
+            found["source left out"] = float(np.mean([*lost[code].values()]))
+            found["sources"] = lost[code]
+        measured[code] = found
+        print(code, found, flush=True)
+        dropped = found.get("source left out", found.get("other text"))
+        known[code] = dataclasses.replace(
+            known[code],
+            right_dropped=None if dropped is None else round(dropped, 3),
+            wrong_kept=round(found["shuffled"], 3),
+        )
     results = {"model": arguments.model, "languages": measured}
     report.write(arguments.json, NAME, results)
     print("\n".join(rows(results)))
     if arguments.record:
-        record_languages(resolve(arguments.model), as_dict(known))
+        facts = {"languages": as_dict(known), "fingerprint": encoder.model.fingerprint}
+        record(resolve(arguments.model), known, language_tables.rows(facts))

@@ -9,6 +9,8 @@ from benchmarks.markdown import table
 from miner.text.language_codes import ENGLISH, describe
 
 TESTS = ("Tatoeba", "news", "games")
+# Facts about the default filter, where they were measured, and their columns.
+FILTERING = {"right_dropped": "right pairs dropped", "wrong_kept": "wrong pairs kept"}
 # Use of each level of a language.
 GOOD_FOR = {
     "good": "mining and filtering",
@@ -37,6 +39,8 @@ def rows(results: dict[str, Any]) -> list[str]:
     """Return the table of all languages, those with most training pairs first."""
     languages = results["languages"]
     mined = mining(results["fingerprint"])
+    measured = any(one.get("wrong_kept") is not None for one in languages.values())
+    filtering = FILTERING if measured else {}
     lines = []
     for code in sorted(languages, key=lambda code: (-languages[code]["pairs"], code)):
         one = languages[code]
@@ -52,10 +56,19 @@ def rows(results: dict[str, Any]) -> list[str]:
                 kinds(one["text"]),
                 *figures,
                 f"{mined[code]:.3f}" if code in mined else "–",
+                *("–" if one.get(name) is None else f"{one[name]:.1%}" for name in filtering),
                 f"{one['level']}: {GOOD_FOR[one['level']]}",
             )
         )
-    columns = "language", "pairs", "kinds of text", *TESTS, "mining F1", "good for"
+    columns = (
+        "language",
+        "pairs",
+        "kinds of text",
+        *TESTS,
+        "mining F1",
+        *filtering.values(),
+        "good for",
+    )
     return table(columns, lines)
 
 

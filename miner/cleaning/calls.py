@@ -159,7 +159,7 @@ def filter(
     with opened as (run, bitexts, outputs):
         warnings = _warned(plan, bitexts, note)
         if filters is None:
-            plan = pipeline.completed(plan, bitexts, bounded=threshold is not None)
+            plan = pipeline.completed(plan, bitexts)
         plan, rest = plan.leaving_out(without).selecting(selection)
         found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
         bad = BitextRows(_rows(outputs, "rejected"))

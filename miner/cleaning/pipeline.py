@@ -19,10 +19,10 @@ from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.decide import Cleaned, Stage, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
-from miner.cleaning.plan import Plan, with_languages, with_quality_bound
+from miner.cleaning.plan import Plan, with_languages, with_quality_bounds
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
-from miner.encoder.known_languages import KnownLanguage, find
+from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import known_by
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
@@ -36,15 +36,12 @@ from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.given import GivenTexts
-from miner.text.language_codes import describe
+from miner.text.language_codes import SEVERAL
 
 # Pairs whose keys one task compares.
 PARTITION = 1 << 20
 # Bitexts of a pattern, evenly spread, that must be in the same languages.
 AGREEING = 16
-
-# Share of shuffled pairs kept from which on the quality tells little of a language.
-LITTLE = 0.05
 
 
 def filter_text(
@@ -65,9 +62,14 @@ def filter_text(
     Raises the errors of `Rows` and of the filters, and ResourceError.
     """
     plan = plan.located()
-    if _lacks_languages(plan):
-        source, target = languages_of(bitexts, plan.context.languages)
-        plan = _identified(plan, (source.seen, target.seen))
+    if plan.stage(MODEL):
+        codes: list[str | None] = [*plan.context.languages]
+        if not all(codes):
+            sides = languages_of(bitexts, plan.context.languages)
+            source, target = (SEVERAL if side.mixed else side.seen for side in sides)
+            plan = _identified(plan, (source, target))
+            codes = [code for side in sides for code in side.several or (side.code,)]
+        plan = with_quality_bounds(plan, codes)
     cuts, of_bitexts = cut_all(run, bitexts)
     pieces = [piece for own in of_bitexts for piece in own]
 
@@ -109,28 +111,19 @@ def completed(
     plan: Plan,
     bitexts: Sequence[Bitext],
     found: tuple[Identified, Identified] | None = None,
-    *,
-    bounded: bool = False,
 ) -> Plan:
     """Add the default filters that need the languages to a plan, if the text tells them.
-
-    The bound of the quality is the model's for these languages, unless the plan's was given
-    (``bounded``).
 
     ``found`` are the languages of the text, by default identified. Several bitexts must agree on
     them. Raises the errors of `Rows`.
     """
     given = plan.context.languages
-    sides = found or languages_of(bitexts, given)
-    if not bounded and split_name(plan.context.encoder) is None:
-        seen = [code for side in sides for code in (side.code, *side.several)]
-        plan = with_quality_bound(plan, known_by(plan.context.encoder), seen)
     if all(given):
         return plan
     some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
     if len({tuple(side.code for side in languages_of([one], given)) for one in some}) > 1:
         return plan
-    return with_languages(plan, *sides)
+    return with_languages(plan, *(found or languages_of(bitexts, given)))
 
 
 def language_doubts(plan: Plan, languages: tuple[Identified, Identified]) -> Iterator[str]:
@@ -140,13 +133,6 @@ def language_doubts(plan: Plan, languages: tuple[Identified, Identified]) -> Ite
     if quality and split_name(plan.context.encoder) is None:
         known = known_by(plan.context.encoder)
     yield from doubts(languages, known, by_row=True)
-    for code in dict.fromkeys(one.code for one in languages if one.code):
-        facts = find(known, code)
-        if facts is not None and facts.wrong_kept is not None and facts.wrong_kept >= LITTLE:
-            yield (
-                f"the quality tells little in {describe(code)}: the bound that loses few right "
-                f"pairs keeps {facts.wrong_kept:.0%} of shuffled ones; --threshold keeps less"
-            )
 
 
 def score_text(

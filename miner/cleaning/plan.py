@@ -10,11 +10,11 @@ from typing import Any
 
 from miner.cleaning.settings import Selection
 from miner.config_fields import SettingsError
-from miner.encoder.known_languages import KnownLanguage, quality_bound
+from miner.encoder.known_languages import quality_bound
 from miner.encoder.loading import split_name
-from miner.encoder.model_files import resolve
+from miner.encoder.model_files import known_by, resolve
 from miner.errors import ArtifactError
-from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter
+from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter, place
 from miner.filters.registry import FILTERS
 from miner.scoring.languages import Identified
 from miner.scoring.without import NOTHING, Without
@@ -26,13 +26,19 @@ RANK = "quality"
 
 @dataclass(frozen=True)
 class Step:
-    """One filter of a plan: its label, its settings and its bounds, None for none."""
+    """One filter of a plan: its label, its settings and its bounds, None for none.
+
+    ``usual``: nobody gave the bounds, so that the model's bound of a language may stand for them;
+    ``bound_of`` are the codes of the languages whose bound it is.
+    """
 
     name: str
     label: str
     settings: Mapping[str, Any]
     minimum: float | None
     maximum: float | None
+    usual: bool = False
+    bound_of: tuple[str, ...] = ()
 
     @property
     def filter(self) -> Filter:
@@ -53,7 +59,7 @@ class Step:
     @property
     def unbounded(self) -> Step:
         """The same step without bounds, which decide about no score."""
-        return dataclasses.replace(self, minimum=None, maximum=None)
+        return dataclasses.replace(self, minimum=None, maximum=None, usual=False, bound_of=())
 
     def reason(self, value: float) -> str:
         """The reason in words for removing a pair with this score."""
@@ -70,7 +76,8 @@ class Step:
         low, high = (None if edge is None else f"{edge:g}" for edge in (self.minimum, self.maximum))
         if low and high:
             return f"{low} to {high}"
-        return f">= {low}" if low else f"<= {high}" if high else "none"
+        found = f">= {low}" if low else f"<= {high}" if high else "none"
+        return f"{found} ({', '.join(self.bound_of)})" if self.bound_of else found
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,7 @@ class Plan:
         if threshold is not None and (why := self.ranking.filter.outside(threshold)):
             raise SettingsError(f"a threshold of {why}")
         edge = "minimum" if self.ranking.filter.better == "higher" else "maximum"
-        return self._ranking_by(**{edge: threshold})
+        return self._ranking_by(**{edge: threshold}, usual=False, bound_of=())
 
     def _ranking_by(self, **changed: Any) -> Plan:
         """The plan with other fields of the step that ranks."""
@@ -187,39 +194,46 @@ def default_plan(context: Context) -> Plan:
     """The plan of the default filters; those that need the languages only if both are known."""
     known = all(context.languages)
     chosen = [
-        Step(entry.name, entry.name, defaults(entry), entry.minimum, entry.maximum)
+        Step(entry.name, entry.name, defaults(entry), entry.minimum, entry.maximum, usual=True)
         for entry in FILTERS.values()
         if entry.default and (known or not entry.languages)
     ]
     return ordered(chosen, context, None, False)
 
 
-def with_quality_bound(
-    plan: Plan, known: Mapping[str, KnownLanguage], languages: Iterable[str | None]
-) -> Plan:
-    """Let a plan of default filters keep what the model's bounds keep in the languages of a text.
+def with_quality_bounds(plan: Plan, languages: Iterable[str | None]) -> Plan:
+    """Let the quality have the model's bound for the languages of a text, unless one was given.
 
-    A quality means less in a language that the model knows badly: the bound of 0.1 would drop many
-    right pairs there. The least bound of all languages counts, 0.1 where none is known.
+    A quality of 0.1 drops many right pairs in a language that the model knows badly. The least
+    bound of all languages counts, and the usual one where none is known, for an encoder of another
+    library, and for a quality that is fitted to labels.
     """
-    bound = quality_bound(known, languages)
+    codes = [code for code in languages if code]
+    steps = (_bounded(step, plan.context, codes) if step.usual else step for step in plan.steps)
+    return dataclasses.replace(plan, steps=tuple(steps))
+
+
+def _bounded(step: Step, context: Context, codes: Sequence[str]) -> Step:
+    own = step.settings.get("model")
+    model = place(context.directory, own) if own else context.encoder
+    if step.name != RANK or step.settings["labels"] or split_name(model) is not None:
+        return step
+    known = known_by(model)
+    bound = quality_bound(known, codes)
     if bound is None:
-        return plan
-    steps = tuple(
-        dataclasses.replace(step, minimum=bound) if step.name == RANK else step
-        for step in plan.steps
-    )
-    return dataclasses.replace(plan, steps=steps)
+        return step
+    named = dict.fromkeys(code for code in codes if quality_bound(known, [code]) is not None)
+    return dataclasses.replace(step, minimum=bound, bound_of=tuple(named))
 
 
 def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:
     """Add the default filters that need the languages to a plan of default filters.
 
-    Languages that were given count; others only where the text leaves no doubt. Two sides in one
-    language leave the plan as it is.
+    Languages that were given count; others only where the text is in one, without doubt. Two sides
+    in one language leave the plan as it is.
     """
     codes = [
-        given or (one.code if one.sure else None)
+        given or (one.code if one.sure and not one.mixed else None)
         for given, one in zip(plan.context.languages, (source, target), strict=True)
     ]
     if None in codes or not alike(codes[0] or "").isdisjoint(alike(codes[1] or "")):

@@ -131,7 +131,8 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
             raise ArtifactError(f"{where}: {key} {why}")
     if low is not None and high is not None and low > high:
         raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
-    return Step(name, table.get("label", name), settings, low, high)
+    usual = not table.keys() & bounds.keys()
+    return Step(name, table.get("label", name), settings, low, high, usual)
 
 
 def _refuse_score(where: str, label: str, labels: list[str]) -> None:

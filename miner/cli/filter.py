@@ -61,7 +61,8 @@ def filter(
     config: str | None = opt("Filters, settings and bounds, in TOML.", metavar="FILE"),
     listing: bool = opt("Describe all filters and their settings.", "--list"),
     threshold: float | None = opt(
-        "Bound of the score that ranks the pairs; without --config, the least quality [0.1].",
+        "Bound of the score that ranks the pairs; of the quality [that of the model for the "
+        "languages, else 0.1].",
         type=NUMBER,
     ),
     selection: Selection = Settings(Selection, "selection")(),
@@ -186,7 +187,7 @@ def filter(
                 "sample, which has fewer duplicates than the whole text"
             )
         if config is None:
-            plan = filtering.completed(plan, bitexts, bounded=threshold is not None)
+            plan = filtering.completed(plan, bitexts)
         else:
             filtering.identified(plan, bitexts)
         if lid is not None:

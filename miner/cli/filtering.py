@@ -120,23 +120,24 @@ def warn(plan: Plan) -> None:
         say("nothing ranks the pairs: the first of several duplicates stays")
 
 
-def completed(plan: Plan, bitexts: Sequence[Bitext], *, bounded: bool) -> Plan:
-    """Complete a plan of default filters for the languages of a text, and tell of unknown ones.
-
-    ``bounded`` is that of :func:`miner.cleaning.pipeline.completed`.
-    """
+def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
+    """Complete a plan of default filters for the languages of a text, and tell of unknown ones."""
     from miner.cleaning import pipeline
     from miner.scoring.language_notes import describe_both
 
     found = identified(plan, bitexts)
-    more = pipeline.completed(plan, bitexts, found, bounded=bounded)
     if all(plan.context.languages):
-        return more
+        return plan
+    more = pipeline.completed(plan, bitexts, found)
     if all(more.context.languages):
         say(describe_both(found))
     else:
-        little = not all(one.sure for one in found)
-        why = "there is too little text to tell them" if little else "the text leaves them open"
+        if not all(one.sure for one in found):
+            why = "there is too little text to tell them"
+        elif any(one.mixed for one in found):
+            why = "the text is in several"
+        else:
+            why = "the text leaves them open"
         say(
             f"filters that need the languages are left out, as {why} ({describe_both(found)}); "
             "give --source-lang and --target-lang"

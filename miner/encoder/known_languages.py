@@ -5,6 +5,7 @@ A training records the text. ``python -m benchmarks languages --record`` adds wh
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from math import isfinite
 from typing import Any
 
 from miner.errors import ArtifactError
@@ -22,9 +23,11 @@ class KnownLanguage:
     ``pairs`` of the training have it on one side; ``text`` has their number by the name of the text
     they are from. ``accuracy`` in [0, 1], by test set: the share of sentences whose nearest
     neighbour by margin is their translation, mean of both directions; empty where nothing was
-    measured. ``quality_bound``: quality that all but a few right pairs with English reach, in text
-    that nothing was trained on; None where it was not measured. ``wrong_kept``: share of shuffled
-    pairs that reach it, too.
+    measured. ``quality_map``: constant and slope of the line that calibrates the log-odds of the
+    quality in text with English. ``quality_bound``: quality that all but a few right pairs reach.
+    Both are learned from text that nothing else was trained on, and None where there was none.
+    ``right_dropped``: share of right pairs of other sources below the bound, ``wrong_kept`` that of
+    shuffled pairs above it.
     """
 
     pairs: int
@@ -32,6 +35,8 @@ class KnownLanguage:
     accuracy: Mapping[str, float] = field(default_factory=dict)
     quality_bound: float | None = None
     wrong_kept: float | None = None
+    right_dropped: float | None = None
+    quality_map: tuple[float, float] | None = None
 
     @property
     def level(self) -> str:
@@ -55,10 +60,11 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
                 int(one["pairs"]),
                 {str(text): int(pairs) for text, pairs in one["text"].items()},
                 {str(test): float(value) for test, value in one["accuracy"].items()},
-                *(
-                    None if one.get(name) is None else float(one[name])
-                    for name in ("quality_bound", "wrong_kept")
-                ),
+                quality_map=_line(one.get("quality_map")),
+                **{
+                    name: None if one.get(name) is None else float(one[name])
+                    for name in ("quality_bound", "wrong_kept", "right_dropped")
+                },
             )
             for code, one in (record or {}).items()
         }
@@ -66,6 +72,31 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
         raise ArtifactError(
             f"{name}: its 'languages' cannot be read ({error!r}); copy the model again"
         ) from None
+
+
+def _line(record: Any) -> tuple[float, float] | None:
+    """Read a constant and a slope. Raises ValueError for numbers that are not finite."""
+    if record is None:
+        return None
+    constant, slope = map(float, record)
+    if not (isfinite(constant) and isfinite(slope) and slope > 0):
+        raise ValueError("a quality_map is no rising line")
+    return constant, slope
+
+
+def quality_map(
+    languages: Mapping[str, KnownLanguage], codes: Iterable[str | None]
+) -> tuple[float, float]:
+    """Return constant and slope that calibrate the quality between some languages.
+
+    Between two languages other than English each takes its part of the evidence: constants add up.
+    Slopes are averaged. (0, 1) where nothing was measured.
+    """
+    facts = (find(languages, code) for code in codes if code)
+    lines = [one.quality_map for one in facts if one and one.quality_map is not None]
+    if not lines:
+        return 0.0, 1.0
+    return sum(line[0] for line in lines), sum(line[1] for line in lines) / len(lines)
 
 
 def quality_bound(

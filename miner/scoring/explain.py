@@ -82,7 +82,7 @@ def explain(
     """
     metrics, known = measure(verifier, [source], [target])
     names = feature_names(verifier) if quality else PAIR_FEATURES
-    function = quality.function if quality else verifier.pair_function
+    function = quality.calibrated if quality else verifier.pair_function
     values = metrics[:, : len(names)]
     parts = dict(zip(names, function.parts(values)[0].tolist(), strict=True))
     tokens = match(verifier, source, target)

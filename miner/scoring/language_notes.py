@@ -16,6 +16,8 @@ from miner.text.language_codes import ENGLISH, alike, describe
 
 # Share of letters without a piece from which text is doubted; most sentences that tell.
 UNREAD, SAMPLE = 0.3, 200
+# Share of shuffled pairs kept from which on the quality tells little of a language.
+LITTLE = 0.05
 # What to do about a language that a model knows little of, and of one that it does not know.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
 EXTEND = "add it to the model (miner train --from), or use another encoder (index --embeddings)"
@@ -33,7 +35,8 @@ def doubts(
 ) -> Iterator[str]:
     """Yield warnings for text in another language than given or in several, and weak languages.
 
-    ``by_row``: the languages of each row count where a text is in several.
+    ``by_row``: each row is judged alone, by its own languages where a text is in several. What the
+    bound of the quality keeps then tells how well the model knows a language, if it was measured.
 
     Weak are those that the model knows badly or not at all. Two fair ones other than English are
     doubted together. ``known`` are the languages that it records; no doubt is raised if it
@@ -52,11 +55,19 @@ def doubts(
                 way = "each row counts by its own, which short rows do not tell"
             yield f"the {side} is in several languages, {one}: {way}, or give --{side}-lang"
     fair = []
-    for code in dict.fromkeys(one.code for one in languages if one.code and one.sure and known):
-        assert code is not None
+    sure = (one for one in languages if one.sure and known)
+    for code in dict.fromkeys(code for one in sure for code in one.several or (one.code,)):
+        if code is None:
+            continue
         facts = find(known, code)
         if facts is None:
             yield f"the model was not trained on {describe(code)}; {EXTEND}"
+        elif by_row and facts.wrong_kept is not None:
+            if facts.wrong_kept >= LITTLE:
+                yield (
+                    f"the quality tells little in {describe(code)}: the bound that loses few right "
+                    f"pairs keeps {facts.wrong_kept:.0%} of shuffled ones; --threshold keeps less"
+                )
         elif facts.level == "weak":
             yield f"the model is weak in {describe(code)} ({_why(facts)}); {REMEDY}"
         elif facts.level == "fair" and code != ENGLISH:

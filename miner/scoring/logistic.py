@@ -47,6 +47,11 @@ class Logistic:
             total += centred * self.weight[column]
         return total
 
+    def mapped(self, constant: float, slope: float) -> "Logistic":
+        """Return the function whose logits are ``constant + slope * logit`` of this one's."""
+        intercept = constant + slope * self.intercept
+        return Logistic(self.names, intercept, slope * self.weight, self.mean)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the function ready for JSON."""
         return {

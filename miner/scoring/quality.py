@@ -4,12 +4,17 @@ Mining asks which of many sentences is the translation; filtering asks of a give
 one: not of half the sentence, nor with other numbers, other names or shuffled words. So the
 features have other weights. :mod:`miner_train.learn_quality` learns them without labels, from
 held-out bitext and the same bitext corrupted. The score of a pair depends on the pair alone.
+
+One function serves all languages, and its logits are lower where the model knows a language badly.
+:mod:`miner_train.calibrate_quality` learns a line for each language that makes probabilities of
+them. Mining and alignment compare logits within a corpus, and read them as they are.
 """
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from miner.encoder.known_languages import quality_map
 from miner.errors import ArtifactError
 from miner.names import SIDES
 from miner.scoring.answered import fit_again
@@ -29,15 +34,13 @@ _DIFFER = FEATURES.index("numbers_differ")
 CONTRADICTED = 0.05
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
-# Share of right pairs that the bound of a language lets fall, in the mean of the sources that it is
-# learned from, and of any one of them; text of other sources loses more. Limits of the bound.
-LOST, LOST_OF_EACH, LOWEST, HIGHEST = 0.015, 0.03, 1e-4, 0.1
 
 
 class Quality:
     """The quality function beside a verifier, for text in its languages.
 
-    Raises :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
+    ``function`` is the model's, ``calibrated`` the one of these languages, which scores. Raises
+    :class:`~miner.errors.ArtifactError` for a model without one or with a faulty one.
     """
 
     def __init__(self, verifier: Verifier):
@@ -51,12 +54,15 @@ class Quality:
                 f"{encoder.name}: has no quality function, or a faulty one ({error}); train the "
                 "model again, or score by cosine or margin"
             ) from None
+        lines = quality_map(encoder.model.languages, verifier.languages)
+        self.calibrated = self.function.mapped(*lines)
 
     def with_labels(self, labels: Mapping[tuple[str, str], float]) -> "Quality":
         """Return the quality fitted to labels: how right pairs are, in [0, 1], by their texts."""
         metrics, _ = features(self.verifier, *zip(*labels, strict=True))
         found = Quality(self.verifier)
-        found.function = fit_again(self.function, metrics, np.array([*labels.values()]), PENALTY)
+        answers = np.array([*labels.values()])
+        found.calibrated = fit_again(self.calibrated, metrics, answers, PENALTY)
         return found
 
     def score(self, source: Sequence[str], target: Sequence[str]) -> np.ndarray:
@@ -66,27 +72,21 @@ class Quality:
         the digits of both sides are alike; numbers that contradict each other, in whatever
         notation, take the most of the probability that is left.
         """
-        metrics, known = features(self.verifier, source, target)
-        wrong = [compare(*pair).contradicts for pair in zip(source, target, strict=True)]
-        found = np.where(known, sigmoid(self.function.logit(metrics)), 0.0)
-        return np.where(np.array(wrong, dtype=bool), CONTRADICTED * found, found)
+        logit, factor = evidence(self.verifier, self.calibrated, source, target)
+        return factor * sigmoid(logit)
 
 
-def bound_of(sources: Sequence[np.ndarray]) -> float:
-    """Return the quality that all but `LOST` of right pairs reach, from their scores by source.
+def evidence(
+    verifier: Verifier, function: Logistic, source: Sequence[str], target: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return logits of pairs by a function, ``(n,) float64``, and factors of their probabilities.
 
-    Each source counts alike, and loses at most `LOST_OF_EACH`. The bound is at most `HIGHEST`, and
-    never 0, which nothing breaks.
+    A factor is 0 where a side has no known token, `CONTRADICTED` where numbers contradict, else 1.
     """
-    weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in sources if len(one)])
-    scores = np.concatenate([one for one in sources if len(one)])
-    order = np.argsort(scores, kind="stable")
-    total = np.cumsum(weights[order]) / weights.sum()
-    place = int(np.searchsorted(total, LOST, side="right"))
-    bound = float(scores[order[min(place, len(scores) - 1)]])
-    each = (np.quantile(one, LOST_OF_EACH, method="lower") for one in sources if len(one))
-    bound = min(bound, *map(float, each))
-    return float(f"{min(HIGHEST, max(LOWEST, bound)):.2g}")
+    metrics, known = features(verifier, source, target)
+    wrong = [compare(*pair).contradicts for pair in zip(source, target, strict=True)]
+    factor = np.where(np.array(wrong, dtype=bool), CONTRADICTED, 1.0)
+    return function.logit(metrics), np.where(known, factor, 0.0)
 
 
 def feature_names(verifier: Verifier) -> tuple[str, ...]:

@@ -81,13 +81,13 @@ def test_the_default_bound_is_the_models_unless_one_is_given(
     """Languages given or identified, for the command and the function."""
     bounded, report = tmp_path / "bounded", tmp_path / "report.json"
     model = Encoder.load(knowing_model).model
-    known = {code: dataclasses.replace(one, quality_bound=0.02) for code, one in KNOWN.items()}
+    known = {**KNOWN, "de": dataclasses.replace(KNOWN["de"], quality_bound=0.02)}
     dataclasses.replace(model, languages=known).save(bounded)
     path = tmp_path / "rows.tsv"
     pairs = list(zip(german, english, strict=True))
     path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
     flags = ("--source-lang", "de", "--target-lang", "en")
-    for threshold, expected in ((None, ">= 0.02"), (0.1, ">= 0.1"), (0.3, ">= 0.3")):
+    for threshold, expected in ((None, ">= 0.02 (de)"), (0.1, ">= 0.1"), (0.3, ">= 0.3")):
         more = () if threshold is None else ("--threshold", threshold)
         for languages in ((), flags):
             given = (*more, *languages, "--model", bounded, "--report", report)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import RANK, Plan, default_plan, with_quality_bound
+from miner.cleaning.plan import RANK, Plan, default_plan, with_quality_bounds
 from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
 from miner.config_fields import SettingsError
 from miner.encoder.known_languages import KnownLanguage
+from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
 from miner.filters.registry import FILTERS
@@ -222,10 +223,37 @@ def test_the_list_explains_every_filter() -> None:
         assert all(b is None or f"{word} {b:g}" in text for word, b in bounds.items())
 
 
-def test_the_bound_of_the_quality_is_the_languages() -> None:
-    known = {"he": KnownLanguage(9, quality_bound=0.002), "de": KnownLanguage(9)}
-    plan = default_plan(KNOWN)
-    plans = (with_quality_bound(plan, known, (code, "en")) for code in ("he", "de"))
-    plans = (*plans, with_quality_bound(plan, known, ("de", "he")))
-    bounds = [step.bounds() for own in plans for step in own.steps if step.name == RANK]
-    assert bounds == [">= 0.002", ">= 0.1", ">= 0.002"]
+@pytest.fixture
+def bounded(knowing_model: Path, tmp_path: Path) -> Path:
+    """A model that knows the bounds of two languages."""
+    known = {
+        "he": KnownLanguage(9, quality_bound=0.002),
+        "fa": KnownLanguage(9, quality_bound=0.03),
+        "de": KnownLanguage(9),
+    }
+    dataclasses.replace(load(knowing_model), languages=known).save(tmp_path / "bounded")
+    return tmp_path / "bounded"
+
+
+def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path) -> None:
+    """Of a default plan and of a configuration, unless one was given or labels are fitted to."""
+
+    def bounds(plan: Plan, *languages: str) -> str:
+        steps = with_quality_bounds(plan, languages).steps
+        return next(step.bounds() for step in steps if step.name == RANK)
+
+    context = Context("de", "en", model=str(bounded))
+    usual = default_plan(context)
+    assert bounds(usual, "he", "en") == ">= 0.002 (he)"
+    assert bounds(usual, "de", "en") == ">= 0.1"
+    assert bounds(usual, "fa", "he") == ">= 0.002 (fa, he)"
+    assert bounds(usual.with_bound(0.1), "he", "en") == ">= 0.1"
+    assert bounds(usual.with_bound(None), "he", "en") == "none"
+    assert bounds(usual.with_labels(str(tmp_path / "labels.tsv")), "he", "en") == ">= 0.1"
+    assert bounds(default_plan(Context("he", "en", model="hf:x")), "he", "en") == ">= 0.1"
+    named = plan(tmp_path, "[[filter]]\nname = 'quality'", context)
+    assert bounds(named, "he", "en") == ">= 0.002 (he)"
+    given = plan(tmp_path, "[[filter]]\nname = 'quality'\nminimum = 0.1", context)
+    assert bounds(given, "he", "en") == ">= 0.1"
+    none = plan(tmp_path, "[[filter]]\nname = 'quality'\nminimum = -inf", context)
+    assert bounds(none, "he", "en") == "none"

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.decoy_file import in_language, pack, unpack
-from miner.encoder.known_languages import KnownLanguage, as_dict, find, quality_bound, read
+from miner.encoder.known_languages import (
+    KnownLanguage,
+    as_dict,
+    find,
+    quality_bound,
+    quality_map,
+    read,
+)
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.text.output import one_line
@@ -101,3 +108,20 @@ def test_the_least_bound_of_a_text_counts() -> None:
     assert quality_bound(known, ("iw", None)) == 0.002
     assert quality_bound(known, ("fr", "en")) is None
     assert read(as_dict(known), "it") == known
+
+
+def test_the_lines_of_two_languages_add_up() -> None:
+    known = {
+        "he": KnownLanguage(9, quality_map=(1.5, 0.6)),
+        "fi": KnownLanguage(9, quality_map=(0.5, 1.0)),
+        "en": KnownLanguage(9),
+    }
+    assert quality_map(known, ("iw", "en")) == (1.5, 0.6)
+    assert quality_map(known, ("he", "fi")) == quality_map(known, ("fi", "he")) == (2.0, 0.8)
+    assert quality_map(known, ("en", None)) == (0.0, 1.0)
+    assert read(as_dict(known), "it") == known
+    for line in ([1], "ab", [0, 0], [0, -1], [float("nan"), 1], 3):
+        record = as_dict(known)
+        record["he"]["quality_map"] = line
+        with pytest.raises(ArtifactError, match="it: its 'languages' cannot be read"):
+            read(record, "it")

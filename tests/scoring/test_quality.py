@@ -12,23 +12,21 @@ from support.near_copies import sentences
 from support.tokens import flat
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, PART, REACH, windows
 from miner.kernels.order import COLUMNS
 from miner.kernels.tokens import COLUMNS as METRICS
 from miner.kernels.tokens import LONGEST, compare
+from miner.scoring import number_agreement
 from miner.scoring.explain import explain
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
 from miner.scoring.quality import (
     CONTRADICTED,
     FEATURES,
-    HIGHEST,
-    LOST,
-    LOWEST,
     NAME,
     Quality,
-    bound_of,
     features,
 )
 from miner.scoring.verifier import Verifier
@@ -182,13 +180,23 @@ def test_equal_numbers_of_other_digits_do_not_differ(knowing_model):
     assert metrics[:, FEATURES.index("numbers_differ")].tolist() == [0, 0, 1]
 
 
-@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=400), min_size=1, max_size=4))
-def test_a_bound_lets_few_right_pairs_fall(sources: list[list[float]]) -> None:
-    """In the mean of the sources, but where all pairs are below the lowest bound."""
-    arrays = [np.array(one) for one in sources]
-    bound = bound_of(arrays)
-    assert LOWEST <= bound <= HIGHEST
-    if bound > LOWEST:
-        # Two digits are rounded to the nearest.
-        assert np.mean([(one < 0.95 * bound).mean() for one in arrays]) <= LOST + 1e-9
-    assert bound_of([np.ones(5)]) == HIGHEST and bound_of([np.zeros(5)]) == LOWEST
+def test_the_line_of_the_languages_calibrates_the_quality(knowing_model):
+    """The order of pairs stays; mining reads the model's own function."""
+    model = load(knowing_model)
+    languages = {"de": KnownLanguage(9, quality_map=(1.5, 0.5)), "en": KnownLanguage(9)}
+    mapped = Encoder(dataclasses.replace(model, languages=languages))
+    verifiers = [Verifier(one, ("de", "en")) for one in (Encoder(model), mapped)]
+    plain, own = map(Quality, verifiers)
+    pairs = sentences("de"), [*sentences("en")[1:], sentences("en")[0]]
+    logit = np.log(plain.score(*pairs)) - np.log1p(-plain.score(*pairs))
+    both = zip(*pairs, strict=True)
+    straight = np.array([not number_agreement.compare(*pair).contradicts for pair in both])
+    expected = 1 / (1 + np.exp(-1.5 - 0.5 * logit))
+    assert straight.sum() > 20
+    assert own.score(*pairs)[straight] == pytest.approx(expected[straight], abs=1e-9)
+    assert own.function.intercept == plain.function.intercept
+    shown = explain(verifiers[1], pairs[0][0], pairs[1][0], own)
+    assert shown.probability == pytest.approx(own.score(pairs[0][:1], pairs[1][:1])[0])
+    # The other way round, and with a language that has no line.
+    assert Quality(Verifier(mapped, ("en", "de"))).calibrated.intercept == own.calibrated.intercept
+    assert Quality(Verifier(mapped, ("fr", "en"))).calibrated.intercept == plain.function.intercept

@@ -1,0 +1,146 @@
+"""Calibration of the quality for each language, and the least quality that right pairs have.
+
+One function serves all languages. Its logits are lower where the model knows a language badly, and
+on text unlike the training's. A line for each language makes probabilities of them: a pair has 0.5
+where as many pairs like it are translations as are corrupted ones (Platt 1999). Lines of little
+text stay near the line of all languages.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from miner.encoder.encoder import Encoder
+from miner.encoder.lexicons import Direction
+from miner.encoder.model import Model
+from miner.scoring.logistic import fit_ridge, sigmoid
+from miner.scoring.quality import Quality, evidence
+from miner.scoring.verifier import Verifier
+from miner.text.language_codes import ENGLISH
+from miner_train.language_texts import LanguageText
+from miner_train.learn_quality import corrupt
+
+# Fewest pairs of a text that count.
+ENOUGH = 100
+# Precision of the normal distributions of a language's constant and slope around those of all.
+PRECISION = 50.0, 200.0
+# Share of right pairs that may fall below the bound, in the mean of the sources and of any one of
+# them; text of other sources loses more. All sources of all languages count as so many of the
+# language. Limits of the bound: nothing is below 0.
+LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.01, 0.02, 2.0, 1e-4, 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Logits of the model's function for the text of one source.
+
+    Of its pairs, ``logit (n,) float64`` and ``factor (n,)`` as :func:`evidence` returns them. Of
+    the same pairs, half of them corrupted, ``mixed (m,)`` and ``good (m,) bool``.
+    """
+
+    logit: np.ndarray
+    factor: np.ndarray
+    mixed: np.ndarray
+    good: np.ndarray
+
+    def scores(self, line: tuple[float, float]) -> np.ndarray:
+        """Return the quality of the pairs by a line, ``(n,) float64``."""
+        return self.factor * sigmoid(line[0] + line[1] * self.logit)
+
+
+class Calibration(NamedTuple):
+    """Constant and slope of the logits of a language pair, and the bound of its quality."""
+
+    line: tuple[float, float]
+    bound: float
+
+
+def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int) -> Evidence:
+    """Score right pairs, and the same pairs half corrupted, by the model's function."""
+    mixed, good = corrupt(quality.verifier.encoder, pairs, seed)
+    own = evidence(quality.verifier, quality.function, *pairs)
+    sides = map(list, zip(*mixed, strict=True))
+    logit, factor = evidence(quality.verifier, quality.function, *sides)
+    plain = factor == 1
+    return Evidence(*own, logit[plain], good[plain])
+
+
+def calibrations(
+    texts: Mapping[Direction, Sequence[Evidence]],
+) -> dict[Direction, Calibration]:
+    """Learn line and bound of each pair of languages from its sources."""
+    every = [one for sources in texts.values() for one in sources]
+    if not every:
+        return {}
+    shared = _line(every, (0.0, 1.0), (1e-3, 1e-3))
+    lines = {pair: _line(own, shared, PRECISION) for pair, own in texts.items() if own}
+    scores = {pair: [one.scores(line) for one in texts[pair]] for pair, line in lines.items()}
+    others = [one for own in scores.values() for one in own]
+    return {pair: Calibration(lines[pair], bound_of(own, others)) for pair, own in scores.items()}
+
+
+def _line(
+    sources: Sequence[Evidence], center: tuple[float, float], precision: tuple[float, float]
+) -> tuple[float, float]:
+    logit = np.concatenate([one.mixed for one in sources])
+    good = np.concatenate([one.good for one in sources])
+    design = np.column_stack([np.ones(len(logit)), logit])
+    prior = np.array(precision), np.array(center)
+    constant, slope = fit_ridge(design, good.astype(float), (~good).astype(float), *prior)
+    return round(float(constant), 4), max(round(float(slope), 4), 1e-4)
+
+
+def bound_of(sources: Sequence[np.ndarray], others: Sequence[np.ndarray] = ()) -> float:
+    """Return the quality that nearly all right pairs reach, from their scores by source.
+
+    Each source counts alike, and all ``others`` together as `OTHERS` of them.
+    """
+    weight = [1.0] * len(sources) + [OTHERS / max(len(others), 1)] * len(others)
+    scores = [*sources, *others]
+    weights = np.concatenate(
+        [np.full(len(one), share / len(one)) for one, share in zip(scores, weight, strict=True)]
+    )
+    joined = np.concatenate(scores)
+    order = np.argsort(joined, kind="stable")
+    place = np.searchsorted(np.cumsum(weights[order]), LOST * weights.sum(), side="right")
+    bound = float(joined[order[min(int(place), len(joined) - 1)]])
+    each = (np.quantile(one, LOST_OF_EACH, method="lower") for one in sources)
+    bound = min(bound, *map(float, each))
+    return float(f"{min(HIGHEST, max(LOWEST, bound)):.2g}")
+
+
+def calibrated(
+    model: Model,
+    texts: Sequence[LanguageText],
+    seed: int,
+    encoder_of: Callable[[Model], Encoder] = Encoder,
+) -> Model:
+    """Return the model with the calibration of the languages of held-out text."""
+    verifier = Verifier(encoder_of(model))
+    found = {
+        text.languages: [evidence_of(Quality(verifier.of(text.languages)), text.held, seed)]
+        for text in texts
+        if len(text.held[0]) >= ENOUGH
+    }
+    return with_calibrations(model, calibrations(found))
+
+
+def with_calibrations(model: Model, found: Mapping[Direction, Calibration]) -> Model:
+    """Return the model with calibrations of pairs of languages.
+
+    English has none of its own, and two other languages share the constant. Text with English
+    counts before other text of a language.
+    """
+    languages = dict(model.languages)
+    for pair, (line, bound) in sorted(found.items(), key=lambda one: ENGLISH in one[0]):
+        own = [code for code in dict.fromkeys(pair) if code != ENGLISH]
+        for code in own:
+            if code in languages:
+                share = line[0] / len(own), line[1]
+                languages[code] = replace(
+                    languages[code], quality_map=share, quality_bound=bound, wrong_kept=None,
+                    right_dropped=None,
+                )  # fmt: skip
+    return replace(model, languages=languages)
