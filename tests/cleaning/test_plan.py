@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import RANK, Plan, default_plan, with_quality_bounds
+from miner.cleaning.plan import RANK, Plan, default_plan, with_languages, with_quality_bounds
 from miner.cleaning.plan_file import read_plan, scores_plan
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
@@ -18,6 +18,7 @@ from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Context
 from miner.filters.registry import FILTERS
+from miner.scoring.languages import Identified
 from miner.tasks.task import fingerprint
 
 KNOWN = Context("de", "en")
@@ -257,3 +258,15 @@ def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path
     assert bounds(given, "he", "en") == ">= 0.1"
     none = plan(tmp_path, "[[filter]]\nname = 'quality'\nminimum = -inf", context)
     assert bounds(none, "he", "en") == "none"
+
+
+def test_a_text_in_several_languages_is_not_judged_by_most_of_it() -> None:
+    """The filters of languages would drop the others."""
+    plan, english = default_plan(Context()), Identified((("en", 1.0),), None, 9000)
+    for shares, known in (
+        ((("de", 0.97), ("he", 0.03)), True),
+        ((("de", 0.7), ("he", 0.3)), False),
+    ):
+        found = with_languages(plan, Identified(shares, None, 9000), english)
+        assert all(found.context.languages) is known
+        assert any(step.name == "script" for step in found.steps) is known

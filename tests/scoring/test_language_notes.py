@@ -128,3 +128,19 @@ def test_letters_of_a_later_part_and_of_text_that_is_added(tiny_model, tmp_path,
         output = tmp_path / ("ab"[text != "a"] + ".index")
         code, _, err = miner("index", tmp_path / text, *model, *options, "-o", output)
         assert code == 0 and (told in err) == warned, err
+
+
+def test_what_was_measured_of_the_quality_tells_of_rows_that_are_judged_alone():
+    """One line a language: its level tells of mining."""
+    facts = {"accuracy": {"x": 0.3}, "quality_bound": 0.02}
+    known = {
+        "he": KnownLanguage(9, wrong_kept=0.46, **facts),
+        "lv": KnownLanguage(9, wrong_kept=0.035, **facts),
+        "en": KnownLanguage(900_000),
+    }
+    english = Identified((("en", 1.0),), None, 9000)
+    for code, words in (("he", ["tells little in Hebrew (he)"]), ("lv", [])):
+        sides = Identified(((code, 1.0),), None, 9000), english
+        found = [*doubts(sides, known, by_row=True)]
+        assert len(found) == len(words) and all(word in found[0] for word in words)
+        assert "weak in" in next(doubts(sides, known))
