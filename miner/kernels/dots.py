@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from miner.kernels.library import kernel
 from miner.kernels.loops import Instructions, njit
 from miner.kernels.tile import Writer, constant, has_avx2
 from miner.kernels.vnni import for_vnni, has_vnni
@@ -20,6 +21,13 @@ ROWS, OTHERS, MOST_OTHERS = 4, 2, 4
 # Components multiplied in one step, without and with VNNI; vectors are padded with zeros to a
 # multiple of both.
 LANES, STEP = 16, 32
+
+# Writes the products of the first ``n`` of ``rows`` with ``codes[wanted]`` to ``out``, for tests;
+# other functions of the compiled library call it. ``r`` is a multiple of ROWS, ``d`` of STEP;
+# columns of ``out`` from n are undefined.
+compiled_dots = kernel(
+    "dots(rows: i2[r, d], n: int, codes: i1[v, d], wanted: i4[m], &out: f4[m, r])"
+)
 
 _I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 _BYTES = ir.VectorType(_I8, LANES)

@@ -5,3 +5,4 @@
 #include "pool.c"
 #include "exact.c"
 #include "search.c"
+#include "dots.c"
