@@ -89,6 +89,19 @@ def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
                 other.result()
 
 
+def in_lanes(loop: Callable[..., None]) -> Callable[..., None]:
+    """Return the function that calls ``loop(lane, lanes, ...)`` for each lane, by as many threads.
+
+    A lane takes the items ``range(lane, count, lanes)``, so that scratch is made once for it.
+    """
+
+    def call(*arguments: Any) -> None:
+        lanes = loop_threads()
+        in_ranges(lambda lane, _: loop(lane, lanes, *arguments), lanes, 1)
+
+    return call
+
+
 @cache
 def _pool() -> ThreadPoolExecutor:
     """Threads of compiled loops, kept because a loop can be over before threads have started."""

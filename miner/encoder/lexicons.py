@@ -118,21 +118,10 @@ class Lexicons:
 
     def _through(self, source: str, pivot: str, target: str) -> Table:
         """Return the table of translations by way of a third language."""
-        from miner.kernels.pivot import composed
+        from miner.kernels.compose_lexicons import composed
 
         first, then = self.tables[source, pivot], self.tables[pivot, target]
-        arguments = first.entries, then.entries, LEAST
-        sizes = np.empty(len(first.count), np.int64)
-
-        def empty(offsets: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            return offsets, np.empty(size, np.int32), np.empty(size, np.float32)
-
-        composed(*arguments, empty(np.empty(0, np.int64), 0), sizes)
-        offsets = offsets_of(sizes)
-        out = empty(offsets, offsets[-1])
-        if offsets[-1]:
-            composed(*arguments, out, sizes)
-        return Table(*out, first.count)
+        return Table(*composed(first.entries, then.entries, LEAST), first.count)
 
 
 def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexicon:

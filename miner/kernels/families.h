@@ -1,8 +1,10 @@
 /* All families of loops, compiled for one level. */
 #include "library.h"
 #include "half.h"
+#include "sort.h"
 
 #include "pool.c"
 #include "exact.c"
 #include "search.c"
 #include "dots.c"
+#include "model1.c"

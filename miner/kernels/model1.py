@@ -7,13 +7,45 @@ ascending, and ``probability (m,) float32``.
 
 import numpy as np
 
-from miner.kernels.loops import njit
+from miner.kernels.library import kernel
+from miner.parallel import in_lanes
 from miner.ragged import offsets_of
 
 ITERATIONS = 5
 # Token ids of sentences, and their offsets. Rows, columns and probabilities of a table.
 Flat = tuple[np.ndarray, np.ndarray]
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+_distinct = kernel(
+    "distinct(ids: i4[t], offsets: i8[n+1], &out: i4[t], &scratch: i4[s], &bounds: i8[n+1])"
+)
+_occurrences = kernel("occurrences(ids: i4[t], offsets: i8[n+1], &place: i8[size], &where: i4[t])")
+# Finds the tokens that occur opposite each token in at least ``least`` pairs. ``sizes`` gets their
+# number for each token. If ``columns`` is not empty, they are written there from ``rows[token]``,
+# ascending.
+partners = in_lanes(
+    kernel(
+        "partners(lane: int, lanes: int, starts: i8[size+1], where: i4[t], ids: i4[u], "
+        "offsets: i8[n+1], least: int, rows: i8[size+1], &columns: i4[c], &sizes: i8[size]) "
+        "-> memory"
+    )
+)
+# Writes P(``right[p]``), given its left sentence or ``empty``, to ``out[p]``.
+expectation = in_lanes(
+    kernel(
+        "expectation(lane: int, lanes: int, left: i4[t], left_offsets: i8[n+1], right: i4[u], "
+        "right_offsets: i8[n+1], rows: i8[size+1], columns: i4[m], probability: f4[m], "
+        "empty: f4[size], &out: f4[u])"
+    )
+)
+# Writes the next probabilities of the table to ``new``; a row sums to 1 or is all zeros.
+maximisation = in_lanes(
+    kernel(
+        "maximisation(lane: int, lanes: int, starts: i8[size+1], where: i4[t], right: i4[u], "
+        "right_offsets: i8[n+1], rows: i8[size+1], columns: i4[m], probability: f4[m], "
+        "expected: f4[u], &new: f4[m]) -> memory"
+    )
+)
 
 
 def learn(
@@ -57,19 +89,8 @@ def select(
 def distinct(ids: np.ndarray, offsets: np.ndarray) -> Flat:
     """Sort the ids of every sentence and remove repeats; returns ids and offsets."""
     out, bounds = np.empty_like(ids), np.zeros_like(offsets)
-    _distinct(ids, offsets, out, bounds)
+    _distinct(ids, offsets, out, np.empty(np.diff(offsets).max(initial=0), np.int32), bounds)
     return out[: bounds[-1]].copy(), bounds
-
-
-@njit(nogil=True)
-def _distinct(ids, offsets, out, bounds):
-    count = 0
-    for i in range(len(offsets) - 1):
-        for piece in np.sort(ids[offsets[i] : offsets[i + 1]]):
-            if count == bounds[i] or out[count - 1] != piece:
-                out[count] = piece
-                count += 1
-        bounds[i + 1] = count
 
 
 def occurrences(ids: np.ndarray, offsets: np.ndarray, size: int) -> Flat:
@@ -81,88 +102,3 @@ def occurrences(ids: np.ndarray, offsets: np.ndarray, size: int) -> Flat:
     where = np.empty(len(ids), dtype=np.int32)
     _occurrences(ids, offsets, starts[:-1].copy(), where)
     return starts, where
-
-
-@njit(nogil=True)
-def _occurrences(ids, offsets, place, where):
-    for i in range(len(offsets) - 1):
-        for piece in ids[offsets[i] : offsets[i + 1]]:
-            where[place[piece]] = i
-            place[piece] += 1
-
-
-@njit(lanes=True)
-def partners(lane, lanes, starts, where, ids, offsets, least, rows, columns, sizes):
-    """Find the tokens that occur opposite each token in at least ``least`` pairs.
-
-    ``sizes (size,) int64`` gets their number for each token. If ``columns`` is not empty, they are
-    written there from ``rows[token]``, ascending.
-    """
-    size = len(starts) - 1
-    count = np.zeros(size, dtype=np.int32)
-    seen = np.empty(size, dtype=np.int32)
-    for piece in range(lane, size, lanes):
-        found = 0
-        for at in range(starts[piece], starts[piece + 1]):
-            i = where[at]
-            for other in ids[offsets[i] : offsets[i + 1]]:
-                if count[other] == 0:
-                    seen[found] = other
-                    found += 1
-                count[other] += 1
-        kept = 0
-        for other in np.sort(seen[:found]):
-            if count[other] >= least:
-                if len(columns):
-                    columns[rows[piece] + kept] = other
-                kept += 1
-            count[other] = 0
-        sizes[piece] = kept
-
-
-@njit(lanes=True)
-def expectation(
-    lane, lanes, left, left_offsets, right, right_offsets, rows, columns, probability, empty, out
-):  # fmt: skip
-    """Write P(``right[p]``), given its left sentence or ``empty``, to ``out[p]``."""
-    for i in range(lane, len(left_offsets) - 1, lanes):
-        first, last = right_offsets[i], right_offsets[i + 1]
-        for p in range(first, last):
-            out[p] = empty[right[p]]
-        for x in left[left_offsets[i] : left_offsets[i + 1]]:
-            # Both are ascending: the last hit bounds the next search.
-            low, end = rows[x], rows[x + 1]
-            for p in range(first, last):
-                high = end
-                while low < high:
-                    middle = (low + high) >> 1
-                    if columns[middle] < right[p]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < end and columns[low] == right[p]:
-                    out[p] += probability[low]
-
-
-@njit(lanes=True)
-def maximisation(
-    lane, lanes, starts, where, right, right_offsets, rows, columns, probability, expected, new
-):  # fmt: skip
-    """Write the next probabilities of the table to ``new``; a row sums to 1 or is all zeros."""
-    size = len(starts) - 1
-    entry_of = np.full(size, -1, dtype=np.int64)
-    for piece in range(lane, size, lanes):
-        first, last = rows[piece], rows[piece + 1]
-        for entry in range(first, last):
-            entry_of[columns[entry]] = entry
-        counts = np.zeros(last - first)
-        for at in range(starts[piece], starts[piece + 1]):
-            i = where[at]
-            for p in range(right_offsets[i], right_offsets[i + 1]):
-                entry = entry_of[right[p]]
-                if entry >= 0:
-                    counts[entry - first] += probability[entry] / expected[p]
-        total = max(counts.sum(), 1e-30)
-        for entry in range(first, last):
-            new[entry] = counts[entry - first] / total
-            entry_of[columns[entry]] = -1

@@ -44,3 +44,14 @@ def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None
     dense[np.repeat(np.arange(size), np.diff(rows)), columns] = probability
     reference = model1_reference(sets[0], sets[1], size, frequency, iterations)
     np.testing.assert_allclose(dense, reference, atol=1e-4)
+
+
+@given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 200), max_size=4))
+def test_distinct_sorts_sentences_of_any_length(seed: int, lengths: list[int]) -> None:
+    generator = np.random.default_rng(seed)
+    most = int(generator.choice([1, 5, 300, 2**31 - 1]))  # few: many repeats
+    sentences = [generator.integers(0, most, length).astype(np.int32) for length in lengths]
+    ids, offsets = distinct(*flat([one.tolist() for one in sentences]))
+    for one, first, last in zip(sentences, offsets, offsets[1:], strict=False):
+        np.testing.assert_array_equal(ids[first:last], np.unique(one))
+    assert len(ids) == offsets[-1] and len(offsets) == len(lengths) + 1
