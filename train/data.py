@@ -84,7 +84,7 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
 
 
 # Fields of PairData with one number for each pair, in their order.
-COLUMNS = ("source_text", "target_text", "same", "language")
+COLUMNS = ("source_text", "target_text", "same", "language", "held_out")
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,8 @@ class PairData:
     ``source_text`` and ``target_text (n,) int64`` are ids of the distinct sentences of both sides,
     so that a duplicate of a translation is never taken for a negative. ``same (n,) bool`` is false
     for pairs that are labelled as no translations (S18). ``language (n,) int16`` is the number of
-    the language pair, ``UNKNOWN`` where no name of a file tells it.
+    the language pair, ``UNKNOWN`` where no name of a file tells it. ``held_out (n,) bool`` marks
+    the pairs of files that are held out as a whole.
     """
 
     source: Sentences
@@ -103,6 +104,7 @@ class PairData:
     target_text: np.ndarray
     same: np.ndarray
     language: np.ndarray
+    held_out: np.ndarray
 
     def __len__(self) -> int:
         return len(self.source)
@@ -138,12 +140,13 @@ def prepare(
     target: Sequence[str],
     same: np.ndarray | None = None,
     language: np.ndarray | None = None,
+    held_out: np.ndarray | None = None,
 ) -> PairData:
     """Tokenise the pairs, each column by its tokenizers, one for each unit.
 
     Pairs with a side without any known token are left out, since they have no vector. Without
-    labels ``same (n,) bool`` all pairs are translations, and without numbers of language pairs
-    ``language (n,) int16`` all are unknown.
+    labels ``same (n,) bool`` all pairs are translations, without numbers of language pairs
+    ``language (n,) int16`` all are unknown, and without marks ``held_out (n,) bool`` none is.
     """
     left, right = tokenize(tokenizers[0], source), tokenize(tokenizers[1], target)
     known = [
@@ -153,7 +156,8 @@ def prepare(
     text = text_ids(source, ids), text_ids(target, ids)
     labels = np.ones(len(left), dtype=bool) if same is None else same
     numbers = np.full(len(left), UNKNOWN, dtype=np.int16) if language is None else language
-    pairs = PairData(left, right, *text, labels, numbers)
+    apart = np.zeros(len(left), dtype=bool) if held_out is None else held_out
+    pairs = PairData(left, right, *text, labels, numbers, apart)
     return pairs.take(np.flatnonzero(known[0] & known[1]))
 
 
@@ -163,11 +167,9 @@ def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
     return np.fromiter(found, dtype=np.int64, count=len(sentences))
 
 
-def fingerprint(
-    source: Sequence[str], target: Sequence[str], labels: np.ndarray | None = None
-) -> str:
-    """Hash of a training's text and labels: a checkpoint is continued on the same text only."""
-    digest = hashlib.sha256(b"" if labels is None else labels.tobytes())
+def fingerprint(source: Sequence[str], target: Sequence[str], *marks: np.ndarray) -> str:
+    """Hash of a training's text and marks: a checkpoint is continued on the same text only."""
+    digest = hashlib.sha256(b"".join(one.tobytes() for one in marks))
     for side in (source, target):
         for sentence in side:
             digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")
@@ -178,17 +180,23 @@ def fingerprint(
 def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Split the pairs into rows of training and held-out ones, both ascending.
 
-    At most ``heldout`` rows, and a tenth of all, are held out. No two of them share a sentence, and
-    none is labelled as no translation. Training keeps no pair that shares a sentence with them.
+    At most ``heldout`` rows, and a tenth of all, are held out, and the rows marked so. No two of
+    them share a sentence, and none is labelled as no translation. Training keeps no pair of the
+    same languages that shares a sentence with them: an English sentence is translated into many
+    languages, which know nothing of each other's sentences.
     """
     order = np.random.default_rng([seed, 1]).permutation(len(data))
+    order = order[np.argsort(~data.held_out[order], kind="stable")]
     text = data.text[order]
     first = np.zeros(text.size, dtype=bool)
     first[np.unique(text, return_index=True)[1]] = True
     single = np.flatnonzero(first.reshape(text.shape).all(axis=1) & data.same[order])
-    held = np.sort(order[single[: min(heldout, len(data) // 10)]])
-    touches = np.isin(data.text, data.text[held]).any(axis=1)
-    return np.flatnonzero(~touches), held
+    marked = int(data.held_out[order[single]].sum())
+    held = np.sort(order[single[: marked + min(heldout, len(data) // 10)]])
+    # A text id and a number of languages in one number.
+    own = data.text * (1 << 16) + (data.language[:, None].astype(np.int64) - UNKNOWN)
+    touches = np.isin(own, own[held]).any(axis=1)
+    return np.flatnonzero(~touches & ~data.held_out), held
 
 
 @dataclass(frozen=True)

@@ -157,7 +157,7 @@ def _read(
 
     Sentences of no bitext make pairs two by two, labelled as no translations.
     """
-    text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), [], [], [])
+    text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), np.empty(0, bool), [], [], [])
     if lessons.bitext:
         text = read_texts(lessons.bitext, config, lessons.without, report)
     unwanted = lessons.without.opened()
@@ -185,6 +185,7 @@ def _read(
         target=[*text.target, *rest[half : 2 * half]],
         same=np.concatenate([text.same, np.zeros(half, dtype=bool)]),
         language=np.concatenate([text.language, np.full(half, UNKNOWN, np.int16)]),
+        held_out=np.concatenate([text.held_out, np.zeros(half, dtype=bool)]),
     )
     if len(text) < FEWEST:
         raise CorpusError(f"only {2 * len(text)} sentences to learn from; give more text")

@@ -82,6 +82,6 @@ def recorded_languages(
         total.update(dict.fromkeys(codes(name), len(places)))
     text: dict[str, Counter[str]] = defaultdict(Counter)
     for one in counts:
-        for code in codes(one["languages"]) if "languages" in one else ():
+        for code in codes(one["languages"]) if "languages" in one and "held out" not in one else ():
             text[code][one["name"].split(".")[0]] += one["pairs"]
     return {code: KnownLanguage(count, dict(text[code])) for code, count in sorted(total.items())}

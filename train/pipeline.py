@@ -235,7 +235,9 @@ def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> T
 def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
     with stage(f"tokenising {len(text)} pairs by {' and '.join(tokenizers[0])}", report):
         source, target = (list(side.values()) for side in tokenizers)
-        return prepare((source, target), text.source, text.target, text.same, text.language)
+        return prepare(
+            (source, target), text.source, text.target, text.same, text.language, text.held_out
+        )
 
 
 def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:

@@ -32,6 +32,7 @@ class TextPair:
     In a single file, ``label_col`` is the column of labels, 1 for translations and 0 for other
     pairs, and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks
     pairs. ``named`` is the pair of languages (``de-en``), where names of files do not tell it.
+    ``held_out``: no pair is trained on.
     """
 
     source: str
@@ -40,6 +41,7 @@ class TextPair:
     label_col: str | None = None
     score_col: str | None = None
     named: str | None = None
+    held_out: bool = False
 
     @property
     def name(self) -> str:
@@ -61,14 +63,15 @@ class Text:
 
     ``same (n,) bool`` is false for pairs labelled as no translations. ``languages`` are the names
     of the language pairs, sorted, and ``language (n,) int16`` the number of each pair's name, or
-    ``UNKNOWN``. ``counts`` are the records of the files, for the model, and ``excluded`` of the
-    files of excluded sentences.
+    ``UNKNOWN``. ``held_out (n,) bool`` marks the pairs of files that are held out. ``counts`` are
+    the records of the files, for the model, and ``excluded`` of the files of excluded sentences.
     """
 
     source: list[str]
     target: list[str]
     same: np.ndarray
     language: np.ndarray
+    held_out: np.ndarray
     languages: list[str]
     counts: list[dict[str, Any]]
     excluded: list[dict[str, Any]]
@@ -78,8 +81,13 @@ class Text:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the pairs and of their labels, if some are labelled as no translations."""
-        return fingerprint(self.source, self.target, None if self.same.all() else self.same)
+        """Hash of the pairs, of labels where some are no translations, and of files held out."""
+        marks = [
+            one
+            for one, usual in ((self.same, True), (self.held_out, False))
+            if (one != usual).any()
+        ]
+        return fingerprint(self.source, self.target, *marks)
 
     @property
     def sentences(self) -> list[str]:
@@ -105,16 +113,18 @@ def read_texts(
     languages = sorted({name for part in parts for name in part.languages})
     number = {name: i for i, name in enumerate(languages)}
     codes = [number[text.languages] if text.languages else UNKNOWN for text in texts]
-    language = np.repeat(np.array(codes, np.int16), [len(part) for part in parts])
+    sizes = [len(part) for part in parts]
+    language = np.repeat(np.array(codes, np.int16), sizes)
+    held_out = np.repeat([text.held_out for text in texts], sizes)
     if config.sample:
         rows = selection.draw(len(source), config.sample, config.seed)
         report(f"{len(rows)} of {len(source)} pairs drawn")
         source, target = _taken([source, target], rows)
-        same, language = same[rows], language[rows]
+        same, language, held_out = same[rows], language[rows], held_out[rows]
     if unwanted and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(without.files)}")
     records = [{"name": Path(one.path).name, "sentences": len(one)} for one in unwanted]
-    return Text(source, target, same, language, languages, counts, records)
+    return Text(source, target, same, language, held_out, languages, counts, records)
 
 
 def _read_text(
@@ -162,12 +172,14 @@ def _read_text(
         "name": Path(text.source).name,
         **({} if text.languages is None else {"languages": text.languages}),
         "pairs": len(rows),
+        **({"held out": True} if text.held_out else {}),
         **{why: count for why, count in left_out.items() if count or why in USUAL},
     }
     source, target = _taken(both, rows)
     languages = [] if text.languages is None else [text.languages]
     language = np.full(len(rows), 0 if languages else UNKNOWN, np.int16)
-    return Text(source, target, same[rows], language, languages, [record], [])
+    held_out = np.full(len(rows), text.held_out)
+    return Text(source, target, same[rows], language, held_out, languages, [record], [])
 
 
 def _taken(sides: Sequence[Sequence[str]], rows: np.ndarray) -> list[list[str]]:

@@ -31,17 +31,23 @@ class ParallelText:
         "language pairs, which names of folders or files tell ('de-en/*.tsv.xz').",
         option="--bitext",
     )
+    held_out: tuple[str, ...] = _files(
+        "Bitext of a source of its own, held out as a whole: it gives words to the vocabulary, and "
+        "what is learned on held-out pairs (verifier, quality, its bounds) holds for text of other "
+        "sources; repeatable.",
+        option="--heldout-bitext",
+    )
 
     @property
     def files(self) -> list[str]:
         """All files that are read."""
-        return [*self.sources, *self.targets, *self.bitexts]
+        return [*self.sources, *self.targets, *self.bitexts, *self.held_out]
 
     @property
     def empty(self) -> bool:
         return not self.sources and not self.bitexts
 
-    def pairs(self, layout: BitextFormat, **of_bitext: str | None) -> list[TextPair]:
+    def pairs(self, layout: BitextFormat, **of_bitext: Any) -> list[TextPair]:
         """List what to read; ``of_bitext`` are further fields of ``TextPair`` for bitexts."""
         from miner_train.read import TextPair
 
@@ -49,6 +55,10 @@ class ParallelText:
         return [
             *(TextPair(source, target, layout) for source, target in sides),
             *(TextPair(bitext, None, layout, **of_bitext) for bitext in self.bitexts),
+            *(
+                TextPair(bitext, None, layout, **of_bitext, held_out=True)
+                for bitext in self.held_out
+            ),
         ]
 
 
@@ -57,8 +67,11 @@ def _text(given: dict[str, Any]) -> ParallelText:
     sources, targets = given.get("sources", ()), given.get("targets", ())
     if len(sources) != len(targets):
         raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")
-    bitexts = tuple(file for one in given.get("bitexts", ()) for file in expanded(one))
-    return ParallelText(sources, targets, bitexts)
+    bitexts, held_out = (
+        tuple(file for one in given.get(name, ()) for file in expanded(one))
+        for name in ("bitexts", "held_out")
+    )
+    return ParallelText(sources, targets, bitexts, held_out)
 
 
 _settings = Settings(ParallelText, "text", _text)
@@ -70,7 +83,7 @@ def parallel_text(sides: bool = True) -> Decorator:
     ``sides``: also --source and --target.
     """
     return options.several(
-        _settings(*(("sources", "targets") if sides else ()), "bitexts"),
+        _settings(*(("sources", "targets") if sides else ()), "bitexts", "held_out"),
         options.bitext_format(),
         options.without(),
     )

@@ -22,7 +22,9 @@ def split_of(*parts: tuple[str | None, list[str], list[str]]) -> SplitPairs:
     rows = np.arange(len(source))
     nothing = Sentences(np.zeros(0, np.int32), np.zeros(1, np.int64))
     texts = text_ids(source, ids), text_ids(target, ids)
-    pairs = PairData(nothing, nothing, *texts, np.ones(len(rows), bool), language)
+    pairs = PairData(
+        nothing, nothing, *texts, np.ones(len(rows), bool), language, np.zeros(len(rows), bool)
+    )
     return SplitPairs(pairs, rows, rows[:0], list(ids), names)
 
 

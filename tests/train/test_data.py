@@ -107,7 +107,7 @@ def test_fingerprint_tells_texts_apart():
     assert fingerprint(["a"], ["b"]) == fingerprint(["a"], ["b"])
 
 
-def numbered(source_text, target_text):
+def numbered(source_text, target_text, language=None, held_out=None):
     n = len(source_text)
     one = sentences([[0]] * n)
     return PairData(
@@ -116,7 +116,8 @@ def numbered(source_text, target_text):
         np.array(source_text, np.int64),
         np.array(target_text, np.int64),
         np.ones(len(source_text), bool),
-        np.full(n, UNKNOWN, np.int16),
+        np.full(n, UNKNOWN, np.int16) if language is None else np.array(language, np.int16),
+        np.zeros(n, bool) if held_out is None else np.array(held_out, bool),
     )
 
 
@@ -125,20 +126,28 @@ def test_split(data, heldout, seed):
     n = data.draw(st.integers(0, 80))
     number = st.integers(0, data.draw(st.sampled_from([5, 30, 10_000])))
     texts = [data.draw(st.lists(number, min_size=n, max_size=n)) for _ in range(2)]
-    pairs = numbered(*texts)
+    language = data.draw(st.lists(st.integers(UNKNOWN, 1), min_size=n, max_size=n))
+    marks = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    pairs = numbered(*texts, language, marks)
     training, held = split(pairs, heldout, seed)
 
     assert training.tolist() == sorted(set(training.tolist()))
     assert held.tolist() == sorted(set(held.tolist()))
     assert not set(training.tolist()) & set(held.tolist())
-    assert len(held) <= min(heldout, n // 10)
+    assert not pairs.held_out[training].any()
+    assert (~pairs.held_out[held]).sum() <= min(heldout, n // 10)
     both = np.stack([pairs.source_text, pairs.target_text])
     kept_out = both[:, held].ravel().tolist()
-    assert not set(both[:, training].ravel().tolist()) & set(kept_out)
     assert len(set(kept_out)) == len(kept_out)
-    # What is neither shares a sentence with a held-out pair.
+
+    def in_languages(row):
+        return {(pairs.language[row], text) for text in both[:, row].tolist()}
+
+    apart = set().union(*map(in_languages, held))
+    assert not set().union(*map(in_languages, training)) & apart
+    # What is neither shares a sentence with a held-out pair, or is of a file held out.
     for row in set(range(n)) - set(training.tolist()) - set(held.tolist()):
-        assert set(both[:, row].tolist()) & set(kept_out)
+        assert in_languages(row) & apart or pairs.held_out[row]
     again = split(pairs, heldout, seed)
     assert again[0].tolist() == training.tolist() and again[1].tolist() == held.tolist()
 
@@ -151,6 +160,9 @@ def test_split_of_distinct_pairs_takes_all_it_may():
     held = [split(pairs, 20, seed)[1].tolist() for seed in (1, 2)]
     assert held[0] != held[1]
     assert max(held[0]) > 100 > min(held[0])  # not just the first ones
+    marked = numbered(range(200), range(200, 400), held_out=np.arange(200) < 30)
+    training, rows = split(marked, 20, 1)
+    assert set(range(30)) < set(rows.tolist()) and [len(training), len(rows)] == [150, 50]
 
 
 def test_vocabulary_covers_both_sides_and_folds_case_if_asked():

@@ -75,7 +75,8 @@ def test_the_objective_is_its_formula(seed: int, n: int, words: int, translated:
     teacher /= np.linalg.norm(teacher, axis=1, keepdims=True)
     side = sentences([generator.integers(0, 9, size=words).tolist() for _ in range(n)])
     numbers, same = np.arange(2 * n), np.arange(n) < translated
-    pool = PairData(side, side, numbers[:n], numbers[n:], same, np.full(n, -1, np.int16))
+    none = np.full(n, -1, np.int16), np.zeros(n, bool)
+    pool = PairData(side, side, numbers[:n], numbers[n:], same, *none)
     batch, loss = taught_batch(CONFIG, pool, teacher)
     assert len(batch) == 2 * n
     vectors = generator.normal(size=(2 * n, 6)).astype(np.float32)

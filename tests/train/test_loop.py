@@ -109,7 +109,7 @@ def test_a_pool_without_negatives_is_passed_over():
     """One text on the source side: nothing may stand against anything, and nothing moves."""
     tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
     columns = np.zeros(6, np.int64), np.arange(6), np.ones(6, bool), np.zeros(6, np.int16)
-    data = miner_train.data.PairData(*tokens, *columns)
+    data = miner_train.data.PairData(*tokens, *columns, np.zeros(6, bool))
     it = Trainer(dataclasses.replace(MARGIN, batch=2), {"piece": 7}, data, None)
     before = table(it).copy()
     it.run()

@@ -59,3 +59,13 @@ def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
     model = train_model([text], FROM_TEXT, tmp_path / "model", restart=True)
     assert model.fingerprint == whole.fingerprint
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_file_that_is_held_out_gives_words_and_is_not_trained_on(text, whole, tmp_path):
+    """Its pairs are among those from which the verifier and the bounds are learned."""
+    apart = TextPair(*aligned_files(tmp_path, synthetic(90, seed=7)), held_out=True)
+    lines: list[str] = []
+    model = train_model([text, apart], FROM_TEXT, tmp_path / "model", report=lines.append)
+    assert model.training["text"][1]["held out"] is True
+    assert model.training["held-out pairs"] == whole.training["held-out pairs"] + 90
+    assert model.training["pairs"] == whole.training["pairs"]
