@@ -173,8 +173,8 @@ def _trie(
     order = np.argsort(-scores[entered], kind="stable")
     room = count + count // 4 + 8 * span + 64
     trie, taken = np.zeros((room, 4), np.int32), np.zeros(room, bool)
-    pieces, bits = entered[order], scores.view(np.int32)[entered[order]]
-    last = unigram.place_nodes(nodes, span, pieces, ends[order], bits, taken, trie)
+    pieces = entered[order]
+    last = unigram.place_nodes(nodes, span, pieces, ends[order], scores[pieces], taken, trie)
     if last < 0:
         raise ValueError("too many pieces with rare characters")
     return trie[: last + span].copy()

@@ -102,8 +102,8 @@ class UnigramPieces:
         except IndexError:
             store = unigram.no_words()
         total = unigram.segment(
-            *(actions, offsets, self._longer, self._mark, self._trie, self._trie.view(np.float32)),
-            *(self._scores, self._dropped, unigram.room_for(offsets), store, ids, counts),
+            *(actions, offsets, self._longer, self._mark, self._trie, self._scores, self._dropped),
+            *(unigram.room_for(offsets), store, ids, counts),
         )
         self._stores.append(store)
         return ids[:total].copy(), counts

@@ -3,6 +3,7 @@
 #include "half.h"
 #include "sort.h"
 
+#include "unigram.c"
 #include "pool.c"
 #include "exact.c"
 #include "search.c"

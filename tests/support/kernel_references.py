@@ -162,6 +162,38 @@ def model1_reference(
     return table
 
 
+def segment_reference(
+    text: Sequence[int],
+    pieces: dict[tuple[int, ...], int],
+    scores: np.ndarray,
+    mark: int,
+    dropped: int,
+) -> list[int]:
+    """Ids of one sentence by :func:`miner.kernels.unigram.segment`, of its characters' numbers."""
+    words: list[list[int]] = []
+    for character in text:
+        if character == mark or not words:
+            words.append([])
+        words[-1].append(character)
+    found, total, longest = [], np.float32(0), max(map(len, pieces))
+    for word in words:
+        best = [total] + [np.float32(-np.inf)] * len(word)
+        last = [(0, 0)] * (len(word) + 1)  # begin and id of the last piece
+        for begin in range(len(word)):
+            for end in range(begin + 1, min(begin + longest, len(word)) + 1):
+                piece = pieces.get(tuple(word[begin:end]))
+                if piece is not None and scores[piece] + best[begin] > best[end]:
+                    best[end], last[end] = scores[piece] + best[begin], (begin, piece)
+            if scores[0] + best[begin] > best[begin + 1]:
+                best[begin + 1], last[begin + 1] = scores[0] + best[begin], (begin, 0)
+        total, own, end = best[-1], [], len(word)
+        while end > 0:
+            end, piece = last[end]
+            own.append(piece)
+        found += [piece for piece in reversed(own) if piece not in (0, dropped)]
+    return found
+
+
 def trigrams_reference(sentence: str, vocabulary: dict[str, int]) -> list[int]:
     """Trigram ids of one sentence by :func:`miner.kernels.units.trigrams`."""
     padded = f" {sentence} "

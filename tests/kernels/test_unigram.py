@@ -1,0 +1,117 @@
+"""Unigram pieces agree with the reference; test_unigram_pieces compares them with SentencePiece."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.kernel_references import segment_reference
+from support.tokens import flat
+
+from miner.encoder.unigram_model import _trie
+from miner.kernels import unigram
+from miner.ragged import offsets_of
+
+# Numbers of the mark of a space and of the other characters; 0 is no character of a piece.
+MARK, LETTERS = 1, 4
+Text = list[int]
+
+
+def segmented(
+    codes: list[Text], pieces: list[Text], scores: np.ndarray, longer: list[int], dropped: int = 0
+) -> list[list[int] | None]:
+    """Ids by the kernel, None for a sentence that is left out; the second time by kept words."""
+    letters, offsets = flat(pieces)
+    entered = np.arange(1, len(pieces) + 1)
+    trie = _trie(letters, offsets, entered, scores, LETTERS + 1)
+    text, bounds = flat(codes)
+    store = unigram.no_words()
+    results = []
+    for _ in range(2):
+        ids, counts = np.empty(len(text), np.int32), np.empty(len(codes), np.int64)
+        total = unigram.segment(
+            *(text.astype(np.int32), bounds, np.array(longer, np.int32), MARK, trie, scores),
+            *(dropped, unigram.room_for(bounds), store, ids, counts),
+        )
+        ends = offsets_of(np.maximum(counts, 0))
+        assert total == ends[-1]
+        results.append(
+            [
+                None if count < 0 else ids[ends[i] : ends[i + 1]].tolist()
+                for i, count in enumerate(counts.tolist())
+            ]
+        )
+    assert results[0] == results[1]
+    return results[0]
+
+
+letters = st.integers(2, LETTERS)
+piece = st.tuples(st.booleans(), st.lists(letters, min_size=1, max_size=5)).map(
+    lambda made: [MARK, *made[1]] if made[0] else made[1]
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    st.lists(st.lists(st.integers(-2, LETTERS + 1), max_size=30), max_size=5),
+    st.lists(piece, min_size=1, max_size=20, unique_by=tuple),
+    st.integers(0, 3),
+    st.integers(0, 999),
+)
+def test_pieces_are_the_reference(
+    codes: list[Text], pieces: list[Text], dropped: int, seed: int
+) -> None:
+    # A few scores of few bits, so that sums tie.
+    scores = -np.random.default_rng(seed).integers(1, 6, len(pieces) + 1).astype(np.float32) / 2
+    scores[0] = scores.min() - 10
+    found = segmented(codes, pieces, scores, [], dropped)
+    ids = {tuple(one): i for i, one in enumerate(pieces, 1)}
+    for sentence, own in zip(codes, found, strict=True):
+        if 0 in sentence:
+            assert own is None
+            continue
+        text = [MARK]
+        for code in sentence:
+            if code > 0:
+                text.append(code - 1)
+            elif code == unigram.SPACE and text[-1:] != [MARK]:
+                text.append(MARK)
+        # A mark that a code stands for is no space, but begins a word.
+        while text and text[-1] == MARK:
+            text.pop()
+        assert own == segment_reference(text, ids, scores, MARK, dropped)
+
+
+def test_characters_that_become_several() -> None:
+    longer = [2, 2, 3, 40, *([3] * 40)]
+    pieces, scores = [[2, 3], [3]], np.array([-20, -1, -1], np.float32)
+    one, many = unigram.LONGER, unigram.LONGER - 3
+    found = segmented([[one, 3], [one], [many], [], [unigram.REFUSE]], pieces, scores, longer)
+    # More pieces than characters, or more characters than there is room for: left out.
+    assert found == [[1], [1], None, [], None]
+
+
+def test_a_sentence_of_many_words_and_a_long_word() -> None:
+    generator = np.random.default_rng(0)
+    pieces = [[2], [3], [4], [2, 3], [3, 4, 2], [MARK, 2, 2]]
+    scores = np.array([-12, -1, -1.5, -2, -1.75, -3, -1], np.float32)
+    ids = {tuple(one): i for i, one in enumerate(pieces, 1)}
+    for spaces in (0.2, 0.0):
+        codes = generator.integers(3, LETTERS + 2, 1 << 16)
+        codes[generator.random(len(codes)) < spaces] = unigram.SPACE
+        (found,) = segmented([codes[: 1 << 12].tolist()], pieces, scores, [])
+        text = [MARK]
+        for code in codes[: 1 << 12].tolist():
+            if code > 0 or text[-1] != MARK:
+                text.append(code - 1 if code > 0 else MARK)
+        while text[-1] == MARK:
+            text.pop()
+        assert found == segment_reference(text, ids, scores, MARK, 0)
+        (every,) = segmented([codes.tolist()], pieces, scores, [])
+        assert every is not None and len(every) > len(found)
+
+
+def test_a_trie_without_room() -> None:
+    nodes = np.array([[0, 0, 1, 1, 0], [0, 3, 2, 0, -1]], np.int32)
+    arguments = np.array([1]), np.array([1]), np.array([-1], np.float32)
+    for size, last in ((0, -1), (2, -1), (10, -1), (13, 3)):
+        trie, taken = np.zeros((size, 4), np.int32), np.zeros(size, bool)
+        assert unigram.place_nodes(nodes.copy(), 5, *arguments, taken, trie) == last
