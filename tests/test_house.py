@@ -67,6 +67,7 @@ ORDER = (
     "evaluation",
     "analysis",
     "reports",
+    "integrations",
     "cli",
 )
 # Folders before this one are free of torch, faiss and h5py.

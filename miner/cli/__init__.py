@@ -27,7 +27,7 @@ HEADINGS = {
     "Vectors": ("index", "encode", "search", "neighbors", "export"),
     "Evaluate": ("evaluate", "stats"),
     "Scale": ("plan", "status", "doctor"),
-    "Data and models": ("data", "model"),
+    "Data and models": ("data", "model", "integrations"),
 }
 COMMANDS = tuple(name for names in HEADINGS.values() for name in names)
 

@@ -1,0 +1,39 @@
+"""``miner integrations``: install our filters in the pipelines of others."""
+
+from pathlib import Path
+
+import click
+
+from miner.cli.options import say
+from miner.cli.settings_options import Command, Group, arg, opt
+
+
+@click.group(cls=Group)
+def integrations() -> None:
+    """Install our filters in the pipelines of others.
+
+    OpusFilter, datatrove and mteb import ours by name, and need nothing installed.
+
+    Examples:
+      miner integrations opuscleaner filters
+    """
+
+
+@integrations.command(cls=Command)
+def opuscleaner(
+    directory: str = arg(metavar="DIR"),
+    overwrite: bool = opt("Replace descriptions that are in DIR already."),
+) -> None:
+    """Write descriptions of our filters for OpusCleaner to DIR.
+
+    OpusCleaner reads the folder 'filters' where it is started, and shows the filters miner_quality
+    and miner_rules. Both run 'miner', which must be on the path. The rules are listed in
+    miner_rules.toml, for you to change.
+
+    Examples:
+      miner integrations opuscleaner filters
+    """
+    from miner.integrations.opuscleaner import install
+
+    for path in install(Path(directory), overwrite):
+        say(f"{path}: written")

@@ -1,0 +1,90 @@
+"""Filters of OpusFilter: quality, and rules; each is a scorer, too.
+
+In its configuration, as a custom filter::
+
+    - MinerQuality: {languages: [de, en]}
+      module: miner.integrations.opusfilter
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from opusfilter import CLEAN_HIGH, CLEAN_TRUE, FilterABC
+from opusfilter.util import grouper
+
+from miner.integrations.batches import BATCH, RULES, BatchFilters, Filters, quality_bound
+
+Pair = Sequence[str]
+
+
+class _InBatches(FilterABC):
+    """A filter that scores pairs in batches, also where OpusFilter would give them one by one."""
+
+    score_batch: Callable[[Sequence[Pair]], list[Any]]
+
+    def score(self, pairs: Iterable[Pair]) -> Iterator[Any]:
+        for batch in grouper(pairs, BATCH):
+            yield from self.score_batch(batch)
+
+    def filter(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        return self._those(pairs, True)
+
+    def filterfalse(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        return self._those(pairs, False)
+
+    def _those(self, pairs: Iterable[Pair], kept: bool) -> Iterator[Pair]:
+        for batch in grouper(pairs, BATCH):
+            for pair, score in zip(batch, self.score_batch(batch), strict=True):
+                if self.accept(score) == kept:
+                    yield pair
+
+
+class MinerQuality(_InBatches):
+    """Keep pairs of this quality, by default of the model's bound for the languages.
+
+    Scores are probabilities that both sides mean the same.
+    """
+
+    score_direction = CLEAN_HIGH
+    accept_threshold = 0
+    reject_threshold = 1 + 10**-6
+
+    def __init__(
+        self,
+        languages: Sequence[str],
+        threshold: float | None = None,
+        model: str = "default",
+        **kwargs: Any,
+    ) -> None:
+        found = BatchFilters(languages, ["quality"], model)
+        self.score_batch = found.qualities
+        self.threshold = quality_bound(found.plan) if threshold is None else threshold
+        super().__init__(**kwargs)
+
+    def accept(self, score: float) -> bool:
+        return score >= self.threshold
+
+
+class MinerRules(_InBatches):
+    """Keep pairs that break no bound of these filters, by default of the rules that need no model.
+
+    Scores are True for pairs that are kept. ``filters`` are names, or tables as in TOML.
+    """
+
+    score_direction = CLEAN_TRUE
+
+    def __init__(
+        self,
+        languages: Sequence[str],
+        filters: Filters = RULES,
+        model: str = "default",
+        **kwargs: Any,
+    ) -> None:
+        self._filters = BatchFilters(languages, filters, model)
+        super().__init__(**kwargs)
+
+    def score_batch(self, batch: Sequence[Pair]) -> list[bool]:
+        return [reason is None for reason in self._filters.reasons(batch)]
+
+    def accept(self, score: bool) -> bool:
+        return score
