@@ -9,3 +9,4 @@
 #include "search.c"
 #include "dots.c"
 #include "model1.c"
+#include "beads.c"

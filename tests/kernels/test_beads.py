@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from miner.alignment.anchors import band, chain
 from miner.alignment.beads import KINDS, MOST, best, decode, spans_of
-from miner.kernels.beads import FEATURES, bead_features, forward_backward, score_beads
+from miner.kernels.beads import (
+    FEATURES,
+    band_products,
+    bead_features,
+    block_norms,
+    forward_backward,
+    score_beads,
+)
 
 Bead = tuple[int, int]
 
@@ -164,3 +171,27 @@ def test_spans_follow_cells() -> None:
     limits = np.array([0, 0, 1]), np.array([0, 2, 5, 7])  # rows 0: 0-1, 1: 0-2, 2: 1-2
     cells, kinds = np.array([3, 6]), np.array([2, 1])  # (1, 1) by 1-1, (2, 2) by 0-1
     assert spans_of(cells, kinds, limits).tolist() == [[0, 1, 0, 1], [2, 2, 1, 2]]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.integers(0, 9), st.integers(0, 80))
+def test_products_and_norms_of_blocks(seed: int, n: int, m: int, d: int) -> None:
+    generator = np.random.default_rng(seed)
+    source, target = (generator.normal(size=(k, d)).astype(np.float32) for k in (n, m))
+    source[generator.random(n) < 0.2] = 0
+    left = generator.integers(0, m + 1, n)
+    starts = np.concatenate([[0], np.cumsum(generator.integers(0, m - left + 1))])
+    flat = np.empty(starts[-1], np.float32)
+    band_products(source, target, left, starts, flat)
+    both = source @ target.T
+    for i in range(n):
+        own = flat[starts[i] : starts[i + 1]]
+        np.testing.assert_allclose(own, both[i, left[i] :][: len(own)], rtol=1e-4, atol=1e-4)
+    usual = generator.normal(size=d).astype(np.float32)
+    norms, cosines = np.zeros((2, n, 3), np.float32)
+    block_norms(source, usual, norms, cosines)
+    for i, count in itertools.product(range(n), range(3)):
+        total = source[i : i + count + 1].sum(axis=0, dtype=np.float64)
+        size = np.linalg.norm(total) if i + count < n else 0.0
+        assert norms[i, count] == pytest.approx(size, rel=1e-4, abs=1e-5)
+        cosine = total @ usual / size if size > 1e-3 else 0.0
+        assert cosines[i, count] == pytest.approx(cosine, rel=1e-3, abs=1e-3)
