@@ -8,5 +8,6 @@
 #include "exact.c"
 #include "search.c"
 #include "dots.c"
+#include "tokens.c"
 #include "model1.c"
 #include "beads.c"

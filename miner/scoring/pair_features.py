@@ -215,8 +215,8 @@ class TokenTable:
 
         ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` of a
         ratio of characters; ``association`` is in nats a token; the others are shares, cosines or
-        counts. ``order (m, 4) float32``, if given, receives the metrics of
-        :mod:`miner.kernels.order`.
+        counts. ``order (m, 4) float32``, if given, receives the features of order of
+        :func:`miner.kernels.tokens.compare`.
         """
         from miner.kernels.tokens import COLUMNS, compare
         from miner.kernels.tokens import LONGEST as WINDOW

@@ -123,11 +123,11 @@ def features_of_rows(
     cosine: np.ndarray,
 ) -> np.ndarray:
     """Return features ``(m, f) float32`` of pairs of rows, whose cosines are ``(m,)``."""
-    from miner.kernels.order import COLUMNS
+    from miner.kernels.tokens import ORDER_COLUMNS
 
     out = np.empty((len(cosine), len(feature_names(verifier))), dtype=np.float32)
     own = len(PAIR_FEATURES)
-    places = np.empty((len(cosine), COLUMNS), dtype=np.float32)
+    places = np.empty((len(cosine), ORDER_COLUMNS), dtype=np.float32)
     out[:, :own] = verifier.tokens.pair_features(source, target, *rows, places)
     out[:, own] = cosine
     for column in (0, 2):

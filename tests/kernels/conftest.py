@@ -11,7 +11,6 @@ OF_NUMBA = (
     "test_cache",
     "test_hidden_markov",
     "test_letters",
-    "test_tokens",
 )
 
 

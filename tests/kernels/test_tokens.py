@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.kernel_references import compare_reference
+from support.kernel_references import compare_reference, order_reference
 from support.tokens import flat, random_lexicon
 
 from miner.kernels import tokens
-from miner.kernels.tokens import COLUMNS, LONGEST, compare
+from miner.kernels.tokens import COLUMNS, LONGEST, ORDER_COLUMNS, compare
 from miner.parallel import use_loop_threads
 from miner.scoring.pair_features import unit_codes
 
@@ -17,7 +17,7 @@ NO_ORDER = np.empty((0, 4), dtype=np.float32)
 
 @given(st.integers(0, 2**32 - 1))
 def test_compare_is_its_reference(seed: int) -> None:
-    """Empty sentences, repeats, long texts, pairs in any order."""
+    """Empty sentences, repeats, ties, zero rows, long texts, pairs in any order."""
     generator = np.random.default_rng(seed)
     size, dimension = int(generator.integers(2, 60)), int(generator.integers(1, 20))
     longest = generator.choice([3, 12, LONGEST + 9, 5 * LONGEST], 2)
@@ -30,6 +30,7 @@ def test_compare_is_its_reference(seed: int) -> None:
     ]
     embedding = generator.normal(size=(size, dimension)).astype(np.float32)
     embedding[generator.random(size) < 0.1] = 0
+    embedding[size // 2 :][generator.random(size - size // 2) < 0.3] = embedding[0]
     weight = (generator.random(size) + 0.1).astype(np.float32)
     lexicon = random_lexicon(generator, size)
     tables = lexicon.offsets, lexicon.pieces, lexicon.probability
@@ -37,7 +38,8 @@ def test_compare_is_its_reference(seed: int) -> None:
     source, target = (generator.integers(0, len(side), m) for side in sides)
     out = np.full((m, COLUMNS), np.nan, dtype=np.float32)
     arguments = *unit_codes(embedding), weight, lexicon.frequency
-    compare(*map(flat, sides), source, target, arguments, tables, out, NO_ORDER)
+    order = np.full((m, ORDER_COLUMNS), np.nan, dtype=np.float32)
+    compare(*map(flat, sides), source, target, arguments, tables, out, order)
     rows = list(zip(source.tolist(), target.tolist(), strict=True))
     arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
     expected = compare_reference(*arrays, rows, *arguments, tables)
@@ -47,6 +49,39 @@ def test_compare_is_its_reference(seed: int) -> None:
     )
     if m:
         assert (np.abs(out[:, 2:4] - expected[:, 2:4]) < 1e-5).mean() > 0.9
+    texts = [
+        [side[row] for row in rows] for side, rows in zip(sides, (source, target), strict=True)
+    ]
+    expected_order = order_reference(*texts, *arguments[:3])
+    if m:
+        assert (np.abs(order - expected_order) < 2e-5).mean() > 0.9
+    without = np.empty_like(out)
+    compare(*map(flat, sides), source, target, arguments, tables, without, NO_ORDER)
+    np.testing.assert_array_equal(without, out)
+
+
+def test_texts_of_many_tokens() -> None:
+    """2**16 tokens, and more distinct ones in the targets of a source than there are slots."""
+    generator = np.random.default_rng(5)
+    size = 9000
+    embedding = generator.normal(size=(size, 8)).astype(np.float32)
+    known = *unit_codes(embedding), np.ones(size, np.float32), np.full(size, 1e-4, np.float32)
+    lexicon = np.zeros(size + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.float32)
+    long = flat([generator.integers(0, size, 1 << 16).tolist()])
+    short = flat(generator.permutation(size)[:8960].reshape(-1, LONGEST).tolist())
+    count = len(short[1]) - 1
+    out, order = np.empty((count, COLUMNS), np.float32), np.empty((count, 4), np.float32)
+    zeros, every = np.zeros(count, np.int64), np.arange(count)
+    compare(short, short, zeros, every, known, lexicon, out, order)
+    alone, ordered = np.empty_like(out), np.empty_like(order)
+    for row in range(count):
+        span = slice(row, row + 1)
+        compare(short, short, zeros[span], every[span], known, lexicon, alone[span], ordered[span])
+    np.testing.assert_array_equal(out, alone)
+    np.testing.assert_array_equal(order, ordered)
+    compare(long, long, zeros[:1], zeros[:1], known, lexicon, out[:1], order[:1])
+    np.testing.assert_allclose(out[0, [0, 1, 2, 3, 8]], [1, 1, 0, 0, 1], atol=1e-6)
+    assert (order[0] > 0.95).all()  # a token comes twice in some parts
 
 
 @pytest.mark.parametrize("threads", [1, 3])

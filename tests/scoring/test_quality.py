@@ -16,9 +16,7 @@ from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, PART, REACH, windows
-from miner.kernels.order import COLUMNS
-from miner.kernels.tokens import COLUMNS as METRICS
-from miner.kernels.tokens import LONGEST, compare
+from miner.kernels.tokens import COLUMNS, LONGEST, ORDER_COLUMNS, compare
 from miner.scoring import number_agreement
 from miner.scoring.explain import explain
 from miner.scoring.pair_features import PAIR_FEATURES, unit_codes
@@ -38,8 +36,8 @@ def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weig
     # A lexicon of nothing.
     lexicon = np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
     frequency = np.full(size, 0.5, dtype=np.float32)
-    metrics = np.empty((n, METRICS), dtype=np.float32)
-    out = np.full((n, COLUMNS), np.nan, dtype=np.float32)
+    metrics = np.empty((n, COLUMNS), dtype=np.float32)
+    out = np.full((n, ORDER_COLUMNS), np.nan, dtype=np.float32)
     table = codes, scale, weight, frequency
     compare(flat(source), flat(target), rows, rows, table, lexicon, metrics, out)
     return out

@@ -24,9 +24,7 @@ from miner.kernels.hidden_markov import (
 )
 from miner.kernels.long_texts import ORDER_PART, ORDER_REACH, windows
 from miner.kernels.ngrams import END, START
-from miner.kernels.order import COLUMNS as ORDER_COLUMNS
-from miner.kernels.order import FEWEST, NEAR
-from miner.kernels.tokens import COLUMNS, EMPTY, LONGEST, MATCHED
+from miner.kernels.tokens import COLUMNS, EMPTY, FEWEST, LONGEST, MATCHED, NEAR, ORDER_COLUMNS
 
 
 def similarity_reference(rows: Pack, columns: Pack) -> np.ndarray:
@@ -303,7 +301,7 @@ def compare_reference(source, target, rows, codes, scale, weight, frequency, lex
 
 
 def order_reference(source, target, codes, scale, weight):
-    """Features by :func:`miner.kernels.order.order_features`, ``(n, 4)``, for lists of ids."""
+    """Features of order by :func:`miner.kernels.tokens.compare`, ``(n, 4)``, for lists of ids."""
     out = np.ones((len(source), ORDER_COLUMNS))
     for number, (a, b) in enumerate(zip(source, target, strict=True)):
         if not len(a) or not len(b):
