@@ -196,6 +196,19 @@ def test_readme_counts_the_languages_as_the_card_of_the_model_does() -> None:
     assert re.search(r"good in ten of them and\s+fair in thirteen", text)
 
 
+def test_the_share_of_known_test_sentences_is_that_of_the_results() -> None:
+    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    shares = [
+        int(seen.replace(",", "")) / int(total.replace(",", ""))
+        for seen, total in re.findall(
+            r"^\| tatoeba .* ([\d,]+) of ([\d,]+) \|$", text, re.MULTILINE
+        )
+    ]
+    assert len(shares) > 30
+    said = f"has {min(shares):.0%} to {max(shares):.0%} of the sentences"
+    assert said in (DOCS / "evaluation.md").read_text(encoding="utf-8")
+
+
 def test_every_filter_is_described() -> None:
     text = (DOCS / "filtering.md").read_text(encoding="utf-8")
     assert not [name for name in FILTERS if f"`{name}`" not in text]
