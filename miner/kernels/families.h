@@ -4,6 +4,8 @@
 #include "sort.h"
 
 #include "unigram.c"
+#include "units.c"
+#include "ngrams.c"
 #include "pool.c"
 #include "exact.c"
 #include "search.c"

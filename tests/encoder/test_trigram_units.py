@@ -7,7 +7,6 @@ from support.kernel_references import trigrams_reference
 
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.trigram_units import TrigramTokenizer, pack_trigrams
-from miner.kernels import units
 from tests.support.tokens import lines, lists, texts
 
 
@@ -30,12 +29,3 @@ def test_keys_of_trigrams_are_distinct_and_in_the_order_of_text(trigrams: list[s
     keys = pack_trigrams(sorted(trigrams))
     assert keys.dtype == np.uint64
     assert (keys[1:] > keys[:-1]).all()
-
-
-@given(st.lists(st.integers(0, 2**64 - 1), unique=True), st.lists(st.integers(0, 2**64 - 1)))
-def test_a_table_finds_its_keys_alone(keys: list[int], others: list[int]) -> None:
-    slots, places = units.table(np.array(keys, dtype=np.uint64))
-    found = [units.find(np.uint64(key), slots, places) for key in keys]
-    assert found == list(range(len(keys)))
-    for key in {*others, 0} - set(keys):
-        assert units.find(np.uint64(key), slots, places) == -1

@@ -3,16 +3,13 @@
 import sys
 import unicodedata
 
-import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.normaliser import Normaliser
-from miner.encoder.unit_lists import code_points
 from miner.encoder.word_units import WORD, WordTokenizer, character_kinds
 from miner.errors import ArtifactError, DependencyError
-from miner.kernels import units
 from tests.support.tokens import lines, lists, texts
 
 
@@ -27,20 +24,6 @@ def test_words_match_the_regular_expression(sentences: list[str], fold: bool) ->
     number = {word: i for i, word in enumerate(known)}
     expected = [[number[word] for word in own if word in number] for own in words]
     assert lists(tokenizer(sentences)) == expected
-
-
-def test_words_with_one_fingerprint_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run the loop in Python, with one fingerprint for all words."""
-    monkeypatch.setattr(units, "fingerprint", lambda codes: np.uint64(7))
-    monkeypatch.setattr(units, "_find_word", units._find_word.py_func)
-    vocabulary, starts = code_points(["ab", "a", "abc"])
-    slots, places = units.table(np.full(3, 7, dtype=np.uint64))
-    codes, offsets = code_points(["abc", "b", "a", "ab"])
-    kinds = np.full(128, 2, dtype=np.uint8)
-    out, lengths = np.empty(len(codes), np.int32), np.empty(4, np.int64)
-    words = units.words.py_func
-    count = words(codes, offsets, kinds, slots, places, vocabulary, starts, out, lengths)
-    assert out[:count].tolist() == [2, -1, 1, 0]
 
 
 def test_letters_agree_with_unicode_categories() -> None:

@@ -1,6 +1,5 @@
 """Cache of compiled loops: shared by equal packages, and never read by another one."""
 
-import errno
 import os
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ import llvmlite.binding
 import numpy as np
 import pytest
 
-from miner.kernels import cache, loops, units
+from miner.kernels import cache, loops
 from miner.kernels.tile import has_avx2
 
 KERNELS = Path(__file__).parent.parent.parent / "miner" / "kernels"
@@ -133,19 +132,6 @@ def test_a_damaged_cache_is_made_again(compiled: Path, tmp_path: Path) -> None:
         path.write_bytes(path.read_bytes()[:-9])
     assert run(first, tmp_path, "they are compiled again")[0] == "42 True True 0"
     assert run(first, tmp_path)[0] == "42 True True 1"
-
-
-def test_a_full_disk_costs_the_next_run_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    monkeypatch.setattr(loops, "load", lambda *_: None)
-    # Nothing is kept where another test has made numba compile for its own processor.
-    monkeypatch.setattr(loops, "_numba_target", loops.target)
-    again = loops.njit()(units.fingerprint.py_func)
-    with pytest.warns(RuntimeWarning, match="not kept .No space left on device"):
-        assert again(np.array([7])) == units.fingerprint(np.array([7]))
 
 
 def test_arguments_and_results_of_loops() -> None:
