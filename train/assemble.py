@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.architecture import ENCODERS
-from miner.encoder.model import Model, Part, quantise
+from miner.encoder.model import Model
+from miner.encoder.part import Part
 from miner_train.config import TrainConfig
 from miner_train.data import PairData
 from miner_train.encoders.embedding_table import inside
@@ -50,7 +51,4 @@ def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, 
 
 def stored_part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
     """Convert the arrays of one encoder to the types in which they are stored."""
-    network = inside("network", learned)
-    if dtype == "int8":
-        return Part(*quantise(learned["weights"]), network)
-    return Part(learned["weights"].astype(np.float16), None, network)
+    return Part.of(learned["weights"], dtype, inside("network", learned))

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from miner.config_fields import Need, check, setting
-from miner.encoder.architecture import ENCODERS, Architecture, Kind
+from miner.encoder.architecture import DTYPES, ENCODERS, Architecture, Kind
 from miner.errors import ArtifactError
 
 PIECES = Need("an encoder of pieces", lambda config: "piece" in config.architecture.units)
@@ -293,10 +293,7 @@ class TrainConfig:
         "Model",
         "float16",
         "Type of the stored embeddings.",
-        choices={
-            "float16": "2 bytes a number",
-            "int8": "1 byte, with a float32 scale for each row",
-        },
+        choices=DTYPES,
     )
 
     def __post_init__(self) -> None:
@@ -304,6 +301,8 @@ class TrainConfig:
         ways = any(kind.both_ways for kind in self.kinds) and self.directions == "concat"
         if ways and not self.hidden and self.dimension % 2:
             raise ValueError(f"dimension = {self.dimension} is odd: two directions share it")
+        if self.dtype == "int4" and self.dimension % 2:
+            raise ValueError(f"dimension = {self.dimension} is odd: int4 stores numbers in pairs")
         if self.objective == "softmax" and self.megabatch == 1 and self.negatives != "max":
             raise ValueError(
                 f"negatives = {self.negatives!r} has no effect: softmax takes all of a batch for "

@@ -15,7 +15,8 @@ from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.lexicons import Lexicons, Table
-from miner.encoder.model import Model, Part
+from miner.encoder.model import Model
+from miner.encoder.part import Part
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner.scoring.comparer import SURPRISE, matching_of

@@ -15,9 +15,10 @@ import numpy as np
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.foreign_encoder import ForeignEncoder
 from miner.encoder.loading import ForeignVectors
-from miner.encoder.model import Model, quantise
+from miner.encoder.model import Model
 from miner.encoder.model_files import CONFIG
 from miner.encoder.open_encoder import FittedEncoder
+from miner.encoder.part import quantise
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import CorpusError
 from miner.scoring.languages import identify

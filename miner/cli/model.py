@@ -1,15 +1,16 @@
-"""``miner model``: list models, describe one, download one."""
+"""``miner model``: list models, describe one, download one, convert one."""
 
 import click
 
 from miner.cli import guard, options
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group, arg, opt
+from miner.encoder.architecture import DTYPES
 
 
 @click.group(cls=Group)
 def model() -> None:
-    """List and describe models, and download the model of a release.
+    """List and describe models, download the model of a release, and convert models.
 
     Examples:
       miner model list
@@ -79,3 +80,29 @@ def get(
         found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
     checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"
     click.echo(f"{output}: {found.describe()}; {checked}")
+
+
+@model.command()
+def convert(
+    name: str = arg(metavar="MODEL"),
+    output: str = opt("The model directory to make.", "-o --output", required=True, metavar="DIR"),
+    dtype: str = opt(
+        "Type of the stored embeddings: " + "; ".join(map(": ".join, DTYPES.items())) + ".",
+        type=click.Choice(list(DTYPES)),
+        required=True,
+    ),
+    overwrite: bool = options.overwrite(),
+) -> None:
+    """Write MODEL with its embeddings stored as another type.
+
+    Nothing is learned again. The verifier was fitted to the vectors of MODEL; miner train-verifier
+    fits it to those of DIR. An index of MODEL cannot be searched with DIR.
+
+    Examples:
+      miner model convert models/de-en --dtype int4 -o models/small
+    """
+    from miner.encoder.model import converted, load
+
+    guard.check_directory(output, "a model", overwrite)
+    found = converted(load(name), dtype).save(output)
+    click.echo(f"{output}: {found.describe()}; fingerprint {found.fingerprint}")

@@ -16,7 +16,7 @@ from miner.encoder import gpu
 from miner.encoder import model as models
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.loading import USUAL, Loading
-from miner.encoder.model import Part
+from miner.encoder.part import Part
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError
 from miner.libraries import library
@@ -103,7 +103,7 @@ class Encoder:
             self._average = average
         else:
             self._average = _cpu_pool(model.parts[0], unit)
-        sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].weights.shape[1]]
+        sizes = [pool.dimension for _, pool in self._pools] or [model.parts[0].dimension]
         added = architecture.combine == "add"
         if model.dimension != (sizes[0] if added else sum(sizes)) or (added and len({*sizes}) > 1):
             raise ArtifactError(
@@ -290,7 +290,7 @@ def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """Return a part's embeddings, int8 or float32, and ``(V,) float32`` scales."""
+    """Return a part's embeddings as :func:`miner.kernels.pool.mean_pool` takes them, and scales."""
     if part.scales is None:
         return part.table(), np.ones(len(part.weights), dtype=np.float32)
     return np.asarray(part.weights), part.scales
@@ -318,7 +318,7 @@ class _MeanPool:
 
     def __init__(self, part: Part):
         self.table, self.scales = _stored(part)
-        self.dimension: int = self.table.shape[1]
+        self.dimension = part.dimension
 
     def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         from miner.kernels.pool import mean_rows

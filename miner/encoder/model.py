@@ -38,35 +38,13 @@ from miner.encoder.model_files import (
     vector_files,
     vocabulary_files,
 )
+from miner.encoder.part import Part
 from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.text.artifacts import atomic_directory
 
 # Largest weight: the squares of larger ones overflow.
 LARGEST = 1e15
-
-
-@dataclass(frozen=True)
-class Part:
-    """One encoder of a model: the embeddings of its units, and the network over them.
-
-    ``weights (V, d)`` are float16, float32 or int8; ``scales (V,) float32`` belong to int8 and are
-    None otherwise. ``network`` has the float32 arrays of :class:`miner.encoder.recurrent.Network`
-    by name, and is empty for an average. ``digest`` identifies the files of weights and scales; it
-    is empty for a part of no file.
-    """
-
-    weights: np.ndarray
-    scales: np.ndarray | None = None
-    network: Mapping[str, np.ndarray] = field(default_factory=dict)
-    digest: str = ""
-
-    def table(self) -> np.ndarray:
-        """Return the embeddings as ``(V, d) float32``, in memory."""
-        table = np.asarray(self.weights, dtype=np.float32)
-        if self.scales is not None:
-            table *= self.scales[:, None]
-        return np.ascontiguousarray(table)
 
 
 @dataclass(frozen=True)
@@ -129,8 +107,8 @@ class Model:
     def parameters(self) -> int:
         """Number of learned parameters: embeddings that are zero had no text, and do not count."""
         arrays = [array for part in self.parts for array in part.network.values()]
-        learned = [part.weights[np.any(part.weights, axis=1)] for part in self.parts]
-        return sum(array.size for array in (*arrays, *learned))
+        learned = [np.any(part.weights, axis=1).sum() * part.dimension for part in self.parts]
+        return sum(array.size for array in arrays) + int(sum(learned))
 
     @property
     def marker(self) -> str:
@@ -147,7 +125,7 @@ class Model:
             own = f"{self.vectors.dimension} dimensions, verified by {sizes}"
             return f"vectors of {self.vectors.address}, {own}"
         encoder = "" if self.architecture.plain else f"{self.architecture.encoder}, "
-        return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].weights.dtype}"
+        return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].dtype}"
 
     def save(self, path: str | Path) -> "Model":
         """Write the model directory, and open it. An older one of the same kind is replaced."""
@@ -186,7 +164,7 @@ class Model:
                 "dimension": self.dimension,
                 **({"pieces": len(self.parts[0].weights)} if architecture.plain else {}),
                 "normalisation": "unit length",
-                "dtype": str(self.parts[0].weights.dtype),
+                "dtype": self.parts[0].dtype,
                 "threshold": self.threshold,
                 "fingerprint": fingerprint_of(files),
                 "files": files,
@@ -224,14 +202,21 @@ class Model:
         return (self.path / DECOYS).read_bytes()
 
 
-def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Quantise ``(V, d) float32`` to int8 in [-127, 127] and ``(V,) float32`` scales.
+def converted(model: Model, dtype: str) -> Model:
+    """Return the model with its embeddings stored as ``dtype``, a key of ``DTYPES``.
 
-    The scale of a zero row is 0.
+    Raises ArtifactError for int4 of an odd number of dimensions.
     """
-    scales = (np.abs(table).max(axis=1, initial=0.0) / 127.0).astype(np.float32)
-    safe = np.where(scales > 0, scales, 1.0)[:, None]
-    return np.rint(table / safe).clip(-127, 127).astype(np.int8), scales
+    if dtype == "int4" and any(part.dimension % 2 for part in model.parts):
+        raise ArtifactError(
+            f"{model.path}: int4 stores numbers in pairs, and the model has an odd number of "
+            "dimensions; convert to int8"
+        )
+    parts = tuple(Part.of(part.table(), dtype, part.network) for part in model.parts)
+    training = dict(model.training)
+    if "config" in training:
+        training["config"] = {**training["config"], "dtype": dtype}
+    return dataclasses.replace(model, parts=parts, training=training)
 
 
 def load(path: str | Path = "default") -> Model:
@@ -303,11 +288,14 @@ def _part(
     shape: tuple[Any, Any] | None,
 ) -> Part:
     """Open the weights, scales and network of the files ``names``."""
-    weights = open_array(directory / names[0], shape)
-    if weights.dtype not in (np.float16, np.float32, np.int8) or weights.ndim != 2:
-        raise ArtifactError(f"{directory / names[0]}: holds {weights.dtype}, not float16 or int8")
-    scales = None
-    if weights.dtype == np.int8:
+    path = directory / names[0]
+    weights, scales = open_array(path, None), None
+    if weights.dtype not in (np.float16, np.float32, np.int8, np.uint8) or weights.ndim != 2:
+        raise ArtifactError(f"{path}: holds {weights.dtype}, not float16, int8 or int4")
+    found = len(weights), Part(weights).dimension
+    if shape is not None and found != shape:
+        raise ArtifactError(f"{path}: shape {found}, {CONFIG} says {shape}")
+    if weights.dtype.kind != "f":
         scales = np.array(open_array(directory / names[1], (len(weights),)))
     network = read_arrays(directory / names[2], "a network") if names[2] in files else {}
     own = (names[0], weights) if scales is None else (names[1], scales)

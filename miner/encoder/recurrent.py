@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from miner.encoder.architecture import ENCODERS, Architecture
-from miner.encoder.model import Part
+from miner.encoder.part import Part
 from miner.errors import ArtifactError, reason
 from miner.ragged import take_lists
 

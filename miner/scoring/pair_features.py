@@ -10,7 +10,7 @@ import numpy as np
 from miner.encoder.encoder import CHUNK
 from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import Part, quantise
+from miner.encoder.part import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.ragged import offsets_of, take_lists
 from miner.text.invisible import visible
@@ -138,9 +138,9 @@ def unit_codes(
 
 
 def _as_quantised(part: Part) -> bool:
-    """Return True if quantising the table of an int8 part gives its own codes, to the last bit."""
-    if part.scales is None:
-        return False
+    """Return True if the part has codes, and quantising an int8 one's table gives them again."""
+    if part.scales is None or part.dtype == "int4":
+        return part.dtype == "int4"
     largest, least = part.weights.max(axis=1, initial=0), part.weights.min(axis=1, initial=0)
     # Such rows use all of int8, as `quantise` does; tiny scales are rounded too coarsely.
     full = (np.maximum(largest, -least.astype(np.int16)) == 127) & (part.scales > TINY)
@@ -149,18 +149,17 @@ def _as_quantised(part: Part) -> bool:
 
 def _described(part: Part) -> dict[str, np.ndarray]:
     """Return the arrays of a `TokenTable`; no codes where the part has the same."""
-    stored = np.asarray(part.weights) if _as_quantised(part) else None
-    parts = []
+    as_stored, parts = _as_quantised(part), []
     # Some rows at a time, whose float32 numbers stay in the processor's cache.
     for start in range(0, max(len(part.weights), 1), ROWS):
         rows = slice(start, start + ROWS)
         some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
         table = some.table()
-        found = unit_codes(table, None if stored is None else stored[rows])
+        found = unit_codes(table, some.numbers() if as_stored else None)
         parts.append((*found, np.linalg.norm(table, axis=1)))
     codes, *others = zip(*parts, strict=True)
     scale, length = map(np.concatenate, others)
-    own = stored is not None and stored.shape[1] == codes[0].shape[1]
+    own = as_stored and part.dimension == codes[0].shape[1]
     return {
         "codes": np.empty((0, 0), np.int8) if own else np.concatenate(codes),
         "scale": scale,
@@ -177,12 +176,12 @@ class TokenTable:
     """
 
     def __init__(self, part: Part, lexicon: Lexicon):
-        # Codes of other parts than int8 would fill the disk.
+        # Codes of float parts would fill the disk.
         key = key_of(part.digest) if part.scales is not None else ""
         found = kept("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
         codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
-        # The model's own table serves as it is, without a copy, if it needs no zeros.
-        self.codes: np.ndarray = codes if len(codes) else np.asarray(part.weights)
+        # The model's own table serves if it needs no zeros; of int8 as it is, without a copy.
+        self.codes: np.ndarray = codes if len(codes) else part.numbers()
         self.lexicon = lexicon
 
     @property

@@ -149,3 +149,16 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     )
     code, out, err = miner("model", "info", tiny_model / "nowhere")
     assert (code, out) == (1, "") and "no such model directory" in err
+
+
+def test_a_model_is_converted(miner: Miner, tiny_model: Path, tmp_path: Path) -> None:
+    into = tmp_path / "small"
+    code, out, err = miner("model", "convert", tiny_model, "--dtype", "int4", "-o", into)
+    model = load(into)
+    assert (code, err) == (0, "") and model.parts[0].dtype == "int4"
+    assert out == f"{into}: {model.describe()}; fingerprint {model.fingerprint}\n"
+    assert model.fingerprint != load(tiny_model).fingerprint
+    code, out, err = miner("model", "convert", tiny_model, "--dtype", "int8", "-o", into)
+    assert (code, out) == (2, "") and "replace it with --overwrite" in err
+    code, out, err = miner("model", "convert", tmp_path, "--dtype", "int8", "-o", tmp_path / "x")
+    assert (code, out) == (1, "") and "not a model directory" in err

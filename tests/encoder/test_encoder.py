@@ -5,16 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from support.kernel_references import mean_pool_reference
 
 from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import quantise
 from miner.encoder.pieces import PieceTokenizer
-from miner.kernels.pool import mean_pool, mean_pool_half, to_half
-from miner.ragged import offsets_of
 
 # The small vocabulary has no piece of these.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]
@@ -31,84 +26,6 @@ def raw(vocabulary: bytes) -> sentencepiece.SentencePieceProcessor:
     processor = sentencepiece.SentencePieceProcessor()
     processor.LoadFromSerializedProto(vocabulary)
     return processor
-
-
-def random_table(
-    generator: np.random.Generator, size: int, d: int, dtype: type
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw a table with some zero rows, and the scales of its rows."""
-    table = generator.normal(size=(size, d)).astype(np.float32)
-    table[generator.random(size) < 0.1] = 0
-    if dtype is np.int8:
-        return quantise(table)
-    return table, np.ones(size, dtype=np.float32)
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 40),
-    st.integers(1, 20),
-    st.lists(st.integers(0, 12), max_size=12),
-    st.sampled_from([np.int8, np.float32]),
-)
-def test_mean_pool_is_its_reference(seed, d, size, lengths, dtype):
-    """Random shapes. Zero lengths are empty sentences, and ids of 20 pieces repeat often."""
-    generator = np.random.default_rng(seed)
-    table, scales = random_table(generator, size, d, dtype)
-    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-    ids = generator.integers(size, size=offsets[-1]).astype(np.int32)
-    out = np.full((len(lengths), d), np.nan, dtype=np.float32)
-    mean_pool(table, scales, ids, offsets, out)
-    expected = mean_pool_reference(table, scales, ids, offsets)
-    # Float32 sums of up to 12 terms, each rounded: an error of 13 roundings, against the length of
-    # the sum.
-    rows = table.astype(np.float64) * scales[:, None]
-    total = np.array([np.linalg.norm(rows[ids[a:b]].sum(0)) for a, b in _spans(offsets)])
-    size_of_terms = np.array([np.abs(rows[ids[a:b]]).sum() for a, b in _spans(offsets)])
-    # If rows cancel out except for rounding, any direction is right.
-    allowed = 2.0**-22 * (1 + size_of_terms / np.maximum(total, 1e-30))
-    assert (np.abs(out - expected) <= allowed[:, None]).all()
-    empty = size_of_terms == 0
-    assert not out[empty].any()
-
-    halves = np.ones((len(lengths), d), dtype=np.float16)
-    mean_pool_half(table, scales, ids, offsets, halves.view(np.uint16))
-    np.testing.assert_array_equal(halves.view(np.uint16), out.astype(np.float16).view(np.uint16))
-
-
-@settings(max_examples=50, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(1, 70), st.integers(0, 40))
-def test_an_int8_table_gives_the_bits_of_its_float32_table(seed: int, d: int, n: int) -> None:
-    """Products are rounded to float32 before they are added: no fused multiply-add."""
-    generator = np.random.default_rng(seed)
-    table, scales = random_table(generator, 50, d, np.int8)
-    offsets = offsets_of(generator.integers(0, 30, n))
-    ids = generator.integers(len(table), size=offsets[-1]).astype(np.int32)
-    out, expected = (np.full((n, d), np.nan, dtype=np.float32) for _ in range(2))
-    mean_pool(table, scales, ids, offsets, out)
-    floats = table.astype(np.float32) * scales[:, None]
-    mean_pool(floats, np.ones(len(table), np.float32), ids, offsets, expected)
-    np.testing.assert_array_equal(out.view(np.uint32), expected.view(np.uint32))
-
-
-def test_rounding_to_float16_is_numpys() -> None:
-    """Every float16, the adjacent float32 numbers, every tie, and random bits."""
-    halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
-    finite = np.sort(halves[np.isfinite(halves)])
-    ties = (finite[1:] + finite[:-1]) / 2
-    large = np.array([65519.99, 65520, -65520, 1e38], dtype=np.float32)
-    exact = np.concatenate([halves[~np.isnan(halves)], ties, large])
-    around = [np.nextafter(exact, np.float32(side)) for side in (-np.inf, np.inf)]
-    bits = np.random.default_rng(3).integers(2**32, size=100_000, dtype=np.uint32)
-    values = np.concatenate([exact, *around, bits.view(np.float32)])
-    out = np.empty(len(values), dtype=np.uint16)
-    to_half(values, out)
-    with np.errstate(invalid="ignore", over="ignore"):
-        expected = values.astype(np.float16)
-    nan = np.isnan(values)
-    np.testing.assert_array_equal(out[~nan], expected.view(np.uint16)[~nan])
-    assert np.isnan(out.view(np.float16)[nan]).all()
 
 
 def _spans(offsets: np.ndarray) -> list[tuple[int, int]]:

@@ -12,16 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 from support.files import entries
 
 from miner.encoder import decoy_file, lexicon_file, model_files
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model, load, quantise
+from miner.encoder.model import Model, converted, load
 from miner.encoder.model_files import CONFIG, SCALES, WEIGHTS
+from miner.encoder.part import quantise
 from miner.errors import ArtifactError
 
 SPM = VOCABULARIES["piece"]
@@ -79,6 +77,29 @@ def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Pa
     np.testing.assert_array_equal(table, weights.astype(np.float32))
 
 
+def test_int4_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
+    """A model of an even dimension is converted, opens again and encodes by its own table."""
+    model = Model.of_pieces(vocabulary, weights[:, :6], training={"config": {"dtype": "float16"}})
+    saved = converted(model, "int4").save(tmp_path / "m")
+    (part,) = saved.parts
+    assert (part.dtype, part.dimension, saved.dimension) == ("int4", 6, 6)
+    assert part.weights.shape == (len(weights), 3) and part.weights.dtype == np.uint8
+    assert saved.training == {"config": {"dtype": "int4"}}
+    assert saved.describe().endswith("6 dimensions, int4")
+    assert saved.parameters == 6 * np.any(part.table(), axis=1).sum()
+    step = part.scales[:, None]
+    assert (np.abs(part.table() - weights[:, :6].astype(np.float32)) <= 3.6 * step + 1e-9).all()
+    again = converted(converted(saved, "float32"), "int8").parts[0].table()
+    np.testing.assert_allclose(again, part.table(), atol=float(step.max()) * 7 / 127)
+    change(tmp_path / "m", lambda config: config.update(dimension=3))
+    assert "shape (" in refused(tmp_path / "m")
+
+
+def test_an_odd_dimension_cannot_be_stored_in_pairs(vocabulary: bytes, weights: np.ndarray) -> None:
+    with pytest.raises(ArtifactError, match="odd number of dimensions; convert to int8"):
+        converted(Model.of_pieces(vocabulary, weights[:, :5]), "int4")
+
+
 def test_weights_open_by_memory_map(tiny_model: Path) -> None:
     assert isinstance(load(tiny_model).parts[0].weights, np.memmap)
 
@@ -87,24 +108,6 @@ def test_the_table_of_a_loaded_model_is_a_copy(tiny_model: Path) -> None:
     model = load(tiny_model)
     model.parts[0].table()[:] = 0
     assert np.any(model.parts[0].weights)
-
-
-@settings(max_examples=50, deadline=None)
-@given(
-    arrays.arrays(
-        np.float32,
-        st.tuples(st.integers(0, 5), st.integers(1, 6)),
-        elements=st.floats(-1e3, 1e3, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x),
-    )
-)
-def test_quantisation_is_off_by_half_a_step_at_most(table: np.ndarray) -> None:
-    small, scales = quantise(table)
-    assert small.dtype == np.int8 and scales.dtype == np.float32
-    assert np.abs(small.astype(int)).max(initial=0) <= 127
-    restored = small.astype(np.float64) * scales[:, None]
-    assert (np.abs(restored - table) <= scales[:, None] * 0.501).all()
-    np.testing.assert_array_equal(scales == 0, ~table.any(axis=1))
-    np.testing.assert_array_equal(np.abs(small).max(axis=1, initial=0)[scales > 0], 127)
 
 
 def test_fingerprint_follows_the_vectors(vocabulary, weights, tiny_model, tmp_path):

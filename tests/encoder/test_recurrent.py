@@ -10,7 +10,8 @@ import torch
 from miner.encoder import recurrent
 from miner.encoder.architecture import ENCODERS, Architecture
 from miner.encoder.encoder import Encoder
-from miner.encoder.model import Model, Part, load
+from miner.encoder.model import Model, load
+from miner.encoder.part import Part
 from miner.encoder.recurrent import Network
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.encoder.model import quantise
+from miner.encoder.part import quantise
 from miner.kernels.dots import ROWS, STEP, compiled_dots, cosines, dots_reference
 from miner.scoring.pair_features import unit_codes
 

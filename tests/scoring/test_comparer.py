@@ -8,7 +8,7 @@ from support.kernel_references import aligned_reference, matches_reference, rela
 from support.tokens import flat
 
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import Part
+from miner.encoder.part import Part
 from miner.errors import ArtifactError
 from miner.kernels.aligned import BINS, COLUMNS, MOST
 from miner.kernels.aligned import SURPRISE as SURPRISE_COLUMN

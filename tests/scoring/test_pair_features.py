@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.model import Part
+from miner.encoder.part import Part
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable
@@ -75,3 +75,15 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
         ]
         assert features["numbers_differ"][place] == (numbers[0] != numbers[1])
         assert features["numbers_shared"][place] == len(numbers[0] & numbers[1])
+
+
+@pytest.mark.parametrize("d", [16, 20, 32])
+def test_tokens_of_four_bits_are_compared_by_their_own_numbers(table: TokenTable, d: int) -> None:
+    """With and without zeros that fill a row to the step of the loops."""
+    part = Part.of(np.random.default_rng(d).normal(size=(SIZE, d)).astype(np.float32), "int4")
+    part.weights[3] = 0
+    tokens = TokenTable(part, table.lexicon)
+    unit = part.table() / np.maximum(np.linalg.norm(part.table(), axis=1), 1e-9)[:, None]
+    every = np.arange(SIZE, dtype=np.int32)
+    np.testing.assert_allclose(tokens.similarity(every, every), unit @ unit.T, atol=1e-6)
+    np.testing.assert_allclose(tokens.weight, np.linalg.norm(part.table(), axis=1), atol=1e-6)

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.architecture import Architecture
-from miner.encoder.model import Model, Part
+from miner.encoder.model import Model
+from miner.encoder.part import Part
 
 DIMENSION, STATES = 12, 7
 
