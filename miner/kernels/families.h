@@ -11,5 +11,6 @@
 #include "search.c"
 #include "dots.c"
 #include "tokens.c"
+#include "inverted.c"
 #include "model1.c"
 #include "beads.c"

@@ -3,7 +3,7 @@
 /* Constants of these modules. */
 #define LONGEST 128
 #define SLOTS 4096
-#define FEATURES 9
+#define PAIR_FEATURES 9
 #define ORDER_FEATURES 4
 #define EMPTY 0.02
 #define MATCHED 0.35
@@ -384,8 +384,8 @@ int64_t EXPORT(compare)(const int64_t *pairs, int64_t first, int64_t last, const
         b->ids = ids_b + offsets_b[row_b];
         a->n = offsets_a[row_a + 1] - offsets_a[row_a];
         b->n = offsets_b[row_b + 1] - offsets_b[row_b];
-        float *features = out + pair * FEATURES, *own = o ? order + pair * ORDER_FEATURES : NULL;
-        for (int column = 0; column < FEATURES; column++) features[column] = 0.0f;
+        float *features = out + pair * PAIR_FEATURES, *own = o ? order + pair * ORDER_FEATURES : NULL;
+        for (int column = 0; column < PAIR_FEATURES; column++) features[column] = 0.0f;
         for (int column = 0; own && column < ORDER_FEATURES; column++) own[column] = 1.0f;
         if (a->n == 0 || b->n == 0) continue;
         const int longer = MAX(a->n, b->n) > LONGEST;

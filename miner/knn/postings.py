@@ -90,8 +90,8 @@ class Postings:
         def work(first: int, last: int) -> None:
             part = slice(first, last)
             retrieve(
-                ids, offsets, rows[part], table, np.float32(OWN), np.float32(PROBABLE), self.idf,
-                self.holders, self.starts, self.rows, self.inverse, BUDGET, out[part], scores[part],
+                ids, offsets, rows[part], table, OWN, PROBABLE, self.idf, self.holders, self.starts,
+                self.rows, self.inverse, BUDGET, out[part], scores[part],
             )  # fmt: skip
 
         run_strips(len(rows), threads, work)
