@@ -16,8 +16,7 @@ from miner.filters.filter_types import Batch
 from miner.progress import Reporter, silent
 from miner.scoring.named_faults import Fault
 from miner.text.compression import codec, compressor
-from miner.text.formats import FORMATS
-from miner.text.layout import REPLACED, Block, Raw, replaced
+from miner.text.layout import REPLACED, Block, Raw
 from miner.text.rows import Rows
 
 # Suffix of a file of rows as JSON objects, with source, target and the other cells by name.
@@ -142,10 +141,9 @@ def _line(
     rows: Rows, raw: Raw, named: bool, cells: Mapping[str, str | float] | None = None
 ) -> bytes:
     """Return a row as its line, or ``named`` as JSON, with more cells at its end."""
-    if not named:
-        return rows.layout.with_cells(raw, cells) if cells else rows.layout.line(raw)
-    line = replaced(FORMATS["jsonl"].line(rows.layout.named(raw))).encode()
-    return FORMATS["jsonl"].with_cells(line, cells) if cells else line
+    if named:
+        return rows.layout.named(raw, cells or {})
+    return rows.layout.with_cells(raw, cells) if cells else rows.layout.line(raw)
 
 
 @contextmanager

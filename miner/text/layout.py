@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import numpy as np
 from miner.errors import CorpusError, UnreadableError
 from miner.names import SIDES
 from miner.text.formats import FORMATS
+from miner.text.jsonl import finite, named_line
 from miner.text.lines import undecodable
-from miner.text.text_format import Cells, Columns, Parse
+from miner.text.text_format import Cells, Columns, Parse, unused
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Status of a row.
@@ -170,15 +172,28 @@ class Layout:
         format = self.formats[0] if len(raw) == 1 else "tsv"
         return FORMATS[format].with_cells(self.line(raw), cells)
 
-    def named(self, raw: Raw) -> dict[str, Any]:
-        """Return the cells of a row by name: source, target, and the others of one file."""
+    def named(self, raw: Raw, more: Mapping[str, str | float]) -> bytes:
+        """Return a row as JSON: source, target, other cells of one file, and ``more`` at its end.
+
+        A key that is there already gets a number. An infinite number or NaN becomes null.
+        """
         lines = [line.decode("utf-8", "replace") for line in raw]
+        if self._is_named and (line := named_line(lines[0], more)):
+            return line.encode()
         if len(lines) == 2:
-            return dict(zip(SIDES, lines, strict=True))
-        cells = FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
-        if not self.carry:
-            return cells
-        return {name: cells.get(name, "") for name in (*SIDES, *self.carry)}
+            cells: dict[str, Any] = dict(zip(SIDES, lines, strict=True))
+        else:
+            cells = FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
+        if self.carry:
+            cells = {name: cells.get(name, "") for name in (*SIDES, *self.carry)}
+        cells |= {unused(key, cells): finite(cell) for key, cell in more.items()}
+        return replaced(FORMATS["jsonl"].line(cells)).encode()
+
+    @cached_property
+    def _is_named(self) -> bool:
+        """Whether a line may have the keys of a row by name, as a copy of TMX does."""
+        keys = [column.key for some in self.columns for column in some]
+        return self.formats == ("jsonl",) and keys[:2] == [*SIDES] and not self.carry
 
 
 def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[str, ...]:

@@ -103,6 +103,44 @@ def test_more_keys_leave_the_line_as_it_stands(tmp_path_factory, value, ascii_on
         assert found["line"] == f" {line.decode()} "
 
 
+keys = st.sampled_from(["source", "target", "n", 'a"', "value", "value_2"])
+
+
+@given(st.lists(st.tuples(keys, st.text() | st.floats())), st.booleans(), st.booleans())
+def test_rows_by_name_are_the_same_unparsed(tmp_path_factory, pairs, ascii_only, scored) -> None:
+    path = tmp_path_factory.getbasetemp() / "named.jsonl"
+    path.write_bytes(b"")
+    layout = Rows(path).layout
+    members = [("source", "x\\y"), ("target", '"'), *pairs]
+    text = ", ".join(
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=ascii_only)}" for key, value in members
+    )
+    line = f"{{{text}}}".encode("utf-8", "replace")
+    found = json.loads(layout.named((line,), {"value": float("nan")} if scored else {}))
+    expected = json.loads(line)
+    if scored:
+        free = (key for key in ("value", "value_2", "value_3") if key not in expected)
+        expected[next(free)] = None
+    assert [*found.items()][:2] == [(side, expected[side]) for side in ("source", "target")]
+    assert repr(found) == repr(expected)  # by repr, since NaN is not itself
+
+
+def test_lines_that_are_no_rows_by_name_are_parsed(tmp_path: Path) -> None:
+    layout = Rows(put(tmp_path / "a.jsonl", b"")).layout
+    row = {"source": "a", "target": "b"}
+    for line, more in (
+        (b'{"target": "b", "source": "a"}', {}),
+        (b'{"source": "a", "target": "b", "n": [1]}', {"n": [1]}),
+        (b'{"source": "x", "target": "b", "source": "a"}', {}),
+        (b'{"source": "a", "target": "b"} ', {}),
+        (b'{"source": "a", "target": "b", "c": "\\ud800"}', {"c": "\ufffd"}),
+        (b'{"source": "a", "target": "b", "c": "\xff"}', {"c": "\ufffd"}),
+    ):
+        assert json.loads(layout.named((line,), {})) == row | more
+    broken = b'{"source": "a", "target": "b", }'
+    assert json.loads(layout.named((broken,), {}))["line"] == broken.decode()
+
+
 def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
     layout = Rows(
         put(tmp_path / "a.jsonl", b""),
