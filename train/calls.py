@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from miner.encoder.encoder import Encoder
 from miner.libraries import require
@@ -52,6 +53,8 @@ def train(
                 first = str(path)
             second = str(other[0]) if other else None
             texts.append(TextPair(first, second, layout, named=languages))
-        settings = recipe(config) if isinstance(config, str) else config
-        model = train_model(texts, settings, output, without=without, report=note, progress=report)
+        means: dict[str, Any] = {"without": without, "report": note, "progress": report}
+        if isinstance(config, str):
+            config, means["given"] = recipe(config), ()
+        model = train_model(texts, config, output, **means)
     return Encoder(model)

@@ -2,7 +2,7 @@
 
 import hashlib
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ def train_model(
     teacher: SentenceEncoder | None = None,
     restart: bool = False,
     device: str = "cpu",
+    given: Collection[str] | None = None,
     report: Report = lambda line: None,
     progress: Reporter = silent,
 ) -> Model:
@@ -77,6 +78,8 @@ def train_model(
     teacher: encoder whose vectors of the pieces the training begins with
         (:mod:`miner_train.piece_start`).
     device: auto, cpu or cuda, for recurrent encoders.
+    given: names of the settings that the user gave, about which warnings may be [all]. Others are
+        of a recipe, or of a model to start from.
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
@@ -91,14 +94,14 @@ def train_model(
     device = resolve_device(device)
     text = read_texts(texts, config, without, report)
     adding = base is not None and extend.adds_languages(base, text)
-    own = TrainConfig.from_dict(dict(base.training.get("config", {}))) if base else TrainConfig()
-    idle = {
-        "--temperature": config.temperature not in (1, own.temperature),
-        "--apart": config.apart not in (0, own.apart),
-    }
-    for option in (name for name, given in idle.items() if given and len(text.languages) < 2):
+    idle = [
+        name
+        for name, unused in (("temperature", 1), ("apart", 0))
+        if getattr(config, name) != unused and (given is None or name in given)
+    ]
+    for name in idle if len(text.languages) < 2 else ():
         report(
-            f"warning: {option} has no effect: the names of the files tell fewer than two "
+            f"warning: --{name} has no effect: the names of the files tell fewer than two "
             "language pairs, as de-en.tsv and fr-en.tsv do"
         )
     if adding and len(text.source) < FEW:

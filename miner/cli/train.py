@@ -192,6 +192,7 @@ def train(
             teacher=teacher,
             restart=restart,
             device=device,
+            given=given,
             report=progress.say,
             progress=progress,
         )

@@ -107,15 +107,16 @@ def test_warnings_are_about_what_was_given_and_what_to_expect(place: Path) -> No
     config = dataclasses.replace(CONFIG, epochs=1, pieces=90, temperature=1.6, apart=2)
     said: list[str] = []
     text = [TextPair(str(place / "fr-en" / "text.tsv"))]
-    train_model(text, config, place / "few", base=base, report=said.append)
+    train_model(text, config, place / "few", base=base, given=["epochs"], report=said.append)
     warnings = [line for line in said if line.startswith("warning")]
     assert warnings[0].startswith("warning: 600 pairs are few for a new language")
     assert warnings[1:] == [line for line in warnings if "held-out mining F1" in line]
     training = next(index for index, line in enumerate(said) if line == "training")
     assert said.index(warnings[0]) < training
     said.clear()
-    config = dataclasses.replace(config, temperature=1.3)
-    train_model(text, config, place / "few", base=base, report=said.append)
+    config = dataclasses.replace(config, epochs=0)
+    given = ["temperature", "epochs"]
+    train_model(text, config, place / "like", given=given, report=said.append)
     assert any("--temperature has no effect" in line for line in said)
     assert not any("--apart" in line for line in said)
 
