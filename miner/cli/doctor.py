@@ -12,6 +12,7 @@ LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "bac
 # Extras that only work on this program itself needs.
 INTERNAL = ("bench", "dev")
 _REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
+_TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
 @click.command(cls=Command)
@@ -37,6 +38,9 @@ def doctor() -> None:
 
     click.echo(f"bitext-miner   {miner.__version__}")
     click.echo(f"python         {platform.python_version()} on {platform.platform()}")
+    tested = _tested_pythons()
+    if tested and ".".join(platform.python_version_tuple()[:2]) not in tested:
+        click.echo(f"warning: tested with Python {', '.join(tested)}; report what goes wrong here")
     for name in LIBRARIES:
         click.echo(f"{name:14} {_version(name)}")
     found = faiss.faiss_distributions()
@@ -72,6 +76,17 @@ def _gpus(distributions: list[str]) -> str:
         if distributions:
             raise
         return "none usable without FAISS, an extra that mining does not need"
+
+
+def _tested_pythons() -> list[str]:
+    """Return the versions that the package's classifiers name; none in a clone not installed."""
+    from importlib import metadata
+
+    try:
+        named = metadata.metadata("bitext-miner").get_all("Classifier") or []
+    except metadata.PackageNotFoundError:
+        return []
+    return [match[1] for match in map(_TESTED.fullmatch, named) if match]
 
 
 def _extras() -> tuple[list[str], list[str]]:

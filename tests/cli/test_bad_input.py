@@ -181,6 +181,15 @@ def test_the_doctor_knows_extras(miner: Miner, monkeypatch: pytest.MonkeyPatch) 
     assert 'not installed  hf: pip install "bitext-miner[NAME]"' in out
 
 
+def test_the_doctor_warns_of_a_python_that_was_not_tested(
+    miner: Miner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "tested with Python" not in miner("doctor").out
+    monkeypatch.setattr("platform.python_version_tuple", lambda: ("3", "99", "0"))
+    done = miner("doctor")
+    assert done.code == 0 and "warning: tested with Python 3.11" in done.out
+
+
 def test_the_doctor_needs_no_faiss(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mining works without FAISS, unless an installed one is broken."""
     monkeypatch.setitem(sys.modules, "faiss", None)
