@@ -7,7 +7,7 @@ other lacks. What cannot be read counts as unknown.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import product
@@ -35,11 +35,13 @@ class Agreement(NamedTuple):
 
     shared: numbers that both sides have. missing: numbers of each side that the other lacks.
     contradicts: numbers of one side stand in the place of others, or other units.
+    converted: numbers of source and target that are alike in other units, as 73 m and 240 ft.
     """
 
     shared: int
     missing: tuple[list[Numeral], list[Numeral]]
     contradicts: bool
+    converted: Sequence[tuple[Numeral, Numeral]] = ()
 
     @property
     def share(self) -> float:
@@ -67,7 +69,8 @@ def compare(source: str, target: str) -> Agreement:
         return NOTHING
     if source > target:  # so that the order of the sides does not matter
         found = compare(target, source)
-        return found._replace(missing=found.missing[::-1])
+        converted = [pair[::-1] for pair in found.converted]
+        return found._replace(missing=found.missing[::-1], converted=converted)
     left, right = numerals(source), numerals(target)
     count = len(left), len(right)
     units = False
@@ -77,11 +80,13 @@ def compare(source: str, target: str) -> Agreement:
     _, left, right = _matched(left, right, _more, _values)
     if left or right:
         left, right = _words(left, source, right, target)
+    converted: list[tuple[Numeral, Numeral]] = []
     if left and right:
-        left, right = _otherwise(left, source, right, target)
+        left, right = _otherwise(left, source, right, target, converted)
     left, right = ([one for one in side if one.firm] for side in (left, right))
     shared = min(count[0] - len(left), count[1] - len(right))
-    return Agreement(max(shared, 0), (left, right), units or bool(left and right))
+    contradicts = units or bool(left and right)
+    return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
 
 def _spelled(one: Numeral) -> bool:
@@ -156,14 +161,20 @@ def _both(one: Numeral) -> Iterable[object]:
 
 
 def _otherwise(
-    left: list[Numeral], source: str, right: list[Numeral], target: str
+    left: list[Numeral],
+    source: str,
+    right: list[Numeral],
+    target: str,
+    converted: list[tuple[Numeral, Numeral]],
 ) -> tuple[list[Numeral], list[Numeral]]:
-    """Remove numbers that have another form on the other side."""
+    """Remove numbers that have another form on the other side; collect ``converted`` ones."""
     if any(one.sign == "-" for one in left + right):
         _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
     left, right = _exploded(left, right, target), _exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
-    left, right = _converted(left, source, right, target)
+    converted += _conversions(left, source, right, target)
+    for one, other in converted:
+        left, right = [a for a in left if a is not one], [b for b in right if b is not other]
     if _telephone(left, right) or _telephone(right, left):
         return [], []
     return left, right
@@ -202,19 +213,18 @@ def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Num
     return found
 
 
-def _converted(
+def _conversions(
     left: list[Numeral], source: str, right: list[Numeral], target: str
-) -> tuple[list[Numeral], list[Numeral]]:
-    """Remove numbers that stand in other units on the other side: 73 m and 240 ft."""
-    if not left or not right or len(left) + len(right) > _TRIED:
-        return left, right
-    for one in [*left]:
-        for other in right:
+) -> Iterator[tuple[Numeral, Numeral]]:
+    """Yield numbers that stand in other units on the other side: 73 m and 240 ft."""
+    if len(left) + len(right) > _TRIED:
+        return
+    others = [*right]
+    for one in left:
+        for place, other in enumerate(others):
             if _converts(one, source, other) or _converts(other, target, one):
-                left = [a for a in left if a is not one]
-                right = [b for b in right if b is not other]
+                yield one, others.pop(place)
                 break
-    return left, right
 
 
 _UNIT = [

@@ -10,6 +10,7 @@ One function serves all languages, and its logits are lower where the model know
 them. Mining and alignment compare logits within a corpus, and read them as they are.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,7 @@ from miner.scoring.number_agreement import compare
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
+from miner.text.numerals import Numeral
 
 # Pair features, the cosine of the vectors, and order.
 FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "order_min")
@@ -32,6 +34,7 @@ NAME = "quality"
 _DIFFER = FEATURES.index("numbers_differ")
 # Factor of the probability of a pair whose numbers contradict each other.
 CONTRADICTED = 0.05
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
 
@@ -98,7 +101,11 @@ def feature_names(verifier: Verifier) -> tuple[str, ...]:
 def features(
     verifier: Verifier, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens."""
+    """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens.
+
+    Digits of equal numbers may differ: 22:00 and 10 pm. Numbers in other units, as 180 °C and
+    350 °F, are measured with the same digits on both sides.
+    """
     left, right = (verifier.prepare(side) for side in (source, target))
     rows = np.arange(len(left), dtype=np.int64)
     vectors = [
@@ -107,12 +114,37 @@ def features(
     ]
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
     metrics = features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors))
-    # The digits of equal numbers may differ: 22:00 and 10 pm, 180 °C and 350 °F.
+    changed = {}
     for row in np.flatnonzero(metrics[:, _DIFFER]).tolist():
         found = compare(source[row], target[row])
         if found.shared and not found.contradicts and not any(found.missing):
             metrics[row, _DIFFER] = 0
+        if found.converted and not found.contradicts:
+            changed[row] = _in_one_unit(source[row], target[row], found.converted)
+    if changed:
+        metrics[[*changed]], _ = features(verifier, *zip(*changed.values(), strict=True))
     return metrics, known
+
+
+def _in_one_unit(
+    source: str, target: str, converted: Sequence[tuple[Numeral, Numeral]]
+) -> tuple[str, str]:
+    """Return texts with the same digits in the place of converted numbers: the shorter ones."""
+    places = [
+        [match.span() for one in side if (match := _DIGITS.search(text, one.start, one.end))]
+        for text, side in zip((source, target), zip(*converted, strict=True), strict=True)
+    ]
+    written = (
+        [text[start:end] for start, end in spans]
+        for text, spans in zip((source, target), places, strict=True)
+    )
+    digits = [min(pair, key=lambda one: (len(one), one)) for pair in zip(*written, strict=True)]
+    texts = []
+    for text, spans in zip((source, target), places, strict=True):
+        for (start, end), new in sorted(zip(spans, digits, strict=True), reverse=True):
+            text = text[:start] + new + text[end:]
+        texts.append(text)
+    return texts[0], texts[1]
 
 
 def features_of_rows(

@@ -71,7 +71,7 @@ def test_numbers_of_one_side_are_missing_and_do_not_contradict() -> None:
     found = compare("Im Jahr 2018 lebten 18 Hunde hier.", "In 2018 dogs lived here.")
     assert not found.contradicts and found.shared == 1
     assert [one.digits for one in found.missing[0]] == ["18"] and not found.missing[1]
-    assert compare("no digits", "nor here") == (0, ([], []), False)
+    assert compare("no digits", "nor here") == (0, ([], []), False, ())
 
 
 SIGNS = "0123456789٠١٩०९๑０１ .,٫٬'’:/-–−~\u00a0\u202f%$€万億千百十만억조天三二〇kKmhH()#&x½日年"

@@ -178,6 +178,20 @@ def test_equal_numbers_of_other_digits_do_not_differ(knowing_model):
     assert metrics[:, FEATURES.index("numbers_differ")].tolist() == [0, 0, 1]
 
 
+def test_converted_numbers_are_measured_with_the_same_digits(knowing_model):
+    """Whichever side is called the source, and beside other rows."""
+    verifier = Verifier(Encoder(load(knowing_model)), ("de", "en"))
+    pairs = [("Bei 180 °C und 73 m.", "At 240 ft and 350 °F."), ("Der Hund.", "The dog.")]
+    same = ("Bei 180 °C und 73 m.", "At 73 ft and 180 °F.")
+    expected, _ = features(verifier, *map(list, zip(same, pairs[1], strict=True)))
+    metrics, _ = features(verifier, *map(list, zip(*pairs, strict=True)))
+    assert np.array_equal(metrics, expected)
+    swapped = [features(verifier, [target], [source])[0] for source, target in (pairs[0], same)]
+    assert np.array_equal(*swapped)
+    wrong, _ = features(verifier, ["Bei 180 °C."], ["At 450 °F."])
+    assert wrong[0, FEATURES.index("numbers_differ")] == 1
+
+
 def test_the_line_of_the_languages_calibrates_the_quality(knowing_model):
     """The order of pairs stays; mining reads the model's own function."""
     model = load(knowing_model)
