@@ -104,7 +104,7 @@ class Aligned(Results):
     ``pair (k,)`` is the number of each bead's ``documents``, ``spans (k, 4)`` its sentences: the
     source's first, the one after its last, and the target's likewise; empty on one side for a
     sentence without a counterpart. ``score (k,)`` is its probability, ``threshold`` the least one
-    kept. ``notes`` are doubts about documents and texts. ``languages`` are their codes.
+    kept. ``warnings`` are doubts about documents and texts. ``languages`` are their codes.
     """
 
     documents: Sequence[tuple[Document, Document]]
@@ -112,7 +112,7 @@ class Aligned(Results):
     spans: np.ndarray
     score: np.ndarray
     threshold: float | None
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     languages: Languages
 
     def __repr__(self) -> str:

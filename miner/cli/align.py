@@ -134,7 +134,7 @@ def align(
             note=say,
             then=write,
         )
-    for line in found.notes:
+    for line in found.warnings:
         say(f"warning: {line}")
     say(written(found, output))
 

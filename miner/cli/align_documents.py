@@ -95,7 +95,7 @@ def align_documents(
         say(f"{len(aligned.pairs):,} of {found} written to {where}{sure}")
         if sentences is not None and aligned.sentences is not None:
             aligned.sentences.write(sentences, lines=True)
-            for doubt in aligned.sentences.notes:
+            for doubt in aligned.sentences.warnings:
                 say(f"warning: {doubt}")
             say(written(aligned.sentences, sentences))
 

@@ -46,8 +46,9 @@ class AlignedDocuments(KeptPairs):
     ``pairs`` are the pairs kept, best first, ``all_pairs`` all that were matched one to one; their
     columns ``source`` and ``target`` are rows of ``names``: id, URL and domain of each document of
     both sides. ``score`` is the probability of being right, or without an ``estimate`` the mean
-    vote of a line and the margin of the documents. ``threshold`` is the one applied. ``sentences``
-    are the beads of the pairs kept, where they were asked for.
+    vote of a line and the margin of the documents. ``threshold`` is the one applied. ``notes`` are
+    lines for the user, ``warnings`` reasons to doubt the result, which ``note`` has got already.
+    ``sentences`` are the beads of the pairs kept, where they were asked for.
     """
 
     pairs: Scores
@@ -56,6 +57,7 @@ class AlignedDocuments(KeptPairs):
     names: tuple[list[Name], list[Name]]
     threshold: float | None
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     sentences: Aligned | None = None
 
     def columns(self) -> dict[str, Any]:
@@ -141,7 +143,8 @@ def align_documents(
             counts["repeated"] = side.task.value["repeated"]
             note(_counted(index.sources[0].path, counts, len(index)))
         languages = languages_of(indexes[0], indexes[1], settings.languages)
-        for doubt in note_languages(languages, encoder, note):
+        warnings = note_languages(languages, encoder, note)
+        for doubt in warnings:
             note(f"warning: {doubt}")
         pairs, knocked = pipeline.compare(
             *(run, sides, indexes, settings),
@@ -150,6 +153,9 @@ def align_documents(
         )
         names = [list(names_of(side.task.path)) for side in sides]
         aligned = _kept(pairs, knocked, keep, (names[0], names[1]))
+        for doubt in aligned.warnings:
+            note(f"warning: {doubt}")
+        aligned = replace(aligned, warnings=(*warnings, *aligned.warnings))
         if then_sentences is not None:
             rows = aligned.pairs.source, aligned.pairs.target
             places = map(Documents.places, sides, (own.tolist() for own in rows), names)
@@ -177,7 +183,7 @@ def _kept(
     pairs: Scores, knocked: Scores | None, keep: Keep, names: tuple[list[Name], list[Name]]
 ) -> AlignedDocuments:
     """Estimate precision, choose a threshold, and keep the best pairs."""
-    estimate, notes = None, []
+    estimate, notes, warnings = None, [], []
     if knocked is not None and (found := calibrate(pairs, knocked)) is not None:
         pairs, estimate = found
     precision, threshold = keep.target_precision, keep.threshold
@@ -197,8 +203,9 @@ def _kept(
         threshold = CAUTIOUS
         notes.append(f"precision is not estimated; scores of {CAUTIOUS} or more are kept")
     if threshold == math.inf:
-        notes.append(f"warning: no threshold has an estimated precision of {precision:g}")
+        warnings.append(f"no threshold has an estimated precision of {precision:g}")
     kept = pairs if threshold is None else pairs.take(pairs.score >= threshold)
     if keep.top_n is not None:
         kept = kept.take(slice(keep.top_n))
-    return AlignedDocuments(kept, pairs, estimate, names, threshold, tuple(notes))
+    said = tuple(notes), tuple(warnings)
+    return AlignedDocuments(kept, pairs, estimate, names, threshold, *said)

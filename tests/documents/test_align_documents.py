@@ -121,6 +121,16 @@ def test_rejects_are_counted(both, tmp_path):
     )
 
 
+def test_warnings_are_part_of_the_result(both, tmp_path):
+    german, _ = (rows(tmp_path / f"{i}.jsonl", own) for i, own in enumerate(both))
+    said: list[str] = []
+    found = miner.align_documents(german, german, note=said.append)
+    assert found.warnings and found.warnings[0].startswith("both sides are in German")
+    assert [line for line in said if line.startswith("warning")] == [
+        f"warning: {line}" for line in found.warnings
+    ]
+
+
 def test_what_cannot_be_paired_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "plain.txt").write_text("Ein Satz.\n")
