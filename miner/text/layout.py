@@ -191,7 +191,7 @@ class Layout:
 
     @cached_property
     def _is_named(self) -> bool:
-        """Whether a line may have the keys of a row by name, as a copy of TMX does."""
+        """Tell whether lines may have the keys of a row by name, as a copy of TMX has."""
         keys = [column.key for some in self.columns for column in some]
         return self.formats == ("jsonl",) and keys[:2] == [*SIDES] and not self.carry
 
