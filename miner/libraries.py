@@ -12,7 +12,7 @@ from typing import Any
 from miner.errors import DependencyError
 
 # Packages by the library they hold, where pip knows them by another name.
-PACKAGES = {"sklearn": "scikit-learn"}
+PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 # One of these exists if an NVIDIA driver serves a GPU (the second within WSL).
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
 # Extras that bring torch, wherever it runs, and PyTorch's index of builds for CPUs.

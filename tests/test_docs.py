@@ -78,6 +78,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(directory / "labelled.tsv", [(1, row) for row in numbered])
     write_every(directory / "data", [one for one, _ in gold], [other for _, other in gold])
     write(directory / "tests.txt", [other for _, other in gold[:5]])
+    shown = blocks((DOCS / "integrations.md").read_text(encoding="utf-8"))
+    opusfilter = next(one.content for one in shown if one.content.startswith("# opusfilter.yaml"))
+    (directory / "opusfilter.yaml").write_text(opusfilter, encoding="utf-8")
     return directory
 
 

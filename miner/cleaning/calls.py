@@ -31,7 +31,7 @@ from miner.text.write_bitext import write_bitext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# A TOML file, or names and tables of filters.
+# A TOML file, or another configuration of `read_plan`; or names and tables of filters.
 Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
 
@@ -149,7 +149,7 @@ def filter(
 
     Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
     """
-    plan = _plan(filters, _context(languages, model))
+    plan = _plan(filters, _context(languages, model), note)
     if plan.ranking is None and (selection.any or threshold is not None):
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
@@ -198,11 +198,11 @@ def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
     return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
-def _plan(filters: Filters | None, context: Context) -> Plan:
+def _plan(filters: Filters | None, context: Context, note: Callable[[str], None]) -> Plan:
     if filters is None:
         return default_plan(context)
     if isinstance(filters, str | Path):
-        return read_plan(filters, context)
+        return read_plan(filters, context, note=note)
     tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
     return plan_of({"filter": tables}, context, "filters")
 

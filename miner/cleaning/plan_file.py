@@ -2,15 +2,17 @@
 
 import dataclasses
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from miner.cleaning.peer_plans import is_peer_plan, peer_plan
 from miner.cleaning.plan import Plan, Step, defaults, ordered, require_languages
 from miner.config_fields import read_toml
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, Context, place
 from miner.filters.registry import FILTERS
+from miner.progress import silent
 from miner.text.language_codes import language_pair
 
 # Keys of a filter's table beside its settings.
@@ -34,18 +36,24 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
     return Plan(tuple(steps), context)
 
 
-def read_plan(path: str | Path, context: Context, options: Collection[str] = ()) -> Plan:
+def read_plan(
+    path: str | Path,
+    context: Context,
+    options: Collection[str] = (),
+    note: Callable[[str], None] = silent,
+) -> Plan:
     """Read the plan of a TOML file; facts in ``context`` override the file.
 
-    ``options`` are further keys, which the command line has read.
+    ``options`` are further keys, which the command line has read. A configuration of OpusFilter or
+    OpusCleaner is translated; ``note`` is told of what has no counterpart.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
     ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
     ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
-    read = read_toml(path).items()
-    record = {key: value for key, value in read if key.replace("-", "_") not in options}
+    read = peer_plan(path, note) if is_peer_plan(path) else read_toml(path)
+    record = {key: value for key, value in read.items() if key.replace("-", "_") not in options}
     return plan_of(record, context, str(path), path.parent)
 
 

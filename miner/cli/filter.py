@@ -58,7 +58,11 @@ def filter(
     source: str | None,
     target: str | None,
     outputs: Outputs = Settings(Outputs, "outputs")(),
-    config: str | None = opt("Filters, settings and bounds, in TOML.", metavar="FILE"),
+    config: str | None = opt(
+        "Filters, settings and bounds, in TOML; or a configuration of OpusFilter (YAML) or "
+        "OpusCleaner (JSON).",
+        metavar="FILE",
+    ),
     listing: bool = opt("Describe all filters and their settings.", "--list"),
     threshold: float | None = opt(
         "Bound of the score that ranks the pairs; of the quality [that of the model for the "
@@ -107,6 +111,7 @@ def filter(
       miner filter web.tsv.gz --source-lang de --target-lang en -o clean.tsv.gz --rejected bad.tsv
       miner filter web.tsv.gz --report filter.html -o clean.tsv.gz
       miner filter web.de web.en --config filters.toml -o clean.de clean.en
+      miner filter web.de web.en --config opusfilter.yaml -o clean.de clean.en
       miner filter web.tmx -o clean.de clean.en --rejected bad.parquet
       miner filter web.jsonl --carry id,url -o clean.de clean.en
       miner filter web.tsv --target-words 5M -o clean.tsv
@@ -148,7 +153,7 @@ def filter(
     if config is None:
         plan = default_plan(context)
     else:
-        plan = read_plan(config, context, run_options.from_file())
+        plan = read_plan(config, context, run_options.from_file(), say)
     if labels is not None:
         read_labels(labels)
         plan = plan.with_labels(labels)

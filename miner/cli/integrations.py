@@ -1,4 +1,4 @@
-"""``miner integrations``: install our filters in the pipelines of others."""
+"""``miner integrations``: our filters in the pipelines of others, and theirs here."""
 
 from pathlib import Path
 
@@ -10,12 +10,13 @@ from miner.cli.settings_options import Command, Group, arg, opt
 
 @click.group(cls=Group)
 def integrations() -> None:
-    """Install our filters in the pipelines of others.
+    """Install our filters in the pipelines of others, and read their configurations.
 
     OpusFilter, datatrove and mteb import ours by name, and need nothing installed.
 
     Examples:
       miner integrations opuscleaner filters
+      miner integrations convert opusfilter.yaml > filters.toml
     """
 
 
@@ -37,3 +38,19 @@ def opuscleaner(
 
     for path in install(Path(directory), overwrite):
         say(f"{path}: written")
+
+
+@integrations.command(cls=Command)
+def convert(configuration: str = arg(metavar="FILE")) -> None:
+    """Print a configuration of OpusFilter (YAML) or OpusCleaner (JSON) as TOML for 'miner filter'.
+
+    FILE may also be the --config of 'miner filter' itself. What has no counterpart, and what
+    differs, goes to standard error.
+
+    Examples:
+      miner integrations convert opusfilter.yaml > filters.toml
+      miner integrations convert web.filters.json > filters.toml
+    """
+    from miner.cleaning.peer_plans import as_toml, peer_plan
+
+    click.echo(as_toml(peer_plan(configuration, say)), nl=False)

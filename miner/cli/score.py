@@ -85,7 +85,7 @@ def score(
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
-        plan = read_plan(config, context, run_options.from_file())
+        plan = read_plan(config, context, run_options.from_file(), say)
     plan = scores_of(plan, without)
     paths = [path for sides in files for path in sides]
     guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})

@@ -15,7 +15,7 @@ from miner.filters import (
     selection,
     unwanted,
 )
-from miner.filters.filter_types import Filter
+from miner.filters.filter_types import LOCAL, Filter
 
 FAMILIES = (
     unwanted,
@@ -33,3 +33,5 @@ FAMILIES = (
     selection,
 )
 FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}
+# Default filters that need no model and look at one pair.
+RULES = tuple(name for name, one in FILTERS.items() if one.default and one.stage == LOCAL)

@@ -7,8 +7,8 @@ from miner.cleaning.calls import filter, score
 from miner.cleaning.plan import Plan, with_quality_bounds
 from miner.cleaning.plan_file import plan_of
 from miner.errors import ArtifactError
-from miner.filters.filter_types import GLOBAL, LOCAL, Context
-from miner.filters.registry import FILTERS
+from miner.filters.filter_types import GLOBAL, Context
+from miner.filters.registry import RULES
 from miner.tasks.workers import Workers
 from miner.text.language_codes import language_pair
 
@@ -17,8 +17,6 @@ Filters = Sequence[str | Mapping[str, Any]]
 Pairs = Sequence[Sequence[str]]
 # Pairs of a batch; a call costs a tenth of a second beside its pairs.
 BATCH = 10_000
-# Default filters that need no model.
-RULES = tuple(name for name, one in FILTERS.items() if one.default and one.stage == LOCAL)
 # All default filters but those that compare pairs with each other.
 USUAL = (*RULES, "quality")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.integrations.batches import RULES
+from miner.filters.registry import RULES
 
 _LANGUAGES = {
     name: {

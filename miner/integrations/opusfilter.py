@@ -12,7 +12,8 @@ from typing import Any
 from opusfilter import CLEAN_HIGH, CLEAN_TRUE, FilterABC
 from opusfilter.util import grouper
 
-from miner.integrations.batches import BATCH, RULES, BatchFilters, Filters, quality_bound
+from miner.filters.registry import RULES
+from miner.integrations.batches import BATCH, BatchFilters, Filters, quality_bound
 
 Pair = Sequence[str]
 

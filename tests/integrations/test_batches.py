@@ -4,7 +4,8 @@ import pytest
 
 import miner
 from miner.errors import ArtifactError
-from miner.integrations.batches import RULES, USUAL, BatchFilters, quality_bound
+from miner.filters.registry import RULES
+from miner.integrations.batches import USUAL, BatchFilters, quality_bound
 
 LANGUAGES = ("de", "en")
 

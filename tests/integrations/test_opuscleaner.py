@@ -7,7 +7,8 @@ from support.files import write
 from support.peers import peer, web_rows
 
 from miner.config_fields import read_toml
-from miner.integrations.batches import RULES, BatchFilters
+from miner.filters.registry import RULES
+from miner.integrations.batches import BatchFilters
 
 LANGUAGES = {"SRCLANG": "de", "TGTLANG": "en"}
 
