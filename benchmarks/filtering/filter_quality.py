@@ -10,6 +10,7 @@ Sections, each merged into the JSON:
   each kind of noise removed, at a threshold where 95% of the removed pairs are noise, and share of
   good pairs kept, at one where 95% of the kept pairs are good.
 - ``numbers``: right numbers rejected and altered ones flagged (``altered_numbers.py``).
+- ``rules``: right pairs that each cheap filter drops, in every language (``rules.py``).
 - ``without``: share of planted test sentences that ``--without`` finds (``planted.py``).
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
@@ -31,6 +32,7 @@ from benchmarks.filtering import (
     filter_tables,
     noisy_text,
     planted,
+    rules,
 )
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import KINDS
@@ -169,6 +171,8 @@ def main() -> None:
             found = planted.measure(arguments.data)
         elif name == "numbers":
             found = altered_numbers.measure(arguments.data)
+        elif name == "rules":
+            found = rules.measure(arguments.data)
         else:
             systems = {
                 **Baselines(arguments.threads).table(),

@@ -10,7 +10,7 @@ from support.evaluated_models import write_hidden
 from support.files import write
 
 from benchmarks import pages
-from benchmarks.filtering import altered_numbers, filter_tables, noisy_text
+from benchmarks.filtering import altered_numbers, filter_tables, noisy_text, rules
 from benchmarks.filtering.noise import Pair
 from benchmarks.filtering.systems import Missing, System
 from miner import MinerError
@@ -84,6 +84,17 @@ def test_metrics_become_tables(data: Path) -> None:
     assert sum(line.startswith("| decides |") for line in lines) == 3
     heads = [line for line in lines if line.startswith("|  | AUC")]
     assert "next pair's target" not in heads[0] and "next pair's target" in heads[1]
+
+
+def test_right_pairs_that_rules_drop_are_counted(tmp_path: Path) -> None:
+    pairs = [("Der Hund schläft heute.", "The dog is sleeping."), ("Am 3. Mai.", "On 4 May.")]
+    write(tmp_path / "tatoeba" / "de-en.tsv.xz", pairs)
+    write(tmp_path / "tatoeba" / "fr-en.tsv.xz", [("Le chien dort.", "The dog is sleeping.")])
+    found = rules.measure(tmp_path)
+    assert [(row["language"], row["any"]) for row in found["rows"]] == [("de", 1), ("fr", 0)]
+    assert found["rows"][0]["dropped"]["numbers"] == 1
+    lines = rules.tables(found)
+    assert "| de | 2 | 1 | **50.0%** |" in lines and not any(one[:4] == "| fr" for one in lines)
 
 
 def test_one_shared_number_is_altered() -> None:
