@@ -18,6 +18,9 @@ from miner.text.words import SPACELESS
 NEGATIONS = NEGATIVE | {"not", "never", "cannot"}
 # A token negates if it means an English negation with this probability, and is meant by one.
 NEGATES, MEANT = 0.2, 0.005
+# Share of the names of a word that the other side spells (TRANSLITERATED), from which a word
+# that the model cannot translate is no fault. Names that are not there have .12 to .2.
+SPELLED = 0.2
 # Share of all tokens from which a token is too common to say what a pair lacks: function words.
 COMMON = 0.004
 
@@ -82,15 +85,25 @@ class FaultNames:
         ``both`` sides have the surprises of their tokens ``(n,)``, and their ids.
         """
         negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
-        place = negation or sinking([surprise * self.telling[ids] for surprise, ids in both])
-        if place is None:
-            return Fault()
-        side, at = place
-        word = self._word(pair[side], at)
-        name = f'{("missing", "added")[side]}: "{word}"'
-        if negation or word.endswith(("n't", "n’t")):
-            name = "negation"
-        return Fault(name, side, word, usual_counterparts(self.verifier, int(both[side][1][at])))
+        telling = [surprise * self.telling[ids] for surprise, ids in both]
+        while (place := negation or sinking(telling)) is not None:
+            side, at = place
+            word = self._word(pair[side], at)
+            usual = usual_counterparts(self.verifier, int(both[side][1][at]))
+            if negation or word.endswith(("n't", "n’t")):
+                return Fault("negation", side, word, usual)
+            if usual or not self._spelled(word, pair[1 - side]):
+                return Fault(f'{("missing", "added")[side]}: "{word}"', side, word, usual)
+            telling[side][at] = 0
+        return Fault()
+
+    def _spelled(self, word: str, text: str) -> bool:
+        """Tell whether a text spells a word in another script, as טום does Tom."""
+        if self.verifier.names is None:
+            return False
+        both = (self.verifier.prepare([one], 1).tokens for one in (word, text))
+        row = np.zeros(1, dtype=np.int64)
+        return float(self.verifier.names.share(*both, row, row)[0]) >= SPELLED
 
     def _word(self, text: str, place: int) -> str:
         """Return the word with a token of a text; ``place`` counts the tokens that are known."""

@@ -125,3 +125,12 @@ def test_common_words_are_no_reasons(verifier: Verifier) -> None:
     ]
     assert {"a", "for", "the", "of", "und", "der", "die"} <= set(common)
     assert not {"nicht", "not", "schloss", "castle"} & set(common)
+
+
+def test_names_in_another_script_are_no_reasons(verifier: Verifier) -> None:
+    """A word that the other side spells is none; of a pair with other names one is."""
+    faults = FaultNames(verifier.of(("he", "en")))
+    source = ["הוא אמר לטום", "טום ישן.", "טום אוהב כלבים."]
+    found = faults(source, ["He told Tom.", "Tom is sleeping.", "Mary likes dogs."])
+    assert all("tom" not in one.name for one in found[:2])
+    assert found[2].name in ('missing: "טום"', 'added: "mary"')
