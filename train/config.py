@@ -110,7 +110,8 @@ class TrainConfig:
     fold_case: bool = _vocabulary(True, FOLD_CASE, off="--keep-case")
     one_script: bool = _pieces(
         False,
-        "Read Serbian in Latin letters, and digits of all scripts as 0 to 9.",
+        "Read Serbian in Latin letters, digits of all scripts as 0 to 9, Arabic and Hebrew without "
+        "points, and kaf and yeh of Persian and of Arabic in their own sentences.",
         off="--scripts-apart",
     )
     vocabularies: str = _vocabulary(

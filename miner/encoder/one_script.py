@@ -1,12 +1,21 @@
-"""Sentences in one script before they are cut into pieces: Serbian in Latin letters, digits 0 to 9.
+"""Visible sentences in one spelling, before they are cut into pieces.
 
-Serbian is written in Cyrillic and in Latin letters. Each Cyrillic letter has one counterpart,
-without exceptions; the way back is ambiguous. A model then reads both as one language, and close to
-Croatian. Digits of Arabic, Indic and other scripts share the pieces of 0 to 9.
+- Serbian in Latin letters. It is written in Cyrillic, too; each Cyrillic letter has one
+  counterpart, the way back is ambiguous. A model then reads both as one language, and close to
+  Croatian.
+- Digits 0 to 9 for those of Arabic, Indic and other scripts.
+- Arabic and Hebrew without vowel points, marks of recitation, and the line that stretches a word:
+  most text has none of them.
+- Kaf and yeh of Persian and Urdu in their sentences, of Arabic in its own: keyboards mix them up.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence
+
+import numpy as np
+
+from miner.text.invisible import visible
 
 _LETTERS = (
     "аa бb вv гg дd ђđ еe жž зz иi јj кk лl љlj мm нn њnj оo пp рr сs тt ћć уu фf хh цc чč џdž шš"
@@ -18,18 +27,58 @@ _TABLE = str.maketrans(_LATIN)
 _SERBIAN = re.compile("[ђјљњћџЂЈЉЊЋЏ]")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
+# Points of Hebrew and of Arabic, but those that NFKC joins with letters (U+0653 to U+0655), the
+# stretching line, and points that stand alone.
+_POINTS = re.compile(
+    "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f"
+    "\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u08ca-\u08e1\u08e3-\u08ff\ufb1e"
+    "\ufc5e-\ufc63\ufcf2-\ufcf4\ufe70-\ufe72\ufe74\ufe76-\ufe7f]"
+)
+# Forms of letters by their place in the word, ligatures, and letters with points.
+_FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdfc\ufe80-\ufefc]")
+# Letters that only Persian, Urdu and their like have, and that only Arabic has; hamza on alef
+# begins words in Arabic alone.
+_PERSIAN, _ARABIC = re.compile("[پچژگٹڈڑںہھے]"), re.compile(r"[ةإ]|(?<!\w)أ")
+_TO_PERSIAN, _TO_ARABIC = str.maketrans("يىك", "ییک"), str.maketrans("یک", "يك")
+# By code point: letters that tell, and letters that they change. The last is for all others.
+_FIRST = ord("أ")
+_TELLING = np.zeros(0x6D3 - _FIRST, np.uint8)
+for _bit, _some in enumerate(("پچژگٹڈڑںہھے", "يىك", "ةإأ", "یک")):
+    _TELLING[[ord(one) - _FIRST for one in _some]] |= 1 << _bit
+
 
 def in_one_script(sentences: Sequence[str]) -> list[str]:
-    """Replace digits by 0 to 9, and Cyrillic letters in sentences that only Serbian can have."""
-    return [text if text.isascii() else _replaced(text) for text in sentences]
+    """Replace digits by 0 to 9, and letters of other spellings as the head of this module says."""
+    return [visible(text) if text.isascii() else _replaced(text) for text in sentences]
 
 
-def only_serbian(character: str) -> bool:
-    """Return whether a sentence with this character is read in Latin letters."""
-    return bool(_SERBIAN.match(character))
+def depends(character: str) -> bool:
+    """Return whether the letters of a sentence depend on this character, or it on others."""
+    return bool(_SERBIAN.match(character) or _FORMS.match(character))
+
+
+def dependent(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the rows whose kaf or yeh may be changed: a superset, by code points, ``(m,) int64``.
+
+    ``codes (t,) int32`` are the code points of sentences from ``offsets (n + 1,) int64`` on.
+    """
+    if not ((codes - _FIRST).view(np.uint32) < len(_TELLING) - 1).any():
+        return np.zeros(0, np.int64)
+    rows = np.flatnonzero(np.diff(offsets))
+    telling = _TELLING[(codes - _FIRST).view(np.uint32).clip(max=len(_TELLING) - 1)]
+    found = np.bitwise_or.reduceat(telling, offsets[rows])
+    return rows[(found & 3 == 3) | (found & 12 == 12)]
 
 
 def _replaced(text: str) -> str:
+    text = visible(text)
     if _SERBIAN.search(text):
         text = text.translate(_TABLE)
-    return _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
+    if _POINTS.search(text) or _FORMS.search(text):
+        text = _FORMS.sub(lambda one: unicodedata.normalize("NFKC", one[0]), _POINTS.sub("", text))
+        text = _POINTS.sub("", text)
+    persian, arabic = _PERSIAN.search(text), _ARABIC.search(text)
+    if bool(persian) != bool(arabic):
+        text = text.translate(_TO_PERSIAN if persian else _TO_ARABIC)
+    text = _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
+    return visible(text)  # joiners lose the letters beside them

@@ -69,8 +69,9 @@ class PieceTokenizer:
         return [piece.replace(SPACE_MARK, " ") for piece in pieces], ids
 
     def _read(self, sentences: Sequence[str]) -> list[str]:
-        texts = [visible(sentence) for sentence in sentences]
-        return in_one_script(texts) if self._one_script else texts
+        if self._one_script:
+            return in_one_script(sentences)
+        return [visible(sentence) for sentence in sentences]
 
     @property
     def digest(self) -> str:

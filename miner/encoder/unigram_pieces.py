@@ -14,7 +14,7 @@ import numpy as np
 
 from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.normaliser import Normaliser
-from miner.encoder.one_script import in_one_script, only_serbian
+from miner.encoder.one_script import dependent, depends, in_one_script
 from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pieces
 from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram
@@ -27,6 +27,8 @@ JOINING = re.compile(
     "\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u102e\u1161-\u11ff\u1b35\u3099\u309a\u3130-\u318f"
     "\uff9e-\uffdc\U00011000-\U00016fff]"
 )
+
+_DIGITS = [code for code in JOINED if chr(code).isdecimal()]
 
 
 class UnigramPieces:
@@ -78,6 +80,8 @@ class UnigramPieces:
                 self._learn(rare)
                 actions = self._actions[codes]
             self._join(codes, offsets, actions)
+        if self._one_script:
+            actions[offsets[dependent(codes, offsets)]] = unigram.REFUSE
         ids, counts = self._segment(actions, offsets)
         left = np.flatnonzero(counts < 0)
         if len(left):
@@ -120,6 +124,7 @@ class UnigramPieces:
             letter.append((code >= JOINED[0]) & (code <= JOINED[-1]))
             # The characters beside the joiner are dropped, or joiners: the whole text tells.
             hidden |= ~outside & ((action == unigram.DROP) | (action == unigram.UNSEEN))
+            hidden |= np.isin(code, _DIGITS)  # they may become 0 to 9, which are no such letters
         own = codes[places] - NON_JOINER
         found = np.where(letter[0] & (letter[1] | (own == 1)), self._joiners[own], unigram.DROP)
         actions[places] = np.where(hidden, unigram.REFUSE, found)
@@ -139,11 +144,11 @@ class UnigramPieces:
 
     def _action(self, character: str, beside: str = "a") -> int | list[int]:
         """Return the action of a character; a list of numbers if it becomes several characters."""
-        if JOINING.match(character) or (self._one_script and only_serbian(character)):
+        if JOINING.match(character) or (self._one_script and depends(character)):
             return unigram.REFUSE
-        read = in_one_script([character])[0] if self._one_script else character
         # Between two letters, as normalisation drops spaces at both ends.
-        made = self._normalise([f"{beside}{read}{beside}"])[0][1:-1]
+        text = [f"{beside}{character}{beside}"]
+        made = self._normalise(in_one_script(text) if self._one_script else text)[0][1:-1]
         if made in ("", " "):
             return unigram.SPACE if made else unigram.DROP
         if " " in made or SPACE_MARK in made:

@@ -27,7 +27,7 @@ from tests.support.tokens import lists
 STRANGE = (
     "aàÀ\u0300\u0323ßẞİſÅ\u212bΣς½…™ﬁ´\u00a0\u00ad\u200b\u200d\u3000\u2028\ufeff\t\n\x00\x7f\ufffd"
     "ﾞカﾞｶ가\u1100\u1161ᄀ각ㄱㅏกำ์कि़\u09c7\u09be١٢९०๑１²ђЉбйи\u0306🙂👩\u200d🔬日本、。「\u2581"
-    "می\u200cخ\u200dक्\u200dष\u200c\x0b\x85\u2800\u200f\ufe0f\U000e0061"
+    "می\u200cخ\u200dक्\u200dष\u200c\x0b\x85\u2800\u200f\ufe0f\U000e0061پيكةأإیکیّـَﻼﷲשָׁﭏ"
 )
 
 
