@@ -14,3 +14,4 @@
 #include "inverted.c"
 #include "model1.c"
 #include "beads.c"
+#include "embed.c"

@@ -73,8 +73,8 @@ def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, threa
     generator = np.random.default_rng(dimension)
     table = generator.normal(size=(40, dimension)).astype(np.float32)
     ids, offsets = batch(generator, 40, 30, longest=9, shortest=0)
-    seed, cut = np.uint64((1 << 64) - 5), np.uint64(19_661)
-    mask = dropout_mask_reference(np.arange(len(ids)), dimension, int(seed), int(cut))
+    seed, cut = -5, 19_661
+    mask = dropout_mask_reference(np.arange(len(ids)), dimension, seed, cut)
     places = generator.permutation(len(ids))[:20]
     some = np.empty((20, dimension), np.float32)
     dropout_mask(places, seed, cut, some)
@@ -97,7 +97,7 @@ def test_dropped_means_and_their_gradient_are_those_of_the_mask(dimension, threa
 
 def test_the_mask_drops_its_share_and_keeps_the_mean():
     out = np.empty((4000, 50), np.float32)
-    dropout_mask(np.arange(4000), np.uint64(3), np.uint64(round(0.3 * 65536)), out)
+    dropout_mask(np.arange(4000), 3, round(0.3 * 65536), out)
     assert (out == 0).mean() == pytest.approx(0.3, abs=0.005)
     assert out.mean() == pytest.approx(1, abs=0.01)
     # Neighbours are dropped independently, of tokens and of numbers.
@@ -192,7 +192,7 @@ def test_threads_do_not_show(thread_counts, pull):
         out = np.empty((300, 33), dtype=np.float32)
         for step in range(1, 4):
             ids, offsets = batch(generator, 50, 300, longest=20)
-            mean_dropped(tables[0], ids, offsets, np.uint64(5), np.uint64(9000), out)
+            mean_dropped(tables[0], ids, offsets, 5, 9000, out)
             adam_step(tables, out, ids, offsets, step, 0.01, start, pull)
         results.append([array.tobytes() for array in (*tables, out)])
     assert all(result == results[0] for result in results)

@@ -89,16 +89,17 @@ class EmbeddingDropout:
     ``seed`` decides which, ``cut`` is 65536 times the rate (:func:`dropout_mask`).
     """
 
-    seed: np.uint64
-    cut: np.uint64
+    seed: int
+    cut: int
 
     @classmethod
     def drawn(cls, rate: float, generator: np.random.Generator) -> "EmbeddingDropout | None":
         """Draw the dropout of a batch; None, without a draw, at a rate of 0."""
         if rate == 0:
             return None
-        seed = generator.integers(1 << 64, dtype=np.uint64)
-        return cls(np.uint64(seed), np.uint64(round(rate * 65536)))
+        # As many bits, read as a signed number by the kernels.
+        seed = generator.integers(1 << 64, dtype=np.uint64).view(np.int64)
+        return cls(int(seed), round(rate * 65536))
 
     def factors(self, places: np.ndarray, dimension: int) -> np.ndarray:
         """Return the factors ``(t, d) float32`` of the tokens at ``places (t,)`` of the batch."""
