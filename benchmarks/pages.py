@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import plots, report
+from benchmarks import plots, report, which_setting
 from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables, quality_bounds
 from benchmarks.markdown import conjoined, filled, table
@@ -40,7 +40,7 @@ from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
-FILLED = "evaluation", "languages", "results"
+FILLED = "evaluation", "languages", "results", "which-setting"
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in FILLED)]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
@@ -239,6 +239,7 @@ def part(
 
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     "best-mining": best_mining,
+    "which-setting": which_setting.lines,
     "mining": simple("bucc.json", mining),
     "evaluations": part("evaluations.json", evaluation_tables.main_table),
     "evaluations-more": part("evaluations.json", evaluation_tables.tables),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,12 @@ def peer_plan(path: str | Path, note: Note = silent) -> dict[str, Any]:
             note(f"{path}: {name} has no counterpart")
             continue
         try:
-            tables = translations[name](own, lambda text, name=name: note(f"{name}: {text}"))
+            tables = translations[name](own, partial(_tell, note, name))
             record |= _languages(own)
         except (ArithmeticError, AttributeError, TypeError, ValueError):
             raise ArtifactError(f"{path}: {name} has unusual parameters: {own!r:.100}") from None
         for table in tables:
-            label = table.get("label", table["name"])
+            label: str = table.get("label") or table["name"]
             labels.append(label)
             if labels.count(label) > 1:
                 table["label"] = f"{label} {labels.count(label)}"
@@ -65,6 +66,10 @@ def peer_plan(path: str | Path, note: Note = silent) -> dict[str, Any]:
     if not record["filter"]:
         raise ArtifactError(f"{path}: no filter there has a counterpart; see 'miner filter --list'")
     return record
+
+
+def _tell(note: Note, name: str, text: str) -> None:
+    note(f"{name}: {text}")
 
 
 def as_toml(record: Mapping[str, Any]) -> str:
@@ -150,7 +155,7 @@ class _Variable:
 
 def _yaml(text: str) -> Any:
     yaml = library("yaml", "reading YAML")
-    loader = type("Loader", (yaml.SafeLoader,), {})
+    loader: Any = type("Loader", (yaml.SafeLoader,), {})
     for tag in ("!var", "!varstr"):
         loader.add_constructor(tag, lambda _, node: _Variable(node.tag, node.value))
     try:
