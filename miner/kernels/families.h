@@ -11,6 +11,8 @@
 #include "search.c"
 #include "dots.c"
 #include "tokens.c"
+#include "hidden_markov.c"
+#include "aligned.c"
 #include "inverted.c"
 #include "model1.c"
 #include "beads.c"

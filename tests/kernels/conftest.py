@@ -9,7 +9,6 @@ from miner.kernels import library
 # Files about loops of numba, which know no levels.
 OF_NUMBA = (
     "test_cache",
-    "test_hidden_markov",
     "test_letters",
 )
 

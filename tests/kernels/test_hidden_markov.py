@@ -13,7 +13,6 @@ from miner.kernels.hidden_markov import (
     REACH,
     count_pair,
     match_tokens,
-    workspace,
 )
 
 # Tokens of a sentence at most, and the side of the tables.
@@ -48,10 +47,10 @@ def test_matches_agree_with_the_reference(n, m, seed):
     best = np.concatenate([both.max(axis=0), both.max(axis=1)])
     expected = np.log([np.concatenate([left, right]), best + FLOOR]).T
     out = np.empty((n + m, 2), np.float32)
-    match_tokens(a, b, tables.copy(), aligner, workspace(SIDE), out)
+    match_tokens(a, b, tables.copy(), *aligner, out)
     np.testing.assert_allclose(out, expected, rtol=1e-3, atol=1e-3)
     counts = np.zeros((2, COSINES, EVIDENCES)), np.zeros(2 * MOST + 1), np.zeros(2)
-    count_pair(a, b, tables.copy(), aligner, workspace(SIDE), *counts)
+    count_pair(a, b, tables.copy(), *aligner, *counts)
     np.testing.assert_allclose(
         counts[2], [n + m - forward.sum() - backward.sum(), n + m], rtol=1e-3, atol=1e-3
     )
@@ -66,11 +65,11 @@ def test_a_match_depends_on_the_pair_alone_and_not_on_its_order(n, m, seed):
     generator = np.random.default_rng(seed)
     a, b = (generator.integers(0, 99, size).astype(np.int32) for size in (n, m))
     tables, aligner = knowledge(seed)
-    out, used = np.empty((3, n + m, 2), np.float32), workspace(SIDE)
-    match_tokens(a, b, tables.copy(), aligner, used, out[0])
-    match_tokens(a, b, tables.copy(), aligner, used, out[1])
+    out = np.empty((3, n + m, 2), np.float32)
+    match_tokens(a, b, tables.copy(), *aligner, out[0])
+    match_tokens(a, b, tables.copy(), *aligner, out[1])
     np.testing.assert_array_equal(out[0], out[1])
-    match_tokens(b, a, tables.transpose(0, 2, 1).copy(), aligner, used, out[2])
+    match_tokens(b, a, tables.transpose(0, 2, 1).copy(), *aligner, out[2])
     np.testing.assert_array_equal(out[2], np.concatenate([out[0, n:], out[0, :n]]))
     assert np.isfinite(out).all()
 
@@ -89,7 +88,5 @@ def test_tokens_in_order_match_better():
     moved[[1, 4]] = moved[[4, 1]]
     out = np.empty((2, 2 * size, 2), np.float32)
     for row, other in enumerate((tokens, moved)):
-        match_tokens(
-            tokens, other, tables.copy(), (emission, jump, unaligned), workspace(SIDE), out[row]
-        )
+        match_tokens(tokens, other, tables.copy(), emission, jump, unaligned, out[row])
     assert out[0].sum() > out[1].sum() + 2 * size
