@@ -31,7 +31,8 @@ _SHORT_HOSTS = {
 _HOST_WORD = re.compile(r"[\w-]+")
 
 # Marks that end a sentence, of all scripts, and characters that may follow them.
-_QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛"
+_QUESTIONS, _STOPS = "?？؟\u037e՞፧", ".!…。！．।॥۔։።؛။។៕།༎෴᱾᱿꯫"
+_ARMENIAN_QUESTION = "՞"  # stands in the word that asks, and a full stop at the end
 _BEHIND = " \t\u00a0\u202f\u3000\"'”’“‘»«›‹」』）)]*"
 
 
@@ -79,13 +80,15 @@ def addresses(source: str, target: str) -> int:
 
 def _ending(text: str) -> int:
     last = text.rstrip(_BEHIND)[-1:]
-    return 2 if last and last in _QUESTIONS else int(last != "" and last in _STOPS)
+    question = last != "" and (last in _QUESTIONS or _ARMENIAN_QUESTION in text)
+    return 2 if question else int(last != "" and last in _STOPS)
 
 
 def ending(source: str, target: str) -> float:
     """1 if both sides end alike; 0.5 if one ends in no mark; 0 if only one is a question.
 
-    Japanese questions often end in a full stop, Thai ones in nothing, Greek ones in a semicolon.
+    Japanese and Burmese questions often end in a full stop, Thai ones in nothing, Greek ones in a
+    semicolon.
     """
     left, right = _ending(source), _ending(target)
     return 1.0 if left == right else 0.5 if left * right == 0 else 0.0

@@ -45,6 +45,7 @@ SCRIPTS = {
     "Hang": "\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb\uffa0-\uffdc",
     "Kana": "\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f",
     "Bopo": "\u3105-\u312f\u31a0-\u31bf",
+    "Tfng": "\u2d30-\u2d67\u2d6f",
     "Hani": "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f",
 }
 
@@ -59,10 +60,10 @@ _ALIASES = {
 }
 
 _WRITTEN_IN = {
-    "Latn": "af an ast ay az bar bcl bm br bs ca ceb co crh cs csb cy da de dsb ee en eo es et eu "
-    "ext ff fi fil fo fr frp fur fy ga gd gl gn gsw gv ha haw hil hmn hr hsb ht hu ia id ie ig ilo "
+    "Latn": "af an ast ay az bar bcl ber bm br bs ca ceb co crh cs csb cy da de dsb ee en eo es et "
+    "eu ext ff fi fo fr frp fur fy ga gd gl gn gsw gv ha haw hil hmn hr hsb ht hu ia id ie ig ilo "
     "io is it jv kab kl ku kw la lb lg li lij ln lt ltg lv mg mi ms mt nah nap nb nds nl nn "
-    "no nso ny oc om pag pam pap pcm pl pms pt qu rm rn ro rw sc scn sco se sg sh sk sl sm sn so "
+    "nso ny oc om pag pam pap pcm pl pms pt qu rm rn ro rw sc scn sco se sg sh sk sl sm sn so "
     "sq sr ss st su sv sw szl tet tk tl tn to tpi tr ts tum tw ty uz vec vi vo wa war wo xh yo "
     "za zu",
     "Cyrl": "ab av az ba be bg bs bua bxr ce crh cu cv kk koi krc kv ky lez mdf mhr mk mn mrj "
@@ -89,6 +90,7 @@ _WRITTEN_IN = {
     "Geor": "ka xmf",
     "Ethi": "am gez ti tig",
     "Khmr": "km",
+    "Tfng": "ber zgh",
     "Mong": "mn",
     "Hang": "ko",
     "Kana": "ja",

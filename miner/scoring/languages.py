@@ -251,10 +251,15 @@ class Identified:
 
     @property
     def contradicted(self) -> bool:
-        """True if hardly anything of the sample is in the language given, and most in another."""
+        """True if hardly anything of the sample is in the language given, and most in another.
+
+        Text of a language that identification does not know looks like others; it is never that.
+        """
         if self.given is None or self.seen is None or self.characters < SURE:
             return False
         own = alike(self.given)
+        if own.isdisjoint(identifier().codes):
+            return False
         return sum(share for code, share in self.shares if code in own) < NAMED
 
     def __str__(self) -> str:

@@ -37,8 +37,8 @@ _OF_COUNTRIES = {
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
-        *("ar ary arz", "bs hr sh sr", "el grc", "fa prs", "fil tl", "gn gug", "hbo he", "id ms"),
-        *("ku sdh ckb kmr", "lv ltg", "nb nn no", "uz uzs", "wuu yue zh"),
+        *("ar ary arz", "ber kab", "bs hr sh sr", "el grc", "hbo he", "id ms", "ku sdh ckb"),
+        *("lv ltg", "nb nn no", "uz uzs", "wuu yue zh"),
     )
 )
 

@@ -106,6 +106,9 @@ BAD = [
     ("addresses", "de", "Mail an a@firma.de", "Send us mail"),
     ("ending", "de", "Wer ist da?", "He is here."),
     ("ending", "ar", "كم عمرك؟", "You are old."),
+    ("ending", "hy", "Որտե՞ղ է նա։", "He is here."),
+    ("ending", "my", "သူ စာဖတ်နေသည်။", "Is he reading?"),
+    ("ending", "km", "គាត់អានសៀវភៅ។", "Is he reading?"),
 ]  # fmt: skip
 
 
@@ -217,7 +220,7 @@ NAMES = {
     "Knda": "KANNADA", "Mlym": "MALAYALAM", "Sinh": "SINHALA", "Thai": "THAI", "Laoo": "LAO",
     "Tibt": "TIBETAN", "Mymr": "MYANMAR", "Geor": "GEORGIAN", "Ethi": "ETHIOPIC", "Khmr": "KHMER",
     "Mong": "MONGOLIAN", "Hang": "HANGUL", "Kana": "HIRAGANA KATAKANA", "Bopo": "BOPOMOFO",
-    "Hani": "CJK",
+    "Hani": "CJK", "Tfng": "TIFINAGH",
 }  # fmt: skip
 
 

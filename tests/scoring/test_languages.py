@@ -134,3 +134,31 @@ def test_codes() -> None:
     for pair in ("de", ("de",), ("de", "en", "fr")):
         with pytest.raises(ValueError, match="give two codes"):
             language_pair(pair)
+
+
+@pytest.mark.parametrize(
+    ("codes", "name"),
+    [
+        ("ms msa may zsm zlm", "Malay"), ("nb no nob nor nb-NO", "Norwegian Bokmål"),
+        ("nn nno", "Norwegian Nynorsk"), ("sw swa swh swh_Latn", "Swahili"),
+        ("az aze azj azj_Latn", "Azerbaijani"), ("fa fas per pes prs fa-AF", "Persian"),
+        ("ar ara arb arb_Arab", "Arabic"), ("zh zho chi cmn zho_Hans zh-TW", "Chinese"),
+        ("lv lav lvs", "Latvian"), ("et est ekk", "Estonian"), ("sq sqi alb als", "Albanian"),
+        ("mn mon khk", "Mongolian"), ("om orm gaz", "Oromo"), ("gn grn gug", "Guarani"),
+        ("tl tgl fil fil-PH", "Tagalog"), ("ro ron rum mo mol", "Romanian"), ("ber", "Berber"),
+        ("kab", "Kabyle"), ("he heb iw", "Hebrew"), ("id ind in", "Indonesian"),
+        ("hy hye arm", "Armenian"), ("my mya bur", "Burmese"), ("uz uzb uzn", "Uzbek"),
+    ],
+)  # fmt: skip
+def test_codes_of_one_language(codes: str, name: str) -> None:
+    first, *others = codes.split()
+    assert {primary(code) for code in others} <= {first} and primary(first) == first
+    assert describe(first) == f"{name} ({first})"
+    assert [language_code(code) for code in codes.split()] == codes.split()
+
+
+def test_a_language_that_identification_does_not_know_is_not_contradicted() -> None:
+    romansh = Identified((("it", 1.0),), "rm", 900)
+    assert romansh.code == "rm" and not romansh.contradicted
+    assert not Identified((("kab", 1.0),), "ber", 900).contradicted
+    assert Identified((("it", 1.0),), "ber", 900).contradicted
