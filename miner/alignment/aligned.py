@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -17,6 +18,8 @@ from miner.names import SIDES, Languages
 from miner.results import Results, estimated
 from miner.text.corpus import Reader
 from miner.text.formats import TABLES, check_suffix, file_format
+from miner.text.language_codes import primary
+from miner.text.words import MARKS
 from miner.text.write_bitext import write_bitext
 
 if TYPE_CHECKING:
@@ -28,9 +31,13 @@ FEW = ("score", *SIDES)
 # Sentences a line from which on lines are split. Text with a sentence a line has up to 1.3, since
 # abbreviations and quotations are split, too.
 UNSPLIT = 1.5
+# Places behind marks that end sentences in Khmer and Tibetan, which sentencex does not know.
+FURTHER_END = re.compile(r"(?<=[។៕༎།])(?=\s+[^\s།༎])|(?<=[។៕])(?=[\u1780-\u17b3])")
 # Text that is wrapped at a width: the widest line, fewest lines, the share of lines of nearly that
 # width, and the share that end within a sentence.
 WIDEST, FEWEST, FULL, WITHIN = 120, 20, 0.6, 0.5
+# Marks that a line ends with within a sentence, beside letters: commas, and vowel signs.
+_WITHIN = f",-،、，፣՝{MARKS}"
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,17 @@ class Document:
         has the number of its line, or of its paragraph's first one. Raises DependencyError.
         """
         segment = library("sentencex", "splitting sentences", "split").segment
+        language = primary(language)
         wrapped = is_wrapped(self.texts)
         own = self._paragraphs() if wrapped else self
         parts = [
-            [part for part in map(str.strip, segment(language, text)) if part] for text in own.texts
+            [
+                part
+                for sentence in segment(language, text)
+                for part in map(str.strip, FURTHER_END.split(sentence))
+                if part
+            ]
+            for text in own.texts
         ]
         sizes = list(map(len, parts))
         if not wrapped and sum(sizes) < UNSPLIT * len(parts):
@@ -74,7 +88,7 @@ def is_wrapped(texts: Sequence[str]) -> bool:
     if len(texts) < FEWEST or lengths.max() > WIDEST:
         return False
     full = lengths >= 0.8 * np.quantile(lengths, 0.95)
-    within = np.array([text[-1:].isalnum() or text[-1:] in ",-" for text in texts])
+    within = np.array([text[-1:].isalnum() or text[-1:] in _WITHIN for text in texts])
     return bool(full.mean() >= FULL and within[full].mean() >= WITHIN)
 
 

@@ -4,7 +4,7 @@ import re
 
 # Powers of ten that a word behind a number stands for. 0: it may mean something else (5 m, 5 mil).
 _MAGNITUDES = (
-    ((2,), r"hundreds?|hundert|सौ|শত|ร้อย|trăm|ratus"),
+    ((2,), r"hundreds?|hundert|सौ|শত|ร้อย|trăm|ratus|ရာ|រយ|መቶ"),
     ((2, 0), r"cents?|cem|sto|ста"),
     (
         (3,),
@@ -12,28 +12,32 @@ _MAGNITUDES = (
         r"|milliers|milhares|milers|tysi\w+|tisíc\w*|tisoč\w*|tisuć\w*|hiljad\w*|tuhat\w*|tuhan\w*|ezer\w*|tūkst\w*"
         r"|тысяч\w*|тыс|тисяч\w*|тис|тысяч\w*|хиляд\w*|хиљад\w*|хилјад\w*|χιλιάδ\w*|آلاف|[أا]لف"
         r"|ألفًا|هزار|ہزار|אלפי\w*|אלף|हज़ार|हज़ार|हजार|হাজার|ஆயிரம்|వేల|ಸಾವಿರ|ആയിരം|હજાર|ਹਜ਼ਾਰ"
-        r"|พัน|nghìn|ngàn|ngan|ribu|rb|mijë|þúsund\w*|հազար\w*|ათას\w*|мың|мянга\w*",
+        r"|พัน|nghìn|ngàn|ngan|ribu|rb|mijë|þúsund\w*|հազար\w*|ათას\w*|мың|мянга\w*|ҳазор\w*|duisend|tûzen"
+        r"|ထောင်|ពាន់(?!លាន)|ሺህ?",
     ),
     ((6, 3, 0), r"mil(?=\.)"),
     ((3, 0), r"mil"),
     ((3, 0), r"k|к|mille|mila|mie|mii|bin|tuh|tis|tys|хил|χιλ|t|'000"),
-    ((4,), r"หมื่น|vạn"),
-    ((5,), r"lakhs?|lacs?|लाख|লাখ|লক্ষ|லட்சம்|லட்ச\w*|แสน|లక్షల?|ಲಕ್ಷ|ലക്ഷം|લાખ|ਲੱਖ|لاکھ"),
+    ((4,), r"หมื่น|vạn|သောင်း|ម៉ឺន|មុឺន"),
+    ((5,), r"lakhs?|lacs?|लाख|লাখ|লক্ষ|லட்சம்|லட்ச\w*|แสน|లక్షల?|ಲಕ್ಷ|ലക്ഷം|લાખ|ਲੱਖ|لاکھ|သိန်း|សែន"),
     (
         (6,),
         r"milli?ones|mill?i[oóò]n\w*|milió\w*|millió\w*|milyon\w*|miljo\w+|miljoen\w*|miljon\w*"
         r"|mili[jy]un\w*|milijon\w*|milh\w+|milioane|mio|mln|mlj|milj|миллион\w*|млн|мільйон\w*"
         r"|мільён\w*|милион\w*|εκατομμ[υύ]ρι\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליוני?|मिलियन"
-        r"|মিলিয়ন|மில்லியன்|మిలియన్|ล้าน|triệu|juta|jt|միլիոն\w*|მილიონ\w*|სმ|million\w*|milljón\w*",
+        r"|মিলিয়ন|மில்லியன்|మిలియన్|ล้าน|triệu|juta|jt|միլիոն\w*|მილიონ\w*|სმ|million\w*|milljón\w*"
+        r"|сая|[mf]iliwn|milliún|milioi|milyun|milliun\w*|သန်း|លាន|ሚሊዮን|ಮಿಲಿಯನ್|ದಶಲಕ್ಷ|ദശലക്ഷം|മില്യൺ|മില്യണ്\w*"
+        r"|મિલિયન|ਮਿਲੀਅਨ|दशलक्ष",
     ),
     ((6, 0), r"m|mn|mm|mi|mill|м|мил|tr"),
-    ((7,), r"crores?|करोड़|करोड़|करोड|কোটি|கோடி|కోట్ల?|ಕೋಟಿ|കോടി|કરોડ|ਕਰੋੜ|کروڑ"),
+    ((7,), r"crores?|करोड़|करोड़|करोड|কোটি|கோடி|కోట్ల?|ಕೋಟಿ|കോടി|કરોડ|ਕਰੋੜ|کروڑ|ကုဋေ"),
     (
         (9,),
         r"bn|bln|mil[lj]?i?[aá]rd\w*|miljar\w*|milja[ar]d\w*|milij[ae]rd\w*|milyar\w*|miliar|milliárd\w*"
         r"|mld|mrd|bilh\w+|миллиард\w*|млрд|мільярд\w*|мільярд\w*|милиард\w*|милијард\w*|мрд"
         r"|δισεκατομμ\w+|δισ|مليار\w*|بليون|میلیارد|ارب|מיליארד\w*|बिलियन|अरब|বিলিয়ন|பில்லியன்|tỷ|tỉ"
-        r"|միլիարդ\w*|მილიარდ\w*|milljarð\w*",
+        r"|միլիարդ\w*|მილიარდ\w*|milljarð\w*|тэрбум|biliwn|ពាន់លាន|ប៊ីលាន|ቢሊዮን|బిలియన్|ಬಿಲಿಯನ್|ബില്യൺ"
+        r"|બિલિયન|અબજ|ਬਿਲੀਅਨ|ਅਰਬ|अब्ज",
     ),
     ((9, 0), r"b|б|md|mia|g|mmd"),
     ((9, 12), r"billions?|bili?jun\w*|biljun\w*"),
@@ -48,7 +52,7 @@ _MAGNITUDES = (
     ((15,), r"quadrillions?|billiard\w*"),
 )
 # Scripts that write words without a space between them.
-_JOINED = "\u0e00-\u0e7f\u3005-\u9fff\uac00-\ud7a3"
+_JOINED = "\u0e00-\u0e7f\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3"
 _LETTER = r"[^\W\d_]"
 # Between a number and its word: 15-ти миллионов, 200多万.
 _BLANK = r"(?:-?[а-я]{1,2} | de (?=mil))?[ \u00a0\u202f-]?"
@@ -87,6 +91,12 @@ FOLLOWING |= {"a", "p", "ти", "х", "ми", "го"}
 # Halves of a day that stand before the hour.
 BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
 AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
+
+# Words of magnitude that stand before the number: milioni 20.
+_FIRST = {"elfu": 3, "laki": 5, "milioni": 6, "bilioni": 9, "kuma": 3, "miliyoona": 6}
+_FIRST |= {"biliyoona": 9, "ထောင်": 3, "သောင်း": 4, "သိန်း": 5, "သန်း": 6, "ས་ཡ་": 6, "འབུམ་": 5}
+MAGNITUDE_BEFORE = re.compile(rf"(?<!{_LETTER})({'|'.join(_FIRST)}) ?\Z", re.IGNORECASE)
+FIRST = {word.lower(): power for word, power in _FIRST.items()}
 
 # First years of eras less one, and words before a year of another calendar.
 ERAS = {

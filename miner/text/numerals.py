@@ -7,6 +7,7 @@ hour, 10 or 22. Two numbers may be the same if they share a value. Values are ex
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from unicodedata import numeric
 
 from miner.text.number_words import (
     AFTER_NOON,
@@ -15,8 +16,10 @@ from miner.text.number_words import (
     ENGLISH,
     ENGLISH_WORDS,
     ERAS,
+    FIRST,
     FOLLOWING,
     MAGNITUDE,
+    MAGNITUDE_BEFORE,
     MARKS,
     MONTH,
     MONTHS,
@@ -60,6 +63,8 @@ _MIXED = re.compile(
     re.ASCII,
 )
 _CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
+# Ge'ez numerals: units and tens, a hundred, ten thousand.
+_ETHIOPIC = re.compile("[፩-፼]+")
 _HAN = re.compile(rf"[{''.join(_HAN_DIGITS)}十百千万萬億亿兆]+")
 
 _BEHIND_DIGIT = re.compile(r"\d[ -]?$")
@@ -123,6 +128,7 @@ def numerals(text: str) -> list[Numeral]:
     while match := _TOKEN.search(text, place):
         for one in _read(text, original, match):
             _sign(text, one)
+            _word_before(text, one)
             if found:
                 _join(text, found[-2:], one)
             found.append(one)
@@ -310,6 +316,14 @@ def _sign(text: str, one: Numeral) -> None:
     one.sign = "-" if mark in _MINUS and clear and not (last.isdigit() or last in _AFTER) else ""
 
 
+def _word_before(text: str, one: Numeral) -> None:
+    """Add the value with the word of magnitude before the number."""
+    word = None if one.power else MAGNITUDE_BEFORE.search(text, max(0, one.start - 10), one.start)
+    if word:
+        power = FIRST[word[1].lower()]
+        one.more += tuple(each.scaleb(power) for each in one.values if isinstance(each, Decimal))
+
+
 def _join(text: str, before: list[Numeral], one: Numeral) -> None:
     """Add what a number means beside the one before: 1932–33, 2-300, 3 to 5 million."""
     last = before[-1]
@@ -347,7 +361,7 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
 
 
 def number_words(text: str) -> list[Numeral]:
-    """Find numbers that are written as words: English ones, Han, Roman, and English months."""
+    """Find numbers that are written as words: English ones, Han, Ge'ez, Roman, and months."""
     found = []
     for match in ENGLISH_WORDS.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
@@ -367,6 +381,8 @@ def number_words(text: str) -> list[Numeral]:
         if era and values and isinstance(values[0], Decimal):
             values += (values[0] + era,)
         found.append(Numeral(*match.span(), values, firm=False))
+    for match in _ETHIOPIC.finditer(text):
+        found.append(Numeral(*match.span(), (Decimal(_ethiopic(match[0])),), firm=False))
     return found
 
 
@@ -389,6 +405,19 @@ def _english(words: str) -> tuple[Value, ...]:
                 current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
             )
     return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
+
+
+def _ethiopic(word: str) -> int:
+    """Return the value of Ge'ez numerals; ten thousand multiplies all that stands before."""
+    total = section = digits = 0
+    for value in map(int, map(numeric, word[:_LONG])):
+        if value < 100:
+            digits += value
+        elif value == 100:
+            section, digits = section + max(1, digits) * 100, 0
+        else:
+            total, section, digits = max(1, total + section + digits) * value, 0, 0
+    return total + section + digits
 
 
 def _roman(word: str) -> int:

@@ -252,6 +252,36 @@ def test_lines_of_a_fixed_width_are_joined(german: list[str]) -> None:
     assert document.split("de").texts == german[:40]
 
 
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        ("mya", ["ကျွန်တော် ကျောင်းသွားသည်။", "သူ စာဖတ်နေသည်။", "မိုးရွာနေပြီ။"]),
+        ("km", ["ខ្ញុំទៅសាលា។", "គាត់អានសៀវភៅ។", "តើអ្នកសុខសប្បាយទេ?", "ភ្លៀងហើយ។"]),
+        ("bo", ["ང་སློབ་གྲྭར་འགྲོ་གི་ཡོད།", "ཁོང་དཔེ་ཆ་ཀློག་གི་འདུག།", "ཆར་པ་བབས་སོང་། །"]),
+        ("dz", ["ང་སློབ་གྲྭ་ནང་འགྱོ་དོ།", "ཁོ་གིས་དཔེ་ཆ་ལྷག་དོ།"]),
+        ("am-ET", ["እኔ ወደ ትምህርት ቤት እሄዳለሁ።", "ዝናብ ይዘንባል፧", "አዎ።"]),
+        ("hye", ["Ես դպրոց եմ գնում։", "Նա գիրք է կարդում։"]),
+        ("ka", ["მე სკოლაში მივდივარ.", "წვიმს?"]),
+        ("kn", ["ನಾನು ಶಾಲೆಗೆ ಹೋಗುತ್ತೇನೆ.", "ಮಳೆ ಬರುತ್ತಿದೆ."]),
+        ("ml", ["ഞാൻ സ്കൂളിൽ പോകുന്നു.", "മഴ പെയ്യുന്നു."]),
+        ("te", ["నేను బడికి వెళ్తున్నాను.", "వర్షం పడుతోంది."]),
+        ("gu", ["હું શાળાએ જાઉં છું.", "વરસાદ પડે છે."]),
+        ("pa", ["ਮੈਂ ਸਕੂਲ ਜਾਂਦਾ ਹਾਂ।", "ਮੀਂਹ ਪੈ ਰਿਹਾ ਹੈ।"]),
+        ("ta", ["நான் பள்ளிக்குச் செல்கிறேன்.", "மழை பெய்கிறது."]),
+        ("ur", ["میں اسکول جاتا ہوں۔", "بارش ہو رہی ہے؟"]),
+        ("hi", ["मैं स्कूल जाता हूँ।", "वह पढ़ता है॥", "हाँ।"]),
+    ],
+)
+def test_marks_that_end_sentences_of_many_scripts(language: str, sentences: list[str]) -> None:
+    document = Document("book", [" ".join(sentences)], np.array([4]))
+    assert document.split(language).texts == sentences
+
+
+def test_lines_of_a_fixed_width_that_end_with_vowel_signs() -> None:
+    text = "मेरी बेटी की किताब घर की अलमारी में थी और मेरी माँ की साड़ी भी वही थी "
+    assert is_wrapped(textwrap.wrap(text * 40, 50))
+
+
 def test_a_threshold_that_keeps_nothing_is_an_error(miner, german_file, english_file, tmp_path):
     code, _, err = miner(
         "align", german_file, english_file, "--threshold", 2, "-o", tmp_path / "a.tsv"
