@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.part import quantise
-from miner.kernels.dots import ROWS, STEP, compiled_dots, cosines, dots_reference
+from miner.kernels.dots import ROWS, STEP, cosines, dots, dots_reference
 from miner.scoring.pair_features import unit_codes
 
 
@@ -19,7 +19,7 @@ def test_products(n: int, m: int, steps: int, seed: int) -> None:
     rows[:n] = codes[generator.integers(0, 9, n)]
     wanted = generator.integers(0, 9, m).astype(np.int32)
     out = np.full((m + 1, len(rows)), np.nan, dtype=np.float32)
-    compiled_dots(rows, n, codes, wanted, out[:m])
+    dots(rows, n, codes, wanted, out[:m])
     assert (out[:m, :n] == dots_reference(rows[:n], codes, wanted)).all()
     assert np.isnan(out[m]).all(), "rows beyond m are not written"
 
