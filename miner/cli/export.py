@@ -19,17 +19,23 @@ def export(
     licence: str | None = opt(
         "Licence of the training text, for the card's head, such as cc-by-4.0.", metavar="NAME"
     ),
+    hub: bool = opt(
+        "Add the whole model as DIR/bitext-miner, for a repository of Hugging Face, from which "
+        "'miner model get hf:USER/NAME' takes it."
+    ),
     overwrite: bool = options.overwrite("an export"),
 ) -> None:
     """Write the encoder of MODEL for sentence-transformers and model2vec; DIR serves both.
 
     MODEL is a model directory, or 'default', whose encoder is a mean of pieces. DIR gets the table
     of embeddings as safetensors, a tokenizer with the same ids, and a model card; the libraries
-    need not be installed. Verification stays behind: it is no part of an encoder.
+    need not be installed. The card has languages, licences and limits, and the head that model
+    hubs read. Verification stays behind, but for --hub: it is no part of an encoder.
 
     Examples:
       miner export default -o exported
       miner export models/de-en --licence cc-by-4.0 -o exported
+      miner export models/de-en --hub -o repository
     """
     from miner.encoder import export as exporting
     from miner.encoder.model import load
@@ -40,5 +46,5 @@ def export(
     if place.exists() and not (overwrite and (place / exporting.MARKER).is_file()):
         raise ArtifactError(f"-o {output}: exists; name another directory, or give --overwrite")
     found = load(model)
-    exporting.export(found, place, dtype, licence)
+    exporting.export(found, place, dtype, licence, hub)
     say(f"{output}: {found.describe()}, for sentence-transformers and model2vec")

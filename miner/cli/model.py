@@ -65,21 +65,27 @@ def get(
 ) -> None:
     """Download the model archive at ADDRESS and unpack it as DIR.
 
-    ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Repeat the command to resume an
-    interrupted download. DIR appears only when every file of the model has the checksum that the
-    model states. Without --sha256 the SHA-256 of the archive is printed for you to compare.
+    ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Or it is a repository of Hugging Face
+    that 'miner export --hub' made: hf:USER/NAME, or hf:USER/NAME@REVISION (extra: datasets).
+    Repeat the command to resume an interrupted download. DIR appears only when every file of the
+    model has the checksum that the model states. Without --sha256 the SHA-256 of the archive is
+    printed for you to compare.
 
     Examples:
       miner model get https://example.org/releases/large.tar.gz -o models/large
+      miner model get hf:user/large -o models/large
       miner mine news.de news.en --model models/large -o pairs.tsv
     """
-    from miner.datasets.model_archive import get_model
+    from miner.datasets.model_archive import HUB, get_model
 
+    hub = address.startswith(HUB)
+    if hub and sha256:
+        raise click.UsageError("--sha256 is of an archive; name a commit: hf:USER/NAME@COMMIT")
     guard.check_directory(output, "a model", overwrite)
     with Progress("bytes", loops=None) as report:
         found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
     checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"
-    click.echo(f"{output}: {found.describe()}; {checked}")
+    click.echo(f"{output}: {found.describe()}; {f'commit {digest}' if hub else checked}")
 
 
 @model.command()

@@ -1,34 +1,44 @@
-"""Model archives: download, check and unpack the model directory of a release."""
+"""Models elsewhere: download, check and unpack the archive of a release, or a repository."""
 
 import hashlib
+import re
+import shutil
 import urllib.parse
+from pathlib import Path
 
 from miner.datasets.archive import TAR, unpack
 from miner.datasets.download import fetch
+from miner.encoder.export import HUB_FOLDER
 from miner.encoder.model import Model, load
 from miner.encoder.model_files import CONFIG
-from miner.errors import ArtifactError, DownloadError, writing
+from miner.errors import ArtifactError, DownloadError, reason, writing
+from miner.libraries import library
 from miner.progress import Reporter, silent
 from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.output import StrPath
 
 SUFFIXES = (*TAR, ".zip")
+# Scheme of a repository of Hugging Face: hf:USER/NAME, or hf:USER/NAME@REVISION.
+HUB = "hf:"
+_REPOSITORY = re.compile(r"hf:([\w.-]+/[\w.-]+)(?:@([^@\s]+))?")
 
 
 def get_model(
     address: str, output: StrPath, *, sha256: str | None = None, report: Reporter = silent
 ) -> tuple[Model, str]:
-    """Download a model archive and unpack it as the directory ``output``.
+    """Download a model archive, or the model of a repository, as the directory ``output``.
 
     The directory appears only when the archive is complete, its SHA-256 (if given) is right, and
     the model loads, which compares every file with its checksum in ``config.json``. An older model
     there is replaced. An interrupted download is resumed by the same call. Returns the model and
-    the SHA-256 of the archive.
+    the SHA-256 of the archive, or the commit of the repository.
 
-    Raises DownloadError (address, network, checksum), CorpusError (a damaged archive, or a member
-    that leads out of it), ArtifactError (not a sound model, or ``output`` is none) and
-    ResourceError.
+    Raises DownloadError (address, network, checksum), DependencyError for a repository without the
+    library that reads them, CorpusError (a damaged archive, or a member that leads out of it),
+    ArtifactError (not a sound model, or ``output`` is none) and ResourceError.
     """
+    if address.startswith(HUB):
+        return _of_repository(address, output)
     path = urllib.parse.urlsplit(address).path
     suffix = next((one for one in SUFFIXES if path.endswith(one)), None)
     if suffix is None:
@@ -51,3 +61,31 @@ def get_model(
             raise ArtifactError(f"{reason}; {address} holds no sound model") from error
     archive.unlink()
     return load(directory), found
+
+
+def _of_repository(address: str, output: StrPath) -> tuple[Model, str]:
+    """Copy the model of a repository that ``miner export --hub`` made."""
+    found = _REPOSITORY.fullmatch(address)
+    if found is None:
+        raise DownloadError(f"{address}: is not hf:USER/NAME, nor hf:USER/NAME@REVISION")
+    directory = replaceable(output, CONFIG)
+    hub = library("huggingface_hub", address, "datasets")
+    try:
+        files = [f"{HUB_FOLDER}/*"]
+        there = hub.snapshot_download(found[1], revision=found[2], allow_patterns=files)
+    except Exception as error:  # the library has its own, and those of two others
+        raise DownloadError(f"{address}: cannot be downloaded: {reason(error)}") from None
+    place = Path(there) / HUB_FOLDER
+    if not (place / CONFIG).is_file():
+        raise ArtifactError(
+            f"{address}: has no {HUB_FOLDER}/{CONFIG}, which 'miner export --hub' writes; an "
+            f"encoder of sentence-transformers is --model {address} itself"
+        )
+    with atomic_directory(directory, CONFIG) as work:
+        shutil.copytree(place, work, dirs_exist_ok=True)
+        try:
+            load(work)
+        except ArtifactError as error:
+            why = str(error).replace(str(work), HUB_FOLDER)
+            raise ArtifactError(f"{address}: {why}") from error
+    return load(directory), Path(there).name

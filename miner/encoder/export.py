@@ -9,6 +9,7 @@ Pieces that our encoder ignores have zero rows, which change no direction.
 
 import base64
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,8 @@ from miner.text.language_codes import describe
 
 # File that marks an export; only a directory that has it is replaced.
 MARKER = "modules.json"
+# Folder of a repository of a model hub that holds the whole model.
+HUB_FOLDER = "bitext-miner"
 # Types of a table, by their names in the header of a safetensors file.
 DTYPES = {"float32": "F32", "float16": "F16"}
 MODULES = "sentence_transformers.models"
@@ -52,15 +55,40 @@ vectors = model.encode(["Guten Morgen!", "Good morning!"], batch_size=1024)
 """
 
 
+HUB_CARD = """\
+## With bitext-miner
+
+The folder `{folder}` has the whole model, which also verifies, scores and filters pairs:
+
+```console
+miner model get hf:USER/NAME -o models/NAME
+miner mine news.de news.en --model models/NAME -o pairs.tsv
+```
+"""
+LIMITS = """
+## Limits
+
+Vectors compare words: they hardly see order, negation and small facts. A model knows text like that
+which it was trained on. It is weak in languages of which it read little.
+"""
+
+
 def export(
-    model: Model, place: str | Path, dtype: str = "float32", licence: str | None = None
+    model: Model,
+    place: str | Path,
+    dtype: str = "float32",
+    licence: str | None = None,
+    hub: bool = False,
 ) -> None:
     """Write ``model`` to the directory ``place``; an older export there is replaced.
 
     ``dtype`` is float32 or float16. ``licence`` is an identifier for the card's head, such as
-    ``cc-by-4.0``. Raises ArtifactError for a model that is no mean of pieces.
+    ``cc-by-4.0``. ``hub`` adds the whole model, for a repository of a model hub. Raises
+    ArtifactError for a model that is no mean of pieces, or is in no directory for a hub.
     """
     encoder = _checked(model)
+    if hub and model.path is None:
+        raise ArtifactError("save the model before it is exported for a hub")
     table = piece_table(encoder, dtype)
     kinds = ((".", "StaticEmbedding"), ("1_Normalize", "Normalize"))
     modules = [
@@ -85,7 +113,9 @@ def export(
             text = json.dumps(values, ensure_ascii=False) + "\n"
             (directory / name).write_text(text, encoding="utf-8")
         write_safetensors(directory / "model.safetensors", {"embeddings": table})
-        (directory / "README.md").write_text(card(model, licence), encoding="utf-8")
+        (directory / "README.md").write_text(card(model, licence, hub), encoding="utf-8")
+        if hub and model.path is not None:
+            shutil.copytree(model.path, directory / HUB_FOLDER)
 
 
 def piece_table(encoder: Encoder, dtype: str = "float32") -> np.ndarray:
@@ -159,16 +189,18 @@ def _checked(model: Model) -> Encoder:
     return Encoder(model, threads=1)
 
 
-def card(model: Model, licence: str | None = None) -> str:
+def card(model: Model, licence: str | None = None, hub: bool = False) -> str:
     """Return the text of the card, with the metadata that model hubs read at its head.
 
-    ``licence`` is an identifier such as ``cc-by-4.0``; None leaves the choice to its reader. The
-    model's own card follows, if its directory has one.
+    ``licence`` is an identifier such as ``cc-by-4.0``; None leaves the choice to its reader, and
+    is several ones for a ``hub``. The model's own card follows, if its directory has one.
     """
     codes = sorted(model.languages)
     head = ["---", "library_name: model2vec", "pipeline_tag: sentence-similarity"]
     if licence is not None:
         head.append(f"license: {licence}")
+    elif hub:
+        head += ["license: other", "license_name: those-of-the-training-text"]
     head += ["language:", *(f"- {code}" for code in codes)] if codes else []
     head += ["tags:", "- sentence-similarity", "- bitext-mining", "- static-embeddings"]
     head += ["- sentence-transformers", "---"]
@@ -179,11 +211,14 @@ def card(model: Model, licence: str | None = None) -> str:
         f"# {name}",
         "",
         f"Sentence vectors for bitext mining: {model.describe()}.",
-        CARD.format(fingerprint=model.fingerprint),
+        CARD.format(fingerprint=model.fingerprint).replace("DIR", "USER/NAME" if hub else "DIR"),
+        *([HUB_CARD.format(folder=HUB_FOLDER)] if hub else []),
         *_figures(model),
     ]
     own = model.path / MODEL_CARD if model.path is not None else None
-    if own is not None and own.is_file():
+    if own is None or not own.is_file():
+        lines.append(LIMITS)
+    else:
         text = own.read_text(encoding="utf-8")
         # One heading of the first level a page.
         shown = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
@@ -202,8 +237,11 @@ def _figures(model: Model) -> list[str]:
     if training.get("held-out mining F1") is not None:
         lines += ["", f"F1 of mining held-out pairs: {training['held-out mining F1']:.3f}."]
     if model.languages and not (model.path is not None and (model.path / MODEL_CARD).is_file()):
-        lines += ["", "| language | training pairs |", "|---|---|"]
-        lines += [f"| {describe(code)} | {one.pairs:,} |" for code, one in model.languages.items()]
+        lines += ["", "| language | training pairs | known |", "|---|---|---|"]
+        lines += [
+            f"| {describe(code)} | {one.pairs:,} | {one.level} |"
+            for code, one in model.languages.items()
+        ]
     return lines
 
 

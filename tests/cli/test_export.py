@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.export import normalizer_spec
+from miner.encoder.export import card, normalizer_spec
 from miner.encoder.model import load
 
 Run = Callable[..., tuple[int, str, str]]
@@ -80,3 +80,29 @@ def test_what_cannot_be_exported(miner: Run, separate_model: Path, tmp_path: Pat
 def test_the_normalisation_is_read(tiny_model: Path) -> None:
     spec = normalizer_spec(load(tiny_model).vocabularies["sp.model"])
     assert len(spec.charsmap) > 1000 and spec.add_dummy_prefix and spec.remove_extra_whitespaces
+
+
+def test_a_repository_of_a_hub_has_a_card_and_the_model(
+    miner: Run, tiny_model: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "repository"
+    assert miner("export", tiny_model, "--hub", "-o", place)[0] == 0
+    assert load(place / "bitext-miner").fingerprint == load(tiny_model).fingerprint
+    text = (place / "README.md").read_text(encoding="utf-8")
+    head = text.split("---\n")[1]
+    assert "license: other\n" in head and "DIR" not in text
+    assert "miner model get hf:USER/NAME" in text and "## Limits" in text
+    assert miner("export", tiny_model, "--hub", "--overwrite", "-o", place)[0] == 0
+
+
+def test_the_card_of_the_model_that_ships(miner: Run, tmp_path: Path) -> None:
+    """Languages, licences and limits; the library of the hub reads the head."""
+    model = load("default")
+    text = card(model, hub=True)
+    for title in ("## Languages", "## Limits", "## Text"):
+        assert f"#{title}" in text, title
+    assert "| German (de) |" in text and "CC BY" in text
+    hub = pytest.importorskip("huggingface_hub", reason="needs the extra datasets")
+    found = hub.ModelCard(text)
+    assert found.data.license == "other" and found.data.library_name == "model2vec"
+    assert sorted(found.data.language) == sorted(model.languages)

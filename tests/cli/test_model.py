@@ -1,12 +1,16 @@
-"""``miner model``: list, info and get, with a local server."""
+"""``miner model``: list, info and get, with local servers."""
 
 import hashlib
 import io
 import json
+import sys
 import tarfile
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.downloads import Server, tarred, zipped
@@ -105,6 +109,119 @@ def test_addresses_that_are_refused(miner: Miner, server: Server, tmp_path: Path
     code, _, err = get(miner, server, tmp_path / "large")
     assert code == 1 and "answers 404" in err
     assert not list(tmp_path.iterdir())
+
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def repository(miner: Miner, tiny_model: Path, tmp_path: Path) -> Path:
+    """A directory of ``miner export --hub``, named like the snapshot of a commit."""
+    place = tmp_path / COMMIT
+    assert miner("export", tiny_model, "--hub", "-o", place)[0] == 0
+    return place
+
+
+@pytest.fixture
+def library(repository: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """Stand-in of the hub's library, whose calls it returns."""
+    asked: list[tuple[object, ...]] = []
+
+    def snapshot(name: str, revision: str | None, allow_patterns: list[str]) -> str:
+        asked.append((name, revision, *allow_patterns))
+        if name == "user/none":
+            raise OSError("404 Client Error: Repository Not Found\nfor url: x")
+        return str(repository)
+
+    module = SimpleNamespace(snapshot_download=snapshot)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", module)  # type: ignore[arg-type]
+    return asked
+
+
+def test_a_model_comes_from_a_repository(miner, library, repository, tiny_model, tmp_path):
+    into = tmp_path / "models" / "tiny"
+    code, out, _ = miner("model", "get", "hf:user/tiny@v1", "-o", into)
+    assert code == 0 and out == f"{into}: {load(tiny_model).describe()}; commit {COMMIT}\n"
+    assert library == [("user/tiny", "v1", "bitext-miner/*")]
+    assert load(into).fingerprint == load(tiny_model).fingerprint
+    code, _, err = miner("model", "get", "hf:user/tiny", "-o", into)
+    assert code == 2 and "--overwrite" in err
+    assert miner("model", "get", "hf:user/tiny", "-o", into, "--overwrite")[0] == 0
+
+
+def test_repositories_that_are_refused(miner, library, repository, tmp_path):
+    into = tmp_path / "out"
+    for address, message in (
+        ("hf:tiny", "is not hf:USER/NAME"),
+        ("hf:a/b/c", "is not hf:USER/NAME"),
+        ("hf:user/none", "cannot be downloaded: 404 Client Error: Repository Not Found"),
+    ):
+        code, _, err = miner("model", "get", address, "-o", into)
+        assert code == 1 and f"{address}: {message}" in err and err.count("\n") == 1
+    assert miner("model", "get", "hf:user/tiny", "--sha256", "0", "-o", into)[0] == 2
+    (repository / "bitext-miner" / "sp.model").write_bytes(b"x")
+    code, _, err = miner("model", "get", "hf:user/tiny", "-o", into)
+    assert code == 1 and "hf:user/tiny: bitext-miner/sp.model" in err
+    (repository / "bitext-miner" / "config.json").unlink()
+    code, _, err = miner("model", "get", "hf:user/tiny", "-o", into)
+    assert code == 1 and "has no bitext-miner/config.json" in err
+    assert not into.exists()
+
+
+@pytest.fixture
+def hub(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A server that answers the hub's real library as the hub does, with one repository."""
+    constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra datasets")
+    files = {str(p.relative_to(repository)): p for p in repository.rglob("*") if p.is_file()}
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            kind, _, name = self.path.partition(f"/resolve/{COMMIT}/")
+            if name in files:
+                body = files[name].read_bytes()
+            elif "/api/models/user/tiny/" in self.path:
+                rows = [
+                    {"type": "file", "path": name, "size": one.stat().st_size, "oid": name}
+                    for name, one in files.items()
+                ]
+                names = [{"rfilename": name} for name in files]
+                info = {"id": "user/tiny", "sha": COMMIT, "siblings": names}
+                body = json.dumps(rows if "/tree/" in self.path else info).encode()
+            else:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("X-Repo-Commit", COMMIT)
+            self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    template = f"{address}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    yield
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+def test_the_library_of_the_hub_downloads_a_model(hub, miner, tiny_model, tmp_path):
+    into = tmp_path / "out"
+    code, out, err = miner("model", "get", "hf:user/tiny", "-o", into)
+    assert code == 0, err
+    assert out.endswith(f"commit {COMMIT}\n")
+    assert load(into).fingerprint == load(tiny_model).fingerprint
+    assert miner("model", "get", "hf:user/other", "-o", tmp_path / "other")[0] == 1
 
 
 def test_list(miner: Miner, tmp_path: Path, files: dict[str, bytes]) -> None:
