@@ -10,6 +10,7 @@ from support.tokens import flat
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.part import Part
 from miner.errors import ArtifactError
+from miner.kernels import library
 from miner.kernels.aligned import BINS, COLUMNS, MOST
 from miner.kernels.aligned import SURPRISE as SURPRISE_COLUMN
 from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
@@ -74,9 +75,16 @@ tokens = st.integers(0, TOKENS - 1)
 sentence = st.lists(tokens, min_size=1, max_size=3) | st.lists(tokens, min_size=1, max_size=12)
 
 
+@pytest.mark.parametrize("level", library.levels())
 @settings(deadline=None)
 @given(st.lists(st.tuples(sentence, sentence), min_size=1, max_size=5), st.integers(0, 99))
-def test_the_kernels_agree_with_the_reference(pairs, seed):
+def test_the_kernels_agree_with_the_reference(level, pairs, seed):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "level", lambda: level)
+        check_kernels(pairs, seed)
+
+
+def check_kernels(pairs, seed):
     table, arrays = knowledge(seed), network(seed)
     sides = [flat([pair[side] for pair in pairs]) for side in range(2)]
     matching = matching_of(arrays)
