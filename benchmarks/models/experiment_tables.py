@@ -97,6 +97,7 @@ def _described(found: dict[str, Any]) -> list[list[str]]:
     texts = [
         [label, *(form.format(record[side][field]) for side in sides)]
         for field, (label, form) in OF_TEXT.items()
+        if field in record[sides[0]]  # results from before it was measured lack it
     ]
     correlated = record["spearman"]["P(reference)"]["translation"]
     related = [

@@ -16,6 +16,7 @@ latter by the letters of a usual word. The statistics of a whole text or of one 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -44,14 +45,18 @@ TRIGRAMS = 1 << 23
 # Sentences whose statistics are computed together.
 BLOCK = 1 << 13
 # Statistics that are compared as target / source; the others as target - source.
-RATIOS = ("sentences", "tokens", "types", "mean_tokens", "mean_characters")
+RATIOS = (
+    *("sentences", "tokens", "types"),
+    *("mean_tokens", "deviation_tokens", "mean_characters", "deviation_characters"),
+)
 
 
 @dataclass(frozen=True)
 class TextStatistics:
     """Statistics of a whole text; the module docstring defines them.
 
-    types: distinct tokens. mean_tokens, mean_characters: length of a stripped sentence. counted:
+    types: distinct tokens. mean_tokens, mean_characters: length of a stripped sentence, and
+    deviation_tokens, deviation_characters: its standard deviation, over all sentences. counted:
     share of rare trigrams that were counted; 1 where the trigram entropy is exact. None without
     data: the repetition in a text without long tokens, for example.
     """
@@ -60,7 +65,9 @@ class TextStatistics:
     tokens: int
     types: int
     mean_tokens: float | None
+    deviation_tokens: float | None
     mean_characters: float | None
+    deviation_characters: float | None
     idf: float | None
     entropy: float | None
     trigram_entropy: float | None
@@ -179,7 +186,9 @@ class TextCounter:
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(TRIGRAMS)
-        self.sentences = self._size = self._characters = 0
+        self.sentences = 0
+        # Sums and sums of squares over sentences: their tokens, their characters.
+        self._sums, self._squares = np.zeros((2, 2), dtype=np.int64)
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
@@ -202,8 +211,9 @@ class TextCounter:
         start = trigram_starts(block.lengths)
         self._trigrams.add(hash_of(token[start], token[start + 1], token[start + 2]))
         self.sentences += len(block.lengths)
-        self._size += int(block.sizes.sum())
-        self._characters += int(block.characters.sum())
+        sizes = np.stack([block.sizes, block.characters]).astype(np.int64)
+        self._sums += sizes.sum(axis=1)
+        self._squares += (sizes**2).sum(axis=1)
         self._every += block.every.sum(axis=1)
         self._repeated += (block.every - block.distinct).sum(axis=1)
         if self._kept is not None:
@@ -224,12 +234,24 @@ class TextCounter:
             float(repeated / every) if every else None
             for repeated, every in zip(self._repeated, self._every, strict=True)
         )
+        means: list[float | None] = [None, None]
+        deviations: list[float | None] = [None, None]
+        if n := self.sentences:
+            sums, squares = self._sums.tolist(), self._squares.tolist()
+            means = [one / n for one in sums]
+            # Python's integers until the root: exact, and of any size.
+            deviations = [
+                math.sqrt(n * square - one**2) / n
+                for one, square in zip(sums, squares, strict=True)
+            ]
         return TextStatistics(
             sentences=self.sentences,
-            tokens=self._size,
+            tokens=int(self._sums[0]),
             types=len(count),
-            mean_tokens=self._size / self.sentences if self.sentences else None,
-            mean_characters=self._characters / self.sentences if self.sentences else None,
+            mean_tokens=means[0],
+            deviation_tokens=deviations[0],
+            mean_characters=means[1],
+            deviation_characters=deviations[1],
             idf=float(count @ rarity(self._numbers)) / total if total else None,
             entropy=entropy(count) if total else None,
             trigram_entropy=self._trigrams.entropy(),

@@ -1,6 +1,7 @@
 """miner.analysis.text_statistics and miner.text.counts: against plain counting."""
 
 import math
+import statistics
 import tempfile
 from collections import Counter
 from itertools import pairwise
@@ -61,7 +62,11 @@ def reference_statistics(texts: list[str]) -> tuple[TextStatistics, list[list[fl
         tokens=sum(sizes),
         types=len(count),
         mean_tokens=share(sum(sizes), len(texts)),
+        deviation_tokens=statistics.pstdev(sizes) if texts else None,
         mean_characters=share(sum(len(text.strip()) for text in texts), len(texts)),
+        deviation_characters=(
+            statistics.pstdev(len(text.strip()) for text in texts) if texts else None
+        ),
         idf=share(sum(idf[word] for word in every), len(every)),
         entropy=bits(count),
         trigram_entropy=bits(Counter(three for row in threes for three in row)),
