@@ -32,6 +32,8 @@ YEARS = {str(year): names for year, names in STS_NAMES.items()}
 YEARS["2013"] += ("SMT",)
 ALL_YEARS, P17 = "2012-2016", "2012-2015, Twitter and SICK"
 BENCHMARK, SICK, TWITTER = "stsb.{}.test", "sick-r.test", "pit-2015.test"
+# Pairs of the Benchmark's test set, and of those the captions, which come first.
+BENCHMARK_PAIRS, CAPTIONS = 1379, 625
 OF_YEAR = {year: [f"{year}.{name}" for name in names] for year, names in YEARS.items()}
 # Sets of each mean, by its name.
 MEANS = {
@@ -68,6 +70,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     """Measure correlations on every set of ``data``. Raises CorpusError."""
     every = {name: read_labelled(path, least=2) for name, path in sets(data).items()}
     every |= cross_language(every)
+    every |= by_genre(every)
     by_set: dict[str, tuple[Metric, ...]] = {}
     missing: list[str] = []
     for name, pairs in counted(TASK, every.items(), report):
@@ -132,6 +135,22 @@ def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPair
         if crossed not in found:
             more[crossed] = LabelledPairs(english.score, english.first, pairs.second)
     return more
+
+
+def by_genre(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
+    """Split the English Benchmark into captions and the rest (P18, arXiv, Table 12).
+
+    The official file has captions first. A file of another length is not split.
+    """
+    name = BENCHMARK.format("en")
+    if name not in found or len(found[name]) != BENCHMARK_PAIRS:
+        return {}
+    genres = {"captions": slice(CAPTIONS), "news and forums": slice(CAPTIONS, None)}
+    pairs = found[name]
+    return {
+        f"{name}, {genre}": LabelledPairs(pairs.score[own], pairs.first[own], pairs.second[own])
+        for genre, own in genres.items()
+    }
 
 
 def _missing(found: Mapping[str, Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from support.evaluated_models import Recording, made_up, of_all
 from support.files import write
 
 from miner.errors import CorpusError
-from miner.evaluation.labelled_text import read_labelled, tsv_files
+from miner.evaluation.labelled_text import LabelledPairs, read_labelled, tsv_files
 from miner.evaluation.results import Metric
 from miner_train.papers import sts
 
@@ -88,6 +88,19 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
         "track6.tr-en",
         "pit-2015.test: not there",
     )
+
+
+def test_captions_of_the_benchmark_are_measured_apart() -> None:
+    """In a file of the official length alone."""
+    numbers = [str(n) for n in range(1379)]
+    whole = LabelledPairs(np.arange(1379.0), numbers, numbers[::-1])
+    found = sts.by_genre({"stsb.en.test": whole, "stsb.de.test": whole})
+    captions = found["stsb.en.test, captions"]
+    rest = found["stsb.en.test, news and forums"]
+    assert len(found) == 2 and (captions.score[-1], rest.score[0]) == (624, 625)
+    assert (rest.first[0], rest.second[-1], len(captions) + len(rest)) == ("625", "0", 1379)
+    short = LabelledPairs(whole.score[1:], numbers[1:], numbers[1:])
+    assert not sts.by_genre({"stsb.en.test": short})
 
 
 def test_training_sets_are_skipped_and_unknown_sets_are_evaluated(tmp_path: Path) -> None:
