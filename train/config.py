@@ -225,6 +225,16 @@ class TrainConfig:
         need=MEGABATCHES,
         idle=True,
     )
+    anneal_per: str = _negatives(
+        "training",
+        "Span over which the steps of --anneal are counted.",
+        choices={
+            "training": "all epochs together",
+            "epoch": "each epoch anew, as the code of P19 does",
+        },
+        need=MEGABATCHES,
+        idle=True,
+    )
 
     temperature: float = _steps(
         1.0,

@@ -8,6 +8,7 @@ alone, so what the model knew, it still knows. Text of the model's own languages
 import struct
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -137,6 +138,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     training = {
         **learned.training,
         "extends": base.fingerprint,
+        "earlier": earlier(base),
         "text": [*base.training.get("text", []), *learned.training["text"]],
         "pairs": base.training.get("pairs", 0) + learned.training["pairs"],
     }
@@ -187,8 +189,24 @@ def continued(base: Model, learned: Model) -> Model:
     if learned.training["text fingerprint"] != base.training.get("text fingerprint"):
         text, pairs = [*text, *learned.training["text"]], pairs + learned.training["pairs"]
         languages = _both(base, learned)
-    training = {**learned.training, "continues": base.fingerprint, "text": text, "pairs": pairs}
+    training = {
+        **learned.training,
+        "continues": base.fingerprint,
+        "earlier": earlier(base),
+        "text": text,
+        "pairs": pairs,
+    }
     return replace(base, parts=learned.parts, languages=languages, training=training)
+
+
+def earlier(base: Model) -> list[dict[str, Any]]:
+    """Return the trainings that made ``base``, first to last: fingerprint, settings and F1 of each.
+
+    The texts of all of them are listed by the last training.
+    """
+    kept = ("extends", "continues", "config", "text fingerprint", "pairs", "held-out mining F1")
+    last = {name: base.training[name] for name in kept if name in base.training}
+    return [*base.training.get("earlier", []), {"fingerprint": base.fingerprint, **last}]
 
 
 def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:

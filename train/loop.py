@@ -178,13 +178,14 @@ class Trainer:
         return batches(self.config, pool, self.encoders.encode, generator)
 
     def _megabatch(self) -> int:
-        """Number of mini-batches to pool in this step, by P19's schedule, which spans epochs."""
-        config = self.config
+        """Number of mini-batches to pool in this step, by P19's schedule."""
+        config, state = self.config, self.state
         if self.labelled:
             return 1
         if config.anneal == 0:
             return config.megabatch
-        return min(config.megabatch, 1 + self.state.step // config.anneal)
+        steps = state.step if config.anneal_per == "training" else state.loss_count
+        return min(config.megabatch, 1 + steps // config.anneal)
 
     def _finish_epoch(self) -> EpochEnd:
         """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""

@@ -94,6 +94,9 @@ def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
         quality = Quality(Verifier(Encoder(model), ("de", "en")))
         right, wrong = quality.score(source, target), quality.score(source, target[::-1])
         assert right.mean() > wrong.mean() + 0.3
+    [first] = more.training["earlier"]
+    assert first["fingerprint"] == base.fingerprint
+    assert first["config"] == base.training["config"] != more.training["config"]
     # Text that the model has seen is recorded once.
     assert again.languages == base.languages and more.training["continues"] == base.fingerprint
     assert more.languages["de"].pairs > base.languages["de"].pairs

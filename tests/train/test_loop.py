@@ -117,10 +117,11 @@ def test_a_pool_without_negatives_is_passed_over():
     assert (kept_table(it) == before).all()
 
 
-def test_megabatch_grows_over_epochs(monkeypatch):
+@pytest.mark.parametrize("per", ["training", "epoch"])
+def test_megabatch_grows_over_epochs(monkeypatch, per):
     """The pools that negatives are chosen from, by P19's schedule, counted in mini-batches."""
     config = dataclasses.replace(
-        MARGIN, batch=4, megabatch=4, anneal=5, epochs=3, heldout=0, dropout=0.0
+        MARGIN, batch=4, megabatch=4, anneal=5, anneal_per=per, epochs=3, heldout=0, dropout=0.0
     )
     data, size = material(300)
     data = data.take(np.arange(50, 90))  # 40 pairs without copies
@@ -137,14 +138,15 @@ def test_megabatch_grows_over_epochs(monkeypatch):
 
     expected, steps = [], 0
     for _ in range(3):
-        left = 40
+        left, steps = 40, 0 if per == "epoch" else steps
         while left:
             pool = min(left, 4 * min(4, 1 + steps // 5))
             expected.append(pool)
             steps += pool // 4
             left -= pool
     assert pools == expected
-    assert pools[0] == 4 and max(pools) == 16 and it.state.step == 30
+    assert pools[0] == 4 and max(pools) == (16 if per == "training" else 8)
+    assert it.state.step == 30
 
 
 def test_rate_falls_to_its_final_share(monkeypatch):
