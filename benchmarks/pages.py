@@ -33,6 +33,7 @@ from benchmarks.models import (
     foreign_tables,
     language_tables,
     paper_figures,
+    published,
     seeds,
 )
 from benchmarks.reliability import reliability_tables
@@ -40,7 +41,7 @@ from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
-FILLED = "evaluation", "languages", "results", "which-setting"
+FILLED = "evaluation", "languages", "papers", "results", "which-setting"
 PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in FILLED)]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
@@ -269,6 +270,8 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "papers": sectioned("papers.json", paper_figures.LINES),
     "filtering": sectioned("filtering.json", filter_tables.SECTIONS),
     "reliability": part("reliability.json", reliability_tables.tables),
+    "gpu": part("gpu.json", speed_tables.gpus),
+    **published.SECTIONS,
 }
 
 

@@ -4,25 +4,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.markdown import conjoined, table
+from benchmarks.models.published import values
 
 YEARS = ("2012", "2013", "2014", "2015", "2016")
 STSB, SICK, ALL = "stsb.en.test", "sick-r.test", "2012-2016"
-# Pearson x 100, from papers and model cards: by year, and of STS-B. those of Wieting and
-# Gimpel 2018 are in Tables 7 and 9.
-PUBLISHED: dict[str, tuple[tuple[float, ...], float | None]] = {
+# Published rows of STS by year and of STS-B, Pearson x 100: title, and places in published.tsv.
+P18 = (("P18", "Table 7"), ("P18", "Table 9"))
+CARD = "static-similarity-mrl-multilingual-v1"
+PUBLISHED = {
     "word, trigram concatenated, 5M of the paraphrases (Wieting & Gimpel 2018)": (
-        (67.8, 62.7, 77.4, 80.3, 78.1),
-        79.9,
+        "Word, Trigram, concatenated (600)",
+        P18,
     ),
     "word + trigram added, 5M of the paraphrases (Wieting & Gimpel 2018)": (
-        (67.3, 62.8, 77.5, 80.1, 78.2),
-        79.9,
+        "Word + Trigram, added (300)",
+        P18,
     ),
-    "InferSent (by Wieting & Gimpel 2018)": ((58.6, 51.5, 67.8, 68.3, 67.2), 70.6),
-    "static-similarity-mrl-multilingual-v1 (averages, d = 1024)": (
-        (78.6, 73.3, 75.6, 82.2, 77.9),
-        80.9,
-    ),
+    "InferSent, AllNLI (by Wieting & Gimpel 2018)": ("InferSent, AllNLI", P18),
+    f"{CARD} (averages, d = 1024)": ("averages, d = 1,024", ((CARD, "STS tasks of mteb"),)),
 }
 NONE = "–"
 
@@ -110,10 +109,12 @@ def published(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Return the table of STS by year, with published results."""
     names = {**dict(zip(YEARS, YEARS, strict=True)), "over all sets": ALL, "STS-B test": STSB}
     columns = {head: ("sts", name, "pearson", 100) for head, name in names.items()}
-    papers = [
-        [f"*{name}*", *(NONE if one is None else f"{one:.1f}" for one in (*years, None, benchmark))]
-        for name, (years, benchmark) in PUBLISHED.items()
-    ]
+    papers = []
+    for title, (row, places) in PUBLISHED.items():
+        printed = {k: v for place in places for k, v in values(*place)[row].items()}
+        papers.append(
+            [f"*{title}*", *(printed.get(year, NONE) for year in YEARS), NONE, printed["STS-B"]]
+        )
     missing = dict.fromkeys(
         line for row in rows for line in row["evaluations"].get("sts", {}).get("missing", [])
     )

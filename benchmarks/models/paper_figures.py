@@ -19,6 +19,7 @@ from benchmarks import report
 from benchmarks.markdown import table
 from benchmarks.mining import bucc_protocol
 from benchmarks.mining.mining_quality import PAIRS
+from benchmarks.models.published import values
 from miner import Encoder, MinerError
 from miner.encoder.model import load
 from miner.evaluation import speed
@@ -35,13 +36,10 @@ Results = dict[str, Any]
 SENTENCES, BATCH = 128_000, 128
 MARGINS = {"absolute": "plain cosine", "ratio": "ratio margin"}
 # Accuracy, and Pearson × 100 of SICK-R and STS-B, by Wieting and Kiela 2019, *No Training Required:
-# Exploring Random Encoders for Sentence Classification*, Table 1: InferSent's row has the figures
-# of its paper (Conneau et al. 2017), SkipThought's those with layer normalisation.
+# Exploring Random Encoders for Sentence Classification*: InferSent's row has the figures of its
+# paper (Conneau et al. 2017), SkipThought's those with layer normalisation.
+PUBLISHED = "Wieting and Kiela 2019", "Table 1"
 PUBLISHED_SETS = ("MR", "CR", "MPQA", "SUBJ", "SST2", "TREC", "SICK-R", "SICK-E", "MRPC", "STS-B")
-PUBLISHED = {
-    "InferSent": (81.1, 86.3, 90.2, 92.4, 84.6, 88.2, 88.3, 86.3, 76.2, 75.6),
-    "SkipThought": (79.4, 83.1, 89.3, 93.7, 82.9, 88.4, 85.8, 79.5, 73.2, 68.9),
-}
 
 
 def measure_senteval(model: str, data: Path) -> Results:
@@ -108,7 +106,7 @@ def senteval_lines(results: Results) -> list[str]:
         one = found.get((name, "accuracy")) or found.get((name, "pearson"))
         ours.append("–" if one is None else _percent(one))
     rows = [["the model that ships", *ours]]
-    rows += [[f"*{name}*", *(f"{one:.1f}" for one in own)] for name, own in PUBLISHED.items()]
+    rows += [[f"*{name}*", *own.values()] for name, own in values(*PUBLISHED).items()]
     lines = [
         "SentEval: accuracy, and Pearson × 100 of SICK-R and STS-B, by logistic regression on",
         "frozen vectors of unit length, ten folds; in brackets the 95% bootstrap interval over",

@@ -162,20 +162,27 @@ def jobs(results: dict[str, Any]) -> list[str]:
     return lines
 
 
-def cuda(results: dict[str, Any]) -> list[str]:
-    if "rows" not in results:
-        return [f"On a GPU: {results.get('device') or why(results)}."]
+def gpus(
+    record: dict[str, Any], conditions: Callable[[dict[str, Any]], str] = lambda record: ""
+) -> list[str]:
+    """Return the table of ``results/gpu.json``."""
+    results = record["results"]
     columns: dict[str, Callable[[Row], str]] = {
         "sentences a side": lambda row: f"{row['a side']:,}",
         "d": lambda row: str(row["dimension"]),
-        "seconds": lambda row: f"{row['seconds']:,}",
-        "share of the bf16 peak": lambda row: f"{row['share of the bf16 peak']:.0%}",
+        "seconds": lambda row: f"{row['seconds']:,.3g}",
+        "pairs/s": lambda row: f"{row['pairs/s']:.3g}",
+        "share of the bf16 peak": lambda row: f"{row.get('share of the bf16 peak', 0):.0%}",
+        "recall@4": lambda row: f"{row['recall']:.5f}",
+        "device memory": lambda row: f"{row['device MiB']:,} MiB",
     }
     return [
-        f"On {results['device']}, bf16 products at {results['bf16 peak, TFLOP/s']} TFLOP/s; the 4 "
-        "nearest neighbours in both directions:",
+        f"On {results['device']}, bf16 products at {results['bf16 peak, TFLOP/s']:.0f} TFLOP/s; "
+        "the 4 nearest neighbours in both directions:",
         "",
         *compared(results["rows"], columns),
+        "",
+        conditions(record),
     ]
 
 
@@ -203,5 +210,4 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "growth": growth,
     "first": first,
     "jobs": jobs,
-    "cuda": cuda,
 }

@@ -1,0 +1,51 @@
+"""Published figures: each has a place, and the pages show those of the file."""
+
+import re
+
+import pytest
+
+from benchmarks.models import evaluation_tables, paper_figures, published
+
+FIGURES = published.figures()
+PLACE = re.compile(r"Table \d+|Section |tasks/bucc|BUCC test|STS tasks")
+NUMBER = re.compile(r"[+-]?\d*\.?\d+%?")
+
+
+def test_each_figure_has_a_place() -> None:
+    assert len(FIGURES) > 200
+    for one in FIGURES:
+        assert all(vars(one).values()), one
+        assert PLACE.match(one.place) and NUMBER.fullmatch(one.value), one
+    keys = [(one.paper, one.version, one.place, one.row, one.column) for one in FIGURES]
+    assert len({*keys}) == len(keys), "a figure is listed twice"
+
+
+def test_tables_have_all_figures_of_a_paper() -> None:
+    for paper in published.PAPERS:
+        lines = published.paper_table(paper)
+        cells = [cell for line in lines for cell in re.split(r" \|(?: |$)| · ", line)]
+        wanted = [f"{one.column} {one.value}" for one in FIGURES if one.paper == paper]
+        assert sum(map(cells.count, {*wanted})) == len(wanted)
+
+
+def test_results_take_published_rows_from_the_file() -> None:
+    assert published.values("P18", "Table 9")["Word"] == {"STS-B": "79.2"}
+    for row, places in evaluation_tables.PUBLISHED.values():
+        assert "STS-B" in {key for place in places for key in published.values(*place)[row]}
+    rows = published.values(*paper_figures.PUBLISHED)
+    assert all(tuple(cells) == paper_figures.PUBLISHED_SETS for cells in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("paper", "place", "row", "column", "value"),
+    [
+        ("P17", "Table 13", "CC-CS, 100k", "GRAN", "68.5"),
+        ("P18", "Table 12", "Trigram-word", "captions", "87.1"),
+        ("P19", "Section 4.2, Table 5", "languages of high overlap", "syntactic distance", "-29.0"),
+        ("S18", "Table 3", "GRAN, en", "70%", "92.1"),
+    ],
+)
+def test_figures_as_they_were_read(
+    paper: str, place: str, row: str, column: str, value: str
+) -> None:
+    assert published.values(paper, place)[row][column] == value
