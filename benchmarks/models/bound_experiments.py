@@ -2,7 +2,7 @@
 
 The text is that of :mod:`benchmarks.models.translation_experiments`, three translations of a
 sentence, the training that of ``miner paraphrase tune``: words from random embeddings, the recipe
-of P17.
+of P17. Bounds of a classifier need one: ``miner paraphrase tune --by classifier``.
 """
 
 import time
@@ -16,7 +16,8 @@ from benchmarks.models.bench import Results, Row
 from benchmarks.models.experiment_metrics import STS_DEV, ExperimentBench
 from benchmarks.models.translation_experiments import references
 from miner.evaluation.labelled_text import tsv_files
-from miner.filters.ngram_overlap import overlap
+from miner.filters.ngram_overlap import overlap, sentence_bleu
+from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 from miner_train.development import read_graded
 from miner_train.papers import sts, tune_bounds
@@ -29,31 +30,46 @@ SHARES: tuple[Bounds, ...] = (
     (0.0, 1.0), (0.0, 0.6), (0.0, 0.8), (0.2, 0.8), (0.2, 1.0), (0.3, 1.0)
 )  # fmt: skip
 LENGTHS: tuple[Bounds, ...] = ((0, 10), (0, 15), (0, 30), (10, 30))
-# Shares of the translations that a bound of the cost keeps.
-COSTS = (0.4, 0.6, 0.8, 1.0)
+# Shares of the translations that an upper bound keeps.
+KEPT = (0.4, 0.6, 0.8, 1.0)
+
+
+def highest(scores: np.ndarray) -> list[Bounds]:
+    """Return upper bounds of a score of which low is good, by its own quantiles.
+
+    Costs of this translator, and perplexities of so little text, are higher than P17's.
+    """
+    return [(0.0, round(float(np.quantile(scores, share)), 2)) for share in KEPT]
 
 
 def measure(bench: ExperimentBench) -> Iterator[Results]:
-    """Tune the bounds of 1-gram overlap, length and cost, from several seeds."""
+    """Tune the bounds of overlap, BLEU, length, cost and perplexity, from several seeds."""
     groups = references(bench)
     pairs = [(text, one) for text, own in groups.items() for one in own]
     sides = [text for text, _ in pairs], [one.text for _, one in pairs]
     words = [[tokens(text) for text in side] for side in sides]
     count = int(len(groups) * SHARE)
     graded = [read_graded(str(tsv_files(bench.data / sts.TASK)[STS_DEV]))]
-    shares = np.array([overlap(one, other, 1) for one, other in zip(*words, strict=True)])
+    both = list(zip(*words, strict=True))
+    overlaps = {
+        f"overlap of {n}-grams": np.array([overlap(one, other, n) for one, other in both])
+        for n in (1, 2, 3)
+    }
+    bleu = np.array([sentence_bleu(translation, reference) for reference, translation in both])
     lengths = np.array([len(own) for own in words[1]], dtype=np.float64)
     costs = np.array([one.cost for _, one in pairs])
-    # The costs of this translator are higher than a neural one's: bounds by its own quantiles.
-    highest = [(0.0, round(float(np.quantile(costs, share)), 2)) for share in COSTS]
+    learned = Trigrams.train(words[0], "references")
+    perplexities = learned.perplexity(words[1])
     config = replace(RECIPES["p17"], heldout=0)
     if bench.quick:
         config = replace(config, epochs=1)
     rows: list[Row] = []
     for group, scores, grid in (
-        ("overlap of 1-grams", shares, SHARES),
+        *((name, scores, SHARES) for name, scores in overlaps.items()),
+        ("BLEU", bleu, SHARES),
         ("words of the translation", lengths, LENGTHS),
-        ("cost", costs, highest),
+        ("cost", costs, highest(costs)),
+        ("perplexity", perplexities, highest(perplexities)),
     ):
         for seed in SEEDS:
             begun = time.process_time()
