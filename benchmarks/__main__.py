@@ -30,6 +30,7 @@ BENCHMARKS = {
     "filtering": "benchmarks.filtering.filter_quality",
     "bounds": "benchmarks.filtering.quality_bounds",
     "speed": "benchmarks.speed.speed_sections",
+    "gpu": "benchmarks.speed.gpu_search",
     "hybrid": "benchmarks.speed.hybrid_engine",
     "shards": "benchmarks.scale.shard_overhead",
     "billion": "benchmarks.scale.billion",

@@ -1,22 +1,30 @@
-"""Choice between CPU and GPU, for encoding, training and search. torch is imported on demand."""
+"""Choice between CPU and GPUs, for encoding, training and search. torch is imported on demand."""
 
-from collections.abc import Callable
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from miner.errors import DependencyError, ResourceError
+from miner.errors import DependencyError, ResourceError, reason
 from miner.libraries import has_driver, library
+from miner.names import device_name
+
+# What libraries say when a GPU's memory runs out. "Illegal memory access" is a fault.
+_NO_MEMORY = re.compile(r"out of memory|alloc fail|failed to allocate|bad_alloc", re.IGNORECASE)
 
 
 def resolve_device(
     device: str, count_gpus: Callable[[], int] | None = None, library: str = "torch"
 ) -> str:
-    """Resolve ``auto``, ``cpu`` or ``cuda`` to the device to use, ``cpu`` or ``cuda``.
+    """Resolve ``auto``, ``cpu``, ``cuda`` or ``cuda:N`` to one of the last three.
 
-    ``count_gpus`` returns the number of GPUs that ``library`` can use; by default torch is asked.
-    ``auto`` is ``cuda`` if there is one. Raises :class:`~miner.errors.ResourceError` for ``cuda``
-    without a GPU, :class:`~miner.errors.DependencyError` for ``cuda`` without the library.
+    ``cuda`` is all GPUs for a search, the first one for other work; ``auto`` is ``cuda`` if there
+    is a GPU. ``count_gpus`` returns the number of GPUs that ``library`` can use; by default torch
+    is asked. Raises ValueError for another name, :class:`~miner.errors.ResourceError` for a GPU
+    that is not there, :class:`~miner.errors.DependencyError` for ``cuda`` without the library.
     """
-    if device == "cpu":
+    if device_name(device) == "cpu":
         return device
     try:
         gpus = (count_gpus or torch_gpus)()
@@ -28,10 +36,23 @@ def resolve_device(
         return "cuda" if gpus else "cpu"
     if not gpus:
         raise ResourceError(
-            f"--device {device}: {library} finds no GPU here; use --device cpu, or install "
+            f"--device {device}: no GPU here that {library} finds; use --device cpu, or install "
             '"bitext-miner[gpu]" where there is one'
         )
+    if gpu_ids(device, gpus)[-1] >= gpus:
+        raise ResourceError(
+            f"--device {device}: {library} finds {gpus} GPU{'s' * (gpus > 1)} here, the last is "
+            f"cuda:{gpus - 1}"
+        )
     return device
+
+
+def gpu_ids(device: str, count: int) -> list[int]:
+    """Return the numbers of the GPUs that ``device`` names, of ``count``; none for ``cpu``."""
+    kind, _, number = device.partition(":")
+    if kind != "cuda":
+        return []
+    return [int(number)] if number else list(range(count))
 
 
 def torch_gpus() -> int:
@@ -45,3 +66,23 @@ def torch_gpus() -> int:
 def import_torch() -> Any:
     """Import torch. Raises :class:`~miner.errors.DependencyError` if it is missing."""
     return library("torch", "--device cuda", "gpu")
+
+
+@contextmanager
+def gpu_errors() -> Iterator[None]:
+    """Name the RuntimeErrors of FAISS and torch: MemoryError, or ResourceError with the reason."""
+    try:
+        yield
+    except NotImplementedError:
+        raise
+    except RuntimeError as error:
+        if _NO_MEMORY.search(str(error)):
+            raise MemoryError(reason(error)) from error
+        raise ResourceError(f"the GPU failed ({reason(error)}); give --device cpu") from error
+
+
+def warn_no_gpu(work: str, why: str) -> None:
+    """Warn that a GPU is not used for some work, which the CPU does."""
+    warnings.warn(
+        f"the GPU is not used for {work}: {why}; the CPU does it", RuntimeWarning, stacklevel=3
+    )

@@ -1,11 +1,11 @@
-"""Words that users choose among. This module imports nothing, so that a help text loads fast."""
+"""Words that users choose among. It imports next to nothing, so that a help text loads fast."""
 
+import re
 from collections.abc import Sequence
 
 VERSION = "0.1.0"
 ON_ERROR = ("fail", "replace", "skip")
 SIDES = ("source", "target")
-DEVICES = ("auto", "cpu", "cuda")
 ENGINES = ("auto", "fused", "hybrid", "faiss")
 MARGINS = ("absolute", "distance", "ratio")
 RETRIEVALS = ("forward", "backward", "intersection", "max")
@@ -33,3 +33,10 @@ def canonical(name: str, choices: Sequence[str]) -> str:
     if full not in choices:
         raise ValueError(f"unknown name {name!r}: choose one of {', '.join(choices)}")
     return full
+
+
+def device_name(name: str) -> str:
+    """Return the name of a device: auto, cpu, cuda or cuda:N. Raises ValueError for another."""
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ValueError(f"{name!r} is not one of auto, cpu, cuda, cuda:N")
+    return name

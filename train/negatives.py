@@ -103,7 +103,7 @@ def _near(rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray
     width = KEPT if n > FEW else 0
     lists = Lists.empty(n, width), Lists.empty(n, width)
     if width:
-        engine = choose_engine("fused", "cpu", False, thread_count())
+        engine = choose_engine("fused", False, thread_count())
         prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
         engine.merge(prepared[0], 0, prepared[1], 0, lists)
     return lists[0].position, lists[1].position

@@ -7,7 +7,7 @@ Sections, each merged into the JSON with the command, versions and machine it wa
 directions; ``mine`` text files to pairs; ``filter`` pairs to clean pairs, beside the filters of
 ``--peers``; ``growth`` mining at 50k to 400k lines a side; ``first`` the first run of a command,
 which compiles its loops, beside the second; ``jobs`` whole commands on texts of 200 to 100,000
-lines, beside an earlier version (``--before``); ``cuda`` searches on a GPU.
+lines, beside an earlier version (``--before``). GPUs have a benchmark of their own, ``gpu``.
 Results are medians, extremes and ratios. The text is a sample of ``train/PAIR``.
 A system that is not installed (``pip install -e '.[bench]'``) is reported as missing.
 """
@@ -20,7 +20,6 @@ from typing import Any
 from benchmarks import report
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.speed import (
-    cuda,
     encode_speed,
     filter_speed,
     first_run,
@@ -38,7 +37,6 @@ PEERS = ("sentence-transformers", "tokenizers", "model2vec", "fasttext-numpy2", 
 A_SIDE = 50_000
 DIMENSION = 300
 GROWTH = [50_000, 100_000, 200_000, 400_000]
-GPU_DIMENSIONS = [300, 1024]
 # Factor of all sizes with --quick.
 QUICK = 0.04
 
@@ -81,11 +79,8 @@ def measure(
             return {"rows": mine_speed.growth(list(sides), sizes, threads, work)}
         if name == "first":
             return first_run.measure(arguments.data, rounds, threads)
-        if name == "jobs":
-            data, before = arguments.data, arguments.before
-            return small_jobs.measure(data, sides, scale, rounds, threads, before)
-        count = round(GROWTH[-1] * scale)
-        return cuda.measure(written(count), count, GPU_DIMENSIONS, threads)
+        data, before = arguments.data, arguments.before
+        return small_jobs.measure(data, sides, scale, rounds, threads, before)
 
 
 def described(texts: list[str]) -> dict[str, Any]:

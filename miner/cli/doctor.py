@@ -16,13 +16,15 @@ _TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
 @click.command(cls=Command)
-def doctor() -> None:
+@click.option("--gpu", is_flag=True, help="Search on the GPUs for a few seconds, by each engine.")
+def doctor(gpu: bool) -> None:
     """Print versions, devices and threads, and which of them a search uses.
 
     The exit code is 1 if mining cannot work.
 
     Examples:
       miner doctor
+      miner doctor --gpu
       miner doctor | tee report.txt     (paste it into a bug report)
     """
     import math
@@ -59,7 +61,14 @@ def doctor() -> None:
     )
     click.echo(f"{'GPUs':14} {_gpus(found)}")
     device = engines.search_device("auto", "fused")
-    engine = engines.choose_engine("fused", device, False, thread_count()).name
+    engine = (
+        engines.choose_engine("fused", False, thread_count()).name
+        if device == "cpu"
+        else "torch or FAISS, the faster there"
+    )
+    if gpu:
+        for line in _checked(thread_count()):
+            click.echo(f"{'GPU check':14} {line}")
     click.echo(f"{'device':14} --device auto is {device}; the search works on {engine}")
     model = Encoder.load("default").model
     click.echo(f"{'default model':14} {model.fingerprint}: {model.describe()}")
@@ -87,6 +96,18 @@ def _tested_pythons() -> list[str]:
     except metadata.PackageNotFoundError:
         return []
     return [match[1] for match in map(_TESTED.fullmatch, named) if match]
+
+
+def _checked(threads: int) -> list[str]:
+    """Return a line for each engine that can use the GPUs: its speed, or its fault."""
+    from miner.knn.gpu_check import try_engine, usable_engines
+    from miner.knn.vector_set import random_sides
+
+    found = []
+    for name in usable_engines("cuda"):
+        trial = try_engine(name, "cuda", threads, random_sides())
+        found.append(f"{name}: {trial.fault or f'right, {trial.pairs:.2g} pairs a second'}")
+    return found or ["neither torch nor FAISS sees a GPU here"]
 
 
 def _extras() -> tuple[list[str], list[str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from miner.machine import parse_size
-from miner.names import canonical
+from miner.names import canonical, device_name
 
 
 class Parsed(click.ParamType):
@@ -87,6 +87,7 @@ POSITIVE_COUNT = Parsed("count", lambda text: _count(text, least=1))
 NUMBER = Parsed("number", _number)
 SENTENCE = Parsed("sentence", _sentence)
 # Types of options whose fields' types do not tell them, by the words of ``Setting.kind``.
+DEVICE = Parsed("auto|cpu|cuda|cuda:N", device_name)
 KINDS: dict[str, click.ParamType] = {
     "text": click.STRING,
     "size": SIZE,
@@ -95,4 +96,5 @@ KINDS: dict[str, click.ParamType] = {
     "number": NUMBER,
     "share": Parsed("share", _share),
     "language": Parsed("code", _language),
+    "device": DEVICE,
 }

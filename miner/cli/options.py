@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from miner.cli.option_types import DEVICE
 from miner.cli.run_options import volume
 from miner.cli.settings_options import Decorator, Settings
 from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
-from miner.names import DEVICES, SIDES
+from miner.names import SIDES
 from miner.scoring.without import Without
 from miner.text.formats import BitextFormat, file_format
 
@@ -148,9 +149,10 @@ def device_of(what: str, more: str = "") -> Decorator:
     """Option for the device of some work."""
     return click.option(
         "--device",
-        type=click.Choice(DEVICES),
+        type=DEVICE,
         default="auto",
-        help=f"{what}; cuda without a GPU is an error.{more}",
+        metavar=DEVICE.name,
+        help=f"{what}; cuda:1 is the second GPU; a GPU that is not there is an error.{more}",
     )
 
 

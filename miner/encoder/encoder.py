@@ -96,9 +96,9 @@ class Encoder:
                 (ENCODERS[encoder].units, self._mean_of(encoder, part))
                 for encoder, part in zip(architecture.encoders, model.parts, strict=True)
             ]
-        elif self.device == "cuda" and unit:
+        elif self.device != "cpu" and unit:
             average, self.device = gpu.checked(
-                self._average_on, self._encode_few, len(model.parts[0].weights)
+                self._average_on, self._encode_few, len(model.parts[0].weights), self.device
             )
             self._average = average
         else:
@@ -262,12 +262,14 @@ class Encoder:
 
         if self.device == "cpu":
             return on("cpu")
-        pool, _ = gpu.checked(on, lambda pool, *tokens: pool(*tokens), len(part.weights))
+        pool, _ = gpu.checked(
+            on, lambda pool, *tokens: pool(*tokens), len(part.weights), self.device
+        )
         return pool
 
     def _average_on(self, device: str) -> Pool:
         part = self.model.parts[0]
-        return gpu.pool(part.table(), device) if device == "cuda" else _cpu_pool(part)
+        return _cpu_pool(part) if device == "cpu" else gpu.pool(part.table(), device)
 
     def _encode_few(self, pool: Pool, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         out = np.empty((len(offsets) - 1, self.model.dimension), dtype=np.float32)

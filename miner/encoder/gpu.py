@@ -21,8 +21,9 @@ def checked(
     make: Callable[[str], P],
     encode: Callable[[P, np.ndarray, np.ndarray], np.ndarray],
     vocabulary: int,
+    device: str = "cuda",
 ) -> tuple[P, str]:
-    """Return ``make("cuda")`` and ``cuda``, if it encodes a few random sentences as the CPU does.
+    """Return ``make(device)`` and ``device``, if it encodes random sentences as the CPU does.
 
     Otherwise one warning says why, and ``make("cpu")`` and ``cpu`` are returned. ``encode`` takes
     what it made, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,) int64``.
@@ -33,10 +34,10 @@ def checked(
     on_cpu = make("cpu")
     wanted = encode(on_cpu, ids, offsets)
     try:
-        on_gpu = make("cuda")
+        on_gpu = make(device)
         found = encode(on_gpu, ids, offsets)
         if np.abs(found - wanted).max() <= TOLERANCE * np.abs(wanted).max():
-            return on_gpu, "cuda"
+            return on_gpu, device
         why = "its vectors differ from the CPU's"
     except (MinerError, KeyboardInterrupt):
         raise

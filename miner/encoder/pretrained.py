@@ -99,7 +99,7 @@ class SentenceTransformerModel(ForeignEncoder):
         self.longest = int(longest) if longest and longest < 1 << 24 else None
         self._cut: Counter[str] = Counter()  # one for both sides
         static = self.longest is None
-        self._batch = STATIC_BATCH if static else GPU_BATCH if self.device == "cuda" else BATCH
+        self._batch = STATIC_BATCH if static else BATCH if self.device == "cpu" else GPU_BATCH
         super().__init__(side)
 
     def library_vectors(self, sentences: list[str], prompt: str) -> Any:

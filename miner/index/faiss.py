@@ -6,13 +6,18 @@ Its similarities select candidates and never appear in a result: callers compute
 
 import importlib
 import importlib.metadata
+import re
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+from miner.child import ChildError, call
+from miner.device import gpu_errors, gpu_ids, warn_no_gpu
 from miner.errors import ArtifactError, DependencyError, ResourceError
-from miner.libraries import install_line, pip
+from miner.libraries import has_driver, install_line, pip
 
 # Rows of one conversion to float32.
 BLOCK = 16_384
@@ -23,22 +28,19 @@ TRAINING_SAMPLE = 200_000
 LEAST_PROBES = 16
 PROBED_SHARE = 16
 
-# Neighbours that FAISS's kernels for GPUs can select.
+# Neighbours, and lists, that FAISS's kernels for GPUs can select for a query.
 MOST_ON_GPU = 2048
+_NOT_ON_GPU = re.compile("not implemented on GPU|not supported|implemented only for")
 
-DISTRIBUTIONS = ("faiss-cpu", "faiss-gpu", "faiss-gpu-cuvs")
+# Device memory that FAISS may use for the lists of one search, on each GPU.
+SCRATCH = 512 << 20
+# Seconds in which a child process must count the GPUs, and train an index on them.
+COUNTING, TRAINING = 60.0, 3600.0
 
 
 def faiss_distributions() -> list[str]:
     """List the installed distributions that provide the module ``faiss``."""
-    found = []
-    for name in DISTRIBUTIONS:
-        try:
-            importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-        found.append(name)
-    return found
+    return sorted(set(importlib.metadata.packages_distributions().get("faiss", ())))
 
 
 def faiss() -> Any:
@@ -59,9 +61,26 @@ def faiss() -> Any:
 
 
 def gpu_count() -> int:
-    """Count the GPUs that the installed FAISS can use."""
-    library = faiss()
-    return library.get_num_gpus() if hasattr(library, "StandardGpuResources") else 0
+    """Count the GPUs that the installed FAISS can use.
+
+    FAISS aborts the process where the driver does not suit it: a child process asks, once.
+    """
+    if not hasattr(faiss(), "StandardGpuResources") or not has_driver():
+        return 0
+    try:
+        return _counted()
+    except ChildError:
+        return 0
+
+
+@cache
+def _counted() -> int:
+    return int(call("miner.index.faiss:count_in_child", COUNTING))
+
+
+def count_in_child() -> int:
+    """Return the number of GPUs as FAISS says it, for :func:`gpu_count`."""
+    return int(faiss().get_num_gpus())
 
 
 def use_threads(threads: int) -> None:
@@ -69,49 +88,65 @@ def use_threads(threads: int) -> None:
     faiss().omp_set_num_threads(threads)
 
 
-def flat_search(
-    queries: np.ndarray, base: np.ndarray, k: int, device: str
-) -> tuple[np.ndarray, np.ndarray]:
+def flat_search(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Search by brute force: ``(n, k)`` float32 inner products and int64 rows, best first.
 
     ``queries (n, d)`` and ``base (m, d)`` are float32, and k ≤ m. Rounding and the order of ties
-    are FAISS's own. A GPU serves k up to `MOST_ON_GPU`. Raises MemoryError if its memory runs out.
+    are FAISS's own.
     """
     library = faiss()
-    metric = library.METRIC_INNER_PRODUCT
-    if device != "cuda" or k > MOST_ON_GPU:
-        return library.knn(queries, base, k, metric=metric)
+    return library.knn(queries, base, k, metric=library.METRIC_INNER_PRODUCT)
+
+
+def flat_on_gpus(vectors: np.ndarray, gpus: list[int]) -> Any:
+    """Return an exhaustive index of ``vectors (n, d) float32`` on GPUs, as float16.
+
+    Its search takes float32 and returns as :func:`flat_search`. Raises as :func:`to_gpus`.
+    """
+    index = faiss().IndexFlatIP(vectors.shape[1])
+    index.add(vectors)
+    return to_gpus(index, gpus, half=True)
+
+
+def to_gpus(index: Any, gpus: list[int], *, half: bool = False) -> Any:
+    """Copy an index to GPUs, by shards if there are several; ``half``: vectors as float16.
+
+    Raises NotImplementedError for a kind of index that FAISS does not have on GPUs, MemoryError,
+    ResourceError.
+    """
+    library = faiss()
     try:
-        return library.knn_gpu(_gpu_resources(), queries, base, k, metric=metric)
-    except RuntimeError as error:
-        if "memory" in str(error):
-            raise MemoryError(_why(error)) from error
+        with gpu_errors():
+            resources = [_resources(gpu) for gpu in gpus]
+            if len(gpus) == 1:
+                options = library.GpuClonerOptions()
+                options.useFloat16 = half
+                return library.index_cpu_to_gpu(resources[0], gpus[0], index, options)
+            options = library.GpuMultipleClonerOptions()
+            options.useFloat16, options.shard = half, True
+            return library.index_cpu_to_gpu_multiple_py(resources, index, options, gpus)
+    except ResourceError as error:
+        if _NOT_ON_GPU.search(str(error.__cause__)):
+            raise NotImplementedError(str(error.__cause__)) from None
         raise
 
 
-def to_gpu(index: Any) -> Any:
-    """Copy an index to the first GPU. None if FAISS has no such index there, or no room for it."""
-    try:
-        return faiss().index_cpu_to_gpu(_gpu_resources(), 0, index)
-    except RuntimeError:
-        return None
+@cache
+def _resources(gpu: int) -> Any:
+    """Return FAISS's resources of a GPU, one object per process: it reserves device memory."""
+    found = faiss().StandardGpuResources()
+    found.setTempMemory(SCRATCH)
+    return found
 
 
-_resources: Any = None
-
-
-def _gpu_resources() -> Any:
-    global _resources  # one per process: FAISS reserves device memory for each
-    if _resources is None:
-        _resources = faiss().StandardGpuResources()
-    return _resources
-
-
-def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> None:
+def build(
+    path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str, device: str = "cpu"
+) -> None:
     """Train and write a FAISS index of the ``rows`` of ``vectors (n, d)``, by inner product.
 
-    Raises ArtifactError for a malformed factory string, ResourceError if there are too few rows to
-    train on, OSError if the file cannot be written.
+    On a GPU ``device``, lists are clustered there, in a child process; the processor does it if
+    that fails, and one warning says why. Raises ArtifactError for a malformed factory string,
+    ResourceError if there are too few rows to train on, OSError if the file cannot be written.
     """
     library = faiss()
     try:
@@ -120,8 +155,11 @@ def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> No
         raise ArtifactError(f"--index {factory}: no FAISS factory string ({_why(error)})") from None
     # A training sample spread evenly over the corpus.
     sample = rows[:: max(1, len(rows) // TRAINING_SAMPLE)]
+    floats = vectors[sample].astype(np.float32)
     try:
-        index.train(vectors[sample].astype(np.float32))
+        index = _trained_on_gpus(path, index, floats, device) or index
+        if not index.is_trained:
+            index.train(floats)
     except RuntimeError as error:
         raise ResourceError(
             f"--index {factory}: cannot be trained on {len(sample)} sentences ({_why(error)}); "
@@ -135,6 +173,35 @@ def build(path: Path, vectors: np.ndarray, rows: np.ndarray, factory: str) -> No
         raise OSError(_why(error)) from None
 
 
+def _trained_on_gpus(path: Path, index: Any, sample: np.ndarray, device: str) -> Any:
+    """Return ``index`` trained in a child process; None if no GPU clusters for it, or can."""
+    library = faiss()
+    gpus = gpu_ids(device, gpu_count()) if device != "cpu" else []
+    if not gpus or library.try_extract_index_ivf(index) is None:
+        return None
+    with TemporaryDirectory(dir=path.parent) as place:
+        names = {"untrained": f"{place}/untrained", "sample": f"{place}/sample.npy"}
+        library.write_index(index, names["untrained"])
+        np.save(names["sample"], sample)
+        try:
+            call("miner.index.faiss:train_in_child", TRAINING, gpus=gpus, **names)
+            return library.read_index(names["untrained"])
+        except ChildError as error:
+            warn_no_gpu("training the index", str(error))
+            return None
+
+
+def train_in_child(untrained: str, sample: str, gpus: list[int]) -> None:
+    """Train the index in a file by the vectors in another, clustering on GPUs; replace it."""
+    library = faiss()
+    index = library.read_index(untrained)
+    inverted = library.extract_index_ivf(index)
+    clustering = to_gpus(library.IndexFlatIP(inverted.d), gpus)
+    inverted.clustering_index = clustering
+    index.train(np.load(sample))
+    library.write_index(index, untrained)
+
+
 def read(path: Path) -> Any:
     """Read a FAISS index that :func:`build` wrote. Raises ArtifactError."""
     library = faiss()
@@ -145,7 +212,7 @@ def read(path: Path) -> Any:
     inverted = library.try_extract_index_ivf(index)
     if inverted is not None:
         probes = max(LEAST_PROBES, inverted.nlist // PROBED_SHARE)
-        inverted.nprobe = min(inverted.nlist, probes)
+        inverted.nprobe = min(inverted.nlist, probes, MOST_ON_GPU)
     return index
 
 

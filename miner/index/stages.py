@@ -15,7 +15,7 @@ from miner.index.parts import join_parts, long_lines, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.sources import Source, read_corpus
 from miner.index.store import BLOCK, SENTENCES, TextWriter
-from miner.index.stored import StoredIndex, finish
+from miner.index.stored import FLAT, StoredIndex, finish
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
 from miner.tasks.task import Job, Result, hints
@@ -46,7 +46,7 @@ def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]
     return {"rows": len(texts), "source": found, "long": longest}
 
 
-@hints(seconds=4e-5)
+@hints(seconds=4e-5, gpu=True)
 def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: str) -> None:
     """Encode a span of a file's sentences."""
     texts = part_texts(read)
@@ -119,7 +119,9 @@ def join(
         write_first(first, *columns)
     sources = join_parts(job.out, parts, vectors(), dimension, first, before)
     entry = model.as_dict() if before is None else before.meta["model"]
-    finish(job.out, entry, sources, factory, job.report, before)
+    # A compressed index is trained where its encoder works.
+    device = "cpu" if factory == FLAT else getattr(model.open(job.threads), "device", "cpu")
+    finish(job.out, entry, sources, factory, job.report, before, device)
     return {"rows": rows}
 
 

@@ -214,16 +214,17 @@ def finish(
     index: str,
     report: Reporter,
     before: StoredIndex | None = None,
+    device: str = "cpu",
 ) -> None:
     """Write the FAISS index of a compressed index, then ``meta.json``, into a sealed store.
 
-    ``before`` is the index that text was added to.
+    ``before`` is the index that text was added to; a FAISS index is trained on ``device``.
     """
     opened = store.Store(directory)
     rows = opened.distinct()
     if index != FLAT:
         report(f"building {index}", 0, len(rows))
-        faiss.build(directory / ANN, opened.vectors, rows, index)
+        faiss.build(directory / ANN, opened.vectors, rows, index, device)
     meta = {
         "format": FORMAT,
         "version": VERSION,

@@ -1,11 +1,13 @@
 """Search engines: each merges blocks of the similarity matrix into the lists of both sides.
 
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
-serves both directions. :class:`FaissEngine` searches each block twice, once for each direction, on
-either device. The similarities that an engine keeps are rounded in its own way;
-:mod:`miner.knn.refine` computes the similarities of the candidates again, exactly.
+serves both directions. :class:`FaissEngine` searches each block twice, once for each direction.
+Those for GPUs are in :mod:`miner.knn.gpu_engines`. The similarities that an engine keeps are
+rounded in its own way; :mod:`miner.knn.refine` computes the similarities of the candidates again,
+exactly.
 """
 
+import importlib.util
 import math
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -13,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from miner.device import resolve_device
-from miner.errors import ResourceError
+from miner.device import resolve_device, torch_gpus
+from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
 from miner.knn.lists import Lists
 from miner.knn.matrix_threads import Strip, run_crosswise, run_strips, strips_per_side
@@ -39,11 +41,12 @@ class Engine(Protocol):
     """Protocol of the engines.
 
     ``name`` identifies the engine in a checkpoint. ``slack`` is the number of candidates kept
-    beyond k, among which exact scores choose.
+    beyond k, among which exact scores choose; ``threads`` are those of the processor.
     """
 
     name: str
     slack: int
+    threads: int
 
     def error_bound(self, base: VectorSet) -> ErrorBound:
         """Return a function that bounds the errors of similarities to rows of ``base``.
@@ -65,33 +68,49 @@ class Engine(Protocol):
         """
 
 
-def choose_engine(engine: str, device: str, exact: bool, threads: int) -> Engine:
-    """Return the engine named ``engine`` for ``device``, which is ``cpu`` or ``cuda``.
+def choose_engine(engine: str, exact: bool, threads: int) -> Engine:
+    """Return the engine named ``engine`` for processors.
 
-    The fused engine on a processor is the int8 one; it is the float32 one if ``exact``, or if the
-    processor has no AVX2. On a GPU it is FAISS.
+    The fused engine is the int8 one; it is the float32 one if ``exact``, or if the processor has no
+    AVX2.
     """
-    if engine == "faiss" or device == "cuda":
-        return FaissEngine(device)
+    if engine == "faiss":
+        return FaissEngine(threads)
     from miner.kernels.library import GENERIC, level
 
     return Int8Engine(threads) if level() != GENERIC and not exact else Float32Engine(threads)
 
 
 def search_device(device: str, engine: str, exact: bool = False) -> str:
-    """Resolve ``auto`` to ``cuda`` or ``cpu``.
+    """Resolve ``auto`` to ``cuda`` or ``cpu``; others stay.
 
     Raises ResourceError for a missing device, and for what the hybrid engine does not take.
     """
     if engine == "hybrid":
         if exact:
             raise ResourceError("--engine hybrid is not exact; leave out either it or --exact")
-        if device == "cuda":
-            raise ResourceError("--engine hybrid runs on processors; leave out --device cuda")
+        if device.startswith("cuda"):
+            raise ResourceError(f"--engine hybrid runs on processors; leave out --device {device}")
         return "cpu"
-    if (engine, device) == ("fused", "auto") and not has_driver():
-        return "cpu"  # without loading FAISS to learn it
-    return resolve_device(device, faiss.gpu_count, "FAISS")
+    if engine == "faiss":
+        return resolve_device(device, faiss.gpu_count, "FAISS")
+    if device == "auto" and not has_driver():
+        return "cpu"  # without loading a library to learn it
+    return resolve_device(device, _gpu_count, "torch or FAISS")
+
+
+def _gpu_count() -> int:
+    """Count the GPUs that torch or FAISS can use. Raises DependencyError if both are missing."""
+    try:
+        found = torch_gpus() if importlib.util.find_spec("torch") is not None else 0
+    except DependencyError:
+        found = 0
+    try:
+        return max(found, faiss.gpu_count())
+    except DependencyError:
+        if found:
+            return found
+        raise
 
 
 class Int8Engine:
@@ -208,8 +227,8 @@ class FaissEngine:
     name = "faiss"
     slack = 4
 
-    def __init__(self, device: str):
-        self.device = device
+    def __init__(self, threads: int):
+        self.threads = threads
 
     def error_bound(self, base: VectorSet) -> ErrorBound:
         return float32_bound
@@ -237,7 +256,7 @@ class FaissEngine:
         lists take them without a copy.
         """
         width = min(width, len(base))
-        similarity, position = faiss.flat_search(queries, base, width, self.device)
+        similarity, position = faiss.flat_search(queries, base, width)
         return np.ascontiguousarray(similarity), (position + first).astype(np.int32)
 
 

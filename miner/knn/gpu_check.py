@@ -1,88 +1,174 @@
-"""Check of a GPU before it is trusted: a small block that the CPU answers too.
+"""Check of GPUs before they are trusted, and choice between the engines there.
 
-If the answers differ beyond rounding, or the GPU fails, one warning says so and the CPU searches.
+CUDA faults abort a process, so each engine first searches in a child process: a sample of both
+sides, whose answers must be the CPU's but for rounding, then a larger block against the clock. If
+no engine passes, one warning says why and the CPU searches.
 """
 
-import warnings
-from collections.abc import Callable
+import importlib.util
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from miner.errors import MinerError, reason
-from miner.knn.engines import Engine, float32_bound
+from miner.child import ChildError, call
+from miner.device import gpu_ids, torch_gpus, warn_no_gpu
+from miner.errors import DependencyError, MinerError, reason
+from miner.index import faiss
+from miner.knn.gpu_engines import FaissGpuEngine, GpuEngine, TorchEngine, half_bound
 from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 
-# Rows and columns of the block, and queries of a compressed index.
-ROWS, COLUMNS, QUERIES = 96, 640, 64
-WIDTH = 8
+ENGINES: dict[str, type[GpuEngine]] = {"torch": TorchEngine, "faiss": FaissGpuEngine}
+# Rows and columns of the sample, places of its lists, and queries of a compressed index.
+ROWS, COLUMNS, WIDTH, QUERIES = 96, 640, 8, 64
+# Rows and columns of the block that is timed, in this many runs after one that warms up; and the
+# seconds that a child process may take.
+TIMED, RUNS, PATIENCE = 16_384, 3, 180.0
 # A compressed index rounds vectors in its own way, and may look into another cell at a tie: the
 # similarities that must agree within TOLERANCE.
 TOLERANCE, AGREEING = 1e-3, 0.98
 
 
-def gpu_agrees(make: Callable[[], Engine], source: VectorSet, target: VectorSet) -> bool:
-    """Search a sample of both sides with a new engine; warns and returns False if it is wrong."""
-    try:
-        fault = _block_differs(make(), source, target)
-    except (MinerError, KeyboardInterrupt):
-        raise
-    except Exception as error:  # the driver or the library
-        fault = reason(error)
-    if fault:
-        _warn(fault)
-    return not fault
+@dataclass(frozen=True)
+class Trial:
+    """Result of an engine on a GPU: pairs of vectors compared in a second, or its ``fault``."""
+
+    engine: str
+    pairs: float = 0.0
+    fault: str = ""
 
 
-def index_agrees(on_gpu: Any, on_cpu: Any, queries: np.ndarray, width: int) -> bool:
-    """Search a compressed index on both devices; warns and returns False if they differ."""
-    try:
-        found, wanted = on_gpu.search(queries, width)[0], on_cpu.search(queries, width)[0]
-    except RuntimeError as error:
-        _warn(reason(error))
-        return False
-    # Missing neighbours have the lowest float32 on both devices.
-    same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
-    if same.mean() < AGREEING:
-        _warn("its similarities differ from the CPU's")
-        return False
-    return True
+def choose_gpu_engine(
+    device: str, engine: str, threads: int, sides: tuple[VectorSet, VectorSet], places: int
+) -> GpuEngine | None:
+    """Return the fastest engine whose answers are right; warns and returns None without one.
+
+    ``engine`` is ``faiss`` for FAISS alone. ``places`` is the length of the lists to be found.
+    """
+    trials = [
+        Trial(name, fault=f"lists of more than {faiss.MOST_ON_GPU:,}")
+        if name == "faiss" and places > faiss.MOST_ON_GPU
+        else try_engine(name, device, threads, sides)
+        for name in usable_engines(device)
+        if engine != "faiss" or name == "faiss"
+    ]
+    right = [trial for trial in trials if not trial.fault]
+    if not right:
+        faults = (f"{trial.engine}: {trial.fault}" for trial in trials)
+        warn_no_gpu("the search", "; ".join(faults) or "no library for it is installed")
+        return None
+    best = max(right, key=lambda trial: trial.pairs)
+    return ENGINES[best.engine](device, threads)
 
 
-def _block_differs(engine: Engine, source: VectorSet, target: VectorSet) -> str:
-    """Return the words for the first error of ``engine`` on a small block, or an empty string."""
+def usable_engines(device: str) -> list[str]:
+    """List the engines whose library is installed and sees the GPUs of ``device``."""
+    found = []
+    for name, count in (("torch", _torch_gpus), ("faiss", faiss.gpu_count)):
+        try:
+            gpus = count()
+        except DependencyError:
+            continue
+        chosen = gpu_ids(device, gpus)
+        if chosen and chosen[-1] < gpus:
+            found.append(name)
+    return found
+
+
+def _torch_gpus() -> int:
+    return torch_gpus() if importlib.util.find_spec("torch") is not None else 0
+
+
+def try_engine(engine: str, device: str, threads: int, sides: tuple[VectorSet, VectorSet]) -> Trial:
+    """Search a sample of both sides in a child process, and compare it with the CPU's answer."""
     rows, columns = (
-        side.take(side.sample(size)) for side, size in ((source, ROWS), (target, COLUMNS))
+        side.take(side.sample(size)) for side, size in zip(sides, (ROWS, COLUMNS), strict=True)
     )
     if not len(rows) or not len(columns):
-        return ""
-    lists = (
+        return Trial(engine)
+    with TemporaryDirectory() as place:
+        np.savez(f"{place}/sample.npz", rows=rows, columns=columns)
+        try:
+            seconds = call(
+                "miner.knn.gpu_check:search_in_child",
+                PATIENCE,
+                engine=engine,
+                gpus=ENGINES[engine](device, threads).gpus,
+                threads=threads,
+                place=place,
+                timed=TIMED,
+            )
+            with np.load(f"{place}/lists.npz") as file:
+                fault = _difference(rows, columns, [dict(file)[name] for name in ("ahead", "back")])
+        except ChildError as error:
+            return Trial(engine, fault=str(error))
+    return Trial(engine, fault=fault) if fault else Trial(engine, TIMED**2 / seconds)
+
+
+def search_in_child(engine: str, gpus: list[int], threads: int, place: str, timed: int) -> float:
+    """Search the sample in ``place``, write its lists there, and return the seconds of a block."""
+    with np.load(Path(place, "sample.npz")) as file:
+        rows, columns = file["rows"], file["columns"]
+    made = ENGINES[engine]("cuda", threads, gpus)
+    with made.opened(rows.shape[1]):
+        ahead, back = _lists(made, rows, columns)
+        np.savez(Path(place, "lists.npz"), ahead=ahead.position, back=back.position)
+        block = np.random.default_rng(1).normal(size=(timed, rows.shape[1])).astype(np.float32)
+        block /= np.linalg.norm(block, axis=1, keepdims=True)
+        times = []
+        for _ in range(1 + RUNS):
+            began = time.perf_counter()
+            _lists(made, block, block)
+            times.append(time.perf_counter() - began)
+    return min(times[1:])
+
+
+def _lists(engine: GpuEngine, rows: np.ndarray, columns: np.ndarray) -> tuple[Lists, Lists]:
+    found = (
         Lists.empty(len(rows), min(WIDTH, len(columns))),
         Lists.empty(len(columns), min(WIDTH, len(rows))),
     )
     prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
-    engine.merge(prepared[0], 0, prepared[1], 0, lists)
+    engine.merge(prepared[0], 0, prepared[1], 0, found)
+    return found
+
+
+def _difference(rows: np.ndarray, columns: np.ndarray, lists: list[np.ndarray]) -> str:
+    """Return the words for the first error of lists of positions, or an empty string."""
     exact = rows.astype(np.float64) @ columns.astype(np.float64).T  # (rows, columns)
-    bound = float32_bound(rows)
-    for part, matrix in zip(lists, (exact, exact.T), strict=True):
-        place = part.position.astype(np.int64)
+    bound = half_bound(rows)
+    for place, matrix in zip(lists, (exact, exact.T), strict=True):
         if place.min() < 0 or place.max() >= matrix.shape[1]:
             return "it finds rows that are not there"
         if (np.diff(np.sort(place, axis=1), axis=1) == 0).any():
             return "it finds a row twice"
-        wanted = -np.sort(-matrix, axis=1)[:, : part.width]
-        found = np.take_along_axis(matrix, place, axis=1)
-        if not np.abs(part.similarity - found).max() <= bound:  # or not a number
-            return "its similarities differ from the CPU's"
+        wanted = -np.sort(-matrix, axis=1)[:, : place.shape[1]]
+        found = np.take_along_axis(matrix, place.astype(np.int64), axis=1)
         if (wanted - -np.sort(-found, axis=1)).max() > 2 * bound:
             return "it misses neighbours"
     return ""
 
 
-def _warn(reason: str) -> None:
-    warnings.warn(
-        f"the GPU is not used for the search: {reason}; the CPU searches",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+def compressed_on_gpu(index: Any, queries: np.ndarray, width: int, gpus: list[int]) -> Any:
+    """Return a compressed index on GPUs, if it answers some queries there as on the CPU.
+
+    None, without a warning, for a kind that FAISS does not have on GPUs; with one, if it fails.
+    """
+    try:
+        copy = faiss.to_gpus(index, gpus)
+        found, wanted = copy.search(queries, width)[0], index.search(queries, width)[0]
+    except NotImplementedError:
+        return None
+    except (MemoryError, RuntimeError, MinerError) as error:
+        warn_no_gpu("the search", reason(error))
+        return None
+    # Missing neighbours have the lowest float32 on both devices.
+    same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
+    if same.mean() < AGREEING:
+        warn_no_gpu("the search", "its similarities differ from the CPU's")
+        return None
+    return copy

@@ -8,6 +8,7 @@ float32 similarity has a bound; for int8 five standard deviations are taken as t
 engine may miss a neighbour once in many thousands.
 """
 
+from contextlib import ExitStack
 from typing import Any
 
 from miner.errors import ResourceError
@@ -21,11 +22,12 @@ from miner.knn.engines import (
     choose_engine,
     search_device,
 )
+from miner.knn.gpu_check import QUERIES, choose_gpu_engine, compressed_on_gpu
+from miner.knn.gpu_engines import LARGEST, FaissGpuEngine, GpuEngine
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import int8_suffices
 from miner.knn.refine import SECOND_SLACK, refine
-from miner.knn.self_check import QUERIES, gpu_agrees, index_agrees
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import memory_budget, thread_count
@@ -35,8 +37,9 @@ from miner.progress import Reporter, silent
 # Rows of either side in one block of the similarity matrix; halved until it fits the memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
-# Pairs of sentences up to which float32 products take no longer than probing the int8 engine.
-SMALL = 1 << 23
+# Pairs of sentences up to which float32 products take no longer than probing the int8 engine; and
+# those that processors compare in about the seconds that the check of a GPU takes.
+SMALL, SMALL_ON_GPU = 1 << 23, 1 << 30
 # A compressed index is asked for this many times k candidates, to be reranked exactly.
 REFINE = 8
 
@@ -89,18 +92,20 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
     """
     threads = thread_count(settings.threads)
     engine = "fused" if settings.engine == "auto" else settings.engine
-    device = search_device(settings.device, engine, settings.exact)
     if source.ann is not None or target.ann is not None:
         if settings.exact:
             raise ResourceError(
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
         engine = "faiss"  # no other engine reads its indexes
-    if device == "cuda" and not gpu_agrees(
-        lambda: choose_engine(engine, "cuda", settings.exact, threads), source, target
-    ):
-        device = "cpu"
-    chosen = choose_engine(engine, device, settings.exact, threads)
+    small = len(source) * len(target) <= SMALL_ON_GPU
+    wanted = "cpu" if settings.device == "auto" and small else settings.device
+    device = search_device(wanted, engine, settings.exact)
+    on_gpu: GpuEngine | None = None
+    if device != "cpu":
+        places = settings.neighbors + GpuEngine.slack
+        on_gpu = choose_gpu_engine(device, engine, threads, (source, target), places)
+    chosen = on_gpu or choose_engine(engine, settings.exact, threads)
     use_threads(threads, chosen)
     if isinstance(chosen, Int8Engine) and not (
         len(source) * len(target) > SMALL and int8_suffices(source, target, settings.neighbors)
@@ -139,6 +144,8 @@ class BlockSearch:
         # candidates are refined, what sorts them, with ample room.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
         self.block = BLOCK
+        if isinstance(engine, GpuEngine):  # no larger than the sides, rounded up
+            self.block = min(LARGEST, 1 << max(len(source), len(target), BLOCK).bit_length())
         while lists + self.block * row > memory and self.block > LEAST_BLOCK:
             self.block //= 2
         if lists + self.block * row > memory:
@@ -148,7 +155,7 @@ class BlockSearch:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
-        # Prepared blocks by (columns, start, end).
+        # Bytes for prepared blocks that are held, and those blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
     def _width(self, base: VectorSet) -> int:
@@ -162,16 +169,24 @@ class BlockSearch:
         Lists of several parts of a matrix, merged by :meth:`~miner.knn.lists.Lists.merge`, equal
         the lists of the whole matrix.
         """
-        if self.source.ann is None and self.target.ann is None:
-            return self._both_directions()
-        return (
-            self._one_direction(self.source, self.target, self.forward_width),
-            self._one_direction(self.target, self.source, self.backward_width),
-        )
+        with ExitStack() as stack:
+            if isinstance(self.engine, GpuEngine):
+                dimension = self.source.vectors.shape[1]
+                block, held = stack.enter_context(self.engine.opened(dimension))
+                self.block, self.spare = min(self.block, block), min(self.spare, held)
+            if self.source.ann is None and self.target.ann is None:
+                return self._both_directions()
+            return (
+                self._one_direction(self.source, self.target, self.forward_width),
+                self._one_direction(self.target, self.source, self.backward_width),
+            )
 
     def _one_direction(self, queries: VectorSet, base: VectorSet, width: int) -> Lists:
-        """Collect candidates from the compressed index of ``base``, exhaustively if it has none."""
-        assert isinstance(self.engine, FaissEngine)
+        """Collect candidates from the compressed index of ``base``, exhaustively if it has none.
+
+        Exhaustive searches of one direction are the CPU's.
+        """
+        exhaustive = FaissEngine(self.engine.threads)
         lists = Lists.empty(len(queries), width)
         index = self._index(queries, base, width)
         for start in range(0, len(queries), self.block):
@@ -181,20 +196,17 @@ class BlockSearch:
             else:
                 for first in range(0, len(base), self.block):
                     part = base.float32_block(first, first + self.block)
-                    lists.merge(start, *self.engine.search(vectors, part, first, width))
+                    lists.merge(start, *exhaustive.search(vectors, part, first, width))
             self._advance(len(vectors))
         return lists
 
     def _index(self, queries: VectorSet, base: VectorSet, width: int) -> Any:
-        """Return the compressed index of ``base``: on the GPU if FAISS has its kind there."""
-        assert isinstance(self.engine, FaissEngine)
-        if base.ann is None or self.engine.device == "cpu" or width > faiss.MOST_ON_GPU:
+        """Return the compressed index of ``base``: on the GPUs if FAISS has its kind there."""
+        gpus = self.engine.gpus if isinstance(self.engine, FaissGpuEngine) else []
+        if base.ann is None or not gpus or width > faiss.MOST_ON_GPU:
             return base.ann
-        copy = faiss.to_gpu(base.ann)
         sample = queries.float32_block(0, QUERIES)
-        return (
-            copy if copy is not None and index_agrees(copy, base.ann, sample, width) else base.ann
-        )
+        return compressed_on_gpu(base.ann, sample, width, gpus) or base.ann
 
     def _both_directions(self) -> tuple[Lists, Lists]:
         """Collect candidates of both sides in one pass over the similarity matrix."""
@@ -247,9 +259,10 @@ class BlockSearch:
         key = (columns, start, end)
         if key in self.held:
             return self.held[key]
+        if columns:  # the block before goes first, lest both be in memory
+            self.held = {old: kept for old, kept in self.held.items() if not old[0]}
         made = self.engine.prepare(side.block(start, end), columns=columns)
         if columns:
-            self.held = {old: kept for old, kept in self.held.items() if not old[0]}
             self.held[key] = made
         else:
             size = (end - start) * self.engine.bytes_per_row(side.vectors.shape[1])
@@ -264,7 +277,7 @@ class BlockSearch:
 
 
 def use_threads(threads: int, engine: Engine) -> None:
-    """Set the thread counts of compiled loops and, for its engine, of FAISS."""
-    if isinstance(engine, FaissEngine):
+    """Set the thread counts of compiled loops and, for its engines, of FAISS."""
+    if isinstance(engine, FaissEngine | FaissGpuEngine):
         faiss.use_threads(threads)
     use_loop_threads(threads)

@@ -2,13 +2,13 @@
 
 An engine drops every row that it finds less similar than the last place of a list. That is safe
 only if the last place, plus the error of the engine, is below the exact k-th similarity of the
-list. Otherwise the query is in doubt and is searched again: after the int8 engine in float32, with
-a long list; where float32 cannot decide either, by an exact scan.
+list. Otherwise the query is in doubt and is searched again: in float32, with a long list; where
+float32 cannot decide either, by an exact scan.
 """
 
 import numpy as np
 
-from miner.knn.engines import Engine, Float32Engine, Int8Engine, Ranked, float32_bound
+from miner.knn.engines import Engine, Float32Engine, Ranked, float32_bound
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
 from miner.knn.recall import scan
@@ -39,11 +39,9 @@ def refine(
         row[rows, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
 
     def search_again(positions: np.ndarray) -> None:
+        assert engine is not None
         vectors = queries.take(positions)
-        if isinstance(engine, Int8Engine):
-            store(positions, search_float32(vectors, base, k, engine.threads, block))
-        else:
-            store(positions, scan(vectors.astype(np.float32), base, k, block))
+        store(positions, search_float32(vectors, base, k, engine.threads, block))
 
     if not len(queries) or not len(base):
         return Neighbors(similarity, row)

@@ -3,7 +3,16 @@
 from dataclasses import dataclass
 
 from miner.config_fields import SettingsError, check, no_option, option
-from miner.names import ALIASES, COPIES, DEVICES, DUPLICATES, ENGINES, MARGINS, RANKS, RETRIEVALS
+from miner.names import (
+    ALIASES,
+    COPIES,
+    DUPLICATES,
+    ENGINES,
+    MARGINS,
+    RANKS,
+    RETRIEVALS,
+    device_name,
+)
 
 # Neighbours in each direction, by how pairs are ranked.
 NEIGHBORS = {"probability": 8, "margin": 4}
@@ -28,12 +37,13 @@ class SearchSettings:
       compares few pairs of large corpora, by clusters and by tokens
       (:mod:`miner.mining.hybrid_stages`).
       ``auto`` is ``hybrid`` for very large corpora that are verified on a processor, else
-      ``fused`` (:func:`miner.mining.search_stages.probe`). On a GPU ``fused`` and ``faiss`` are
-      FAISS's search.
+      ``fused`` (:func:`miner.mining.search_stages.probe`). On a GPU ``fused`` is the faster there
+      of torch, with one product for both directions, and FAISS (:mod:`miner.knn.gpu_check`).
     - ``exact``: the fused engine multiplies in float32, and searches again what rounding may have
       changed. Flat indexes only.
     - ``memory``: bytes that the search may allocate. None: half of what is free.
-    - ``device``: ``auto``, ``cpu`` or ``cuda``.
+    - ``device``: ``cpu``; ``cuda``, all GPUs, by shards; ``cuda:1``, one of them; ``auto``: a GPU
+      where there is one and the search is large enough to repay its check.
     - ``threads``: None: all cores. Never changes the result.
     - ``languages``: BCP-47 codes of source and target, for verification and the estimate of
       precision. None: the language of most of a sample.
@@ -98,7 +108,11 @@ class SearchSettings:
         kind="size",
     )
     device: str = option(
-        "auto", "Device of the search; cuda without a GPU is an error.", choices=DEVICES
+        "auto",
+        "Device of the search: cuda is all GPUs, cuda:1 the second alone; a GPU that is not there "
+        "is an error.",
+        kind="device",
+        metavar="auto|cpu|cuda|cuda:N",
     )
     threads: int | None = option(
         None, "Threads [all cores]. Never changes the result.", within="[1, inf)"
@@ -110,6 +124,10 @@ class SearchSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "retrieval", ALIASES.get(self.retrieval, self.retrieval))
         check(self)
+        try:
+            device_name(self.device)
+        except ValueError as error:
+            raise ValueError(f"device = {error}") from None
         if self.languages != (None, None):
             from miner.text.language_codes import language_pair  # a table that help texts need not
 

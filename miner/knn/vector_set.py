@@ -64,3 +64,10 @@ class VectorSet:
     def sample(self, size: int) -> np.ndarray:
         """Return at most ``size`` evenly spaced positions, ``(s,) int64``."""
         return np.linspace(0, len(self) - 1, min(size, len(self))).astype(np.int64)
+
+
+def random_sides(size: int = 2048, dimension: int = 256) -> tuple[VectorSet, VectorSet]:
+    """Return two sides of random unit vectors, float32, on which to try an engine."""
+    vectors = np.random.default_rng(1).normal(size=(2, size, dimension)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    return VectorSet(vectors[0], np.arange(size)), VectorSet(vectors[1], np.arange(size))

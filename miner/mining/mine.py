@@ -7,17 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from miner.device import resolve_device
 from miner.encoder.entries import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.errors import ArtifactError, MinerError
+from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
 from miner.index.build import Text, identity, index_texts
 from miner.index.index import Index
 from miner.index.parts import copy_index
 from miner.index.stored import FLAT
 from miner.index.text_files import stamps
+from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
@@ -229,13 +231,26 @@ def load_encoder(
 
 def encoding_device(settings: SearchSettings) -> str:
     """Return the device to encode on. One asked for is to search on; torch may not be there."""
-    return "cpu" if settings.device == "cpu" else "auto"
+    if ":" not in settings.device:
+        return "cpu" if settings.device == "cpu" else "auto"
+    try:
+        return resolve_device(settings.device)
+    except (DependencyError, ResourceError):
+        return "cpu"
 
 
 def own_means(workers: Workers, settings: SearchSettings) -> Workers:
-    """Return workers with the memory and the threads of a search, unless they have their own."""
+    """Return workers with the memory and the threads of a search, unless they have their own.
+
+    Workers elsewhere ask for a GPU if the search does. Raises ResourceError if it is to be here,
+    and is not.
+    """
+    gpu = settings.device.startswith("cuda")
+    if gpu and workers.here:
+        search_device(settings.device, settings.engine, settings.exact)
     return replace(
         workers,
+        gpu=gpu,
         memory=workers.memory or settings.memory,
         threads=workers.threads or settings.threads,
     )

@@ -73,7 +73,8 @@ def pairs_for_hybrid(settings: SearchSettings, lexicon: bool) -> int | None:
     if settings.engine == "hybrid":
         search_device(settings.device, settings.engine, settings.exact)
         return HYBRID
-    if settings.engine != "auto" or not lexicon or settings.exact:
+    gpu = settings.device.startswith("cuda")  # of the worker, which may be another machine
+    if settings.engine != "auto" or not lexicon or settings.exact or gpu:
         return None
     return LARGE if search_device(settings.device, "fused") == "cpu" else None
 

@@ -10,6 +10,7 @@ import numpy as np
 from miner.errors import MinerError
 from miner.json_files import read_json
 from miner.knn.engines import Engine, Float32Engine, Int8Engine, choose_engine
+from miner.knn.gpu_check import ENGINES as GPU_ENGINES
 from miner.knn.knn_search import BlockSearch, engine_for, refine_part, use_threads
 from miner.knn.lists import Lists
 from miner.knn.neighbors import Neighbors
@@ -68,19 +69,21 @@ def settings_of(job: Job, settings: SearchSettings) -> SearchSettings:
 
 def open_engine(name: str, threads: int) -> Engine:
     """Return the engine that :func:`probe` has chosen."""
-    device = name.partition(" ")[2]
+    kind, _, device = name.partition(" ")
     engine: Engine
-    if name == Int8Engine.name:
+    if device:
+        engine = GPU_ENGINES[kind](device, threads)
+    elif name == Int8Engine.name:
         engine = Int8Engine(threads)
     elif name == Float32Engine.name:
         engine = Float32Engine(threads)
     else:
-        engine = choose_engine(name.partition(" ")[0], device, False, threads)
+        engine = choose_engine(kind, False, threads)
     use_threads(threads, engine)
     return engine
 
 
-@hints(seconds=1.0)
+@hints(seconds=1.0, gpu=True)
 def probe(
     job: Job,
     sides: tuple[Vectors, Vectors],
@@ -94,7 +97,7 @@ def probe(
     that is None. ``digests`` are of the vectors of both sides.
     """
     source, target = (side.all(compressed=True) for side in sides)
-    engine = choose_engine("hybrid", "cpu", False, job.threads)
+    engine = choose_engine("hybrid", False, job.threads)
     hybrid = (
         hybrid_from is not None
         and len(source) * len(target) >= hybrid_from
@@ -106,7 +109,7 @@ def probe(
     return {"engine": _name(engine), "hybrid": hybrid}
 
 
-@hints(seconds=6e-5, memory=9)
+@hints(seconds=6e-5, memory=9, gpu=True)
 def decoys(
     job: Job,
     sides: tuple[Side, Side],
@@ -142,7 +145,7 @@ def decoys(
     }
 
 
-@hints(seconds=8e-9, memory=700, searches=True)
+@hints(seconds=8e-9, memory=700, searches=True, gpu=True)
 def search(
     job: Job,
     parts: tuple[Part, Part],
@@ -192,7 +195,7 @@ def merge(
         job.save(listed=listed, listed_starts=starts)
 
 
-@hints(seconds=1e-8, memory=700, searches=True)
+@hints(seconds=1e-8, memory=700, searches=True, gpu=True)
 def decoy_search(
     job: Job,
     part: Part,

@@ -21,6 +21,7 @@ from miner.progress import Reporter, silent
 from miner.tasks.execute import execute
 from miner.tasks.order import Order
 from miner.tasks.slurm import Slurm
+from miner.tasks.task import hints_of
 
 Outcome = tuple[Order, dict[str, Any] | None]
 # Seconds in which the head of a Ray cluster must answer.
@@ -49,20 +50,22 @@ def open_backend(
     *,
     address: str | None = None,
     threads: int = 1,
+    gpu: bool = False,
     report: Reporter = silent,
 ) -> Backend:
     """Return a backend of this name, whose tasks take so many ``threads``.
 
-    ``report`` counts what tasks of this process do.
+    ``gpu``: on a cluster, tasks that can work on a GPU ask for one. ``report`` counts what tasks of
+    this process do.
 
     Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
     """
     if name == "processes":
         return Processes(workers)
     if name == "ray":
-        return Ray(workers, address, threads)
+        return Ray(workers, address, threads, gpu=gpu)
     if name == "slurm":
-        return Slurm(workers, work, threads)
+        return Slurm(workers, work, threads, gpu=gpu)
     assert name in BACKENDS
     return Serial(report)
 
@@ -144,7 +147,7 @@ class Processes:
 class Ray:
     """Remote tasks on a Ray cluster, which repeats the tasks of nodes that die."""
 
-    def __init__(self, workers: int, address: str | None, threads: int):
+    def __init__(self, workers: int, address: str | None, threads: int, *, gpu: bool = False):
         ray = library("ray", "--backend ray", "ray")
         self._ray = ray
         self._started = not ray.is_initialized()
@@ -158,12 +161,13 @@ class Ray:
                 "with 'ray start --head'"
             ) from None
         self.slots = workers
-        self._call = ray.remote(num_cpus=threads, max_retries=0)(execute)
+        self._call, self._gpu = ray.remote(num_cpus=threads, max_retries=0)(execute), gpu
         self._out: dict[Any, Order] = {}
 
     def submit(self, orders: Sequence[Order]) -> None:
         for order in orders:
-            self._out[self._call.remote(order)] = order
+            gpus = int(self._gpu and hints_of(order.task.function).gpu)
+            self._out[self._call.options(num_gpus=gpus).remote(order)] = order
 
     def results(self) -> list[Outcome]:
         done, _ = self._ray.wait(list(self._out), num_returns=1)

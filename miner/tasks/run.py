@@ -264,6 +264,7 @@ def open_run(
             place,
             address=workers.address,
             threads=workers.means["threads"],
+            gpu=workers.gpu,
             report=report,
         )
         stack.callback(backend.close)

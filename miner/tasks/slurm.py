@@ -37,7 +37,7 @@ class Slurm:
     longer in the queue and has left no result is lost, and its tasks are handed back.
     """
 
-    def __init__(self, workers: int, work: Path, threads: int):
+    def __init__(self, workers: int, work: Path, threads: int, *, gpu: bool = False):
         submitit = library("submitit", "--backend slurm", "slurm")
         self._errors = submitit.core.utils
         self._executor = submitit.AutoExecutor(folder=work / "slurm")
@@ -47,8 +47,8 @@ class Slurm:
         self._executor.update_parameters(
             cpus_per_task=threads,
             slurm_array_parallelism=workers,
-            slurm_additional_parameters={"requeue": True},
         )
+        self._gpu = gpu
         self._out: list[tuple[Any, list[Order]]] = []
         # Jobs that the last look at the queue missed, and when that was.
         self._missed: set[str] = set()
@@ -63,8 +63,12 @@ class Slurm:
             needs = [need(order.task, order.memory) for order in own]
             memory = max(memory for memory, _ in needs)
             minutes = max(minutes for _, minutes in needs) * len(parts[0])
+            gres = {"gres": "gpu:1"} if self._gpu and hints_of(own[0].task.function).gpu else {}
             self._executor.update_parameters(
-                name=f"miner-{kind}", mem_gb=memory, timeout_min=minutes
+                name=f"miner-{kind}",
+                mem_gb=memory,
+                timeout_min=minutes,
+                slurm_additional_parameters={"requeue": True, **gres},
             )
             try:
                 self._out += zip(self._executor.map_array(Tasks(), parts), parts, strict=True)

@@ -143,21 +143,23 @@ class Hints:
     """Cost of a task beyond a process with the libraries and the model that ships.
 
     ``seconds`` of one core for each unit of the task, rounded up; ``memory`` in bytes for each of
-    its rows; ``searches``: it also takes the memory that a search may.
+    its rows; ``searches``: it also takes the memory that a search may. ``gpu``: it works on a GPU
+    where one is asked for.
     """
 
     seconds: float = 0.0
     memory: float = 0.0
     searches: bool = False
+    gpu: bool = False
 
 
 def hints(
-    seconds: float = 0.0, memory: float = 0.0, *, searches: bool = False
+    seconds: float = 0.0, memory: float = 0.0, *, searches: bool = False, gpu: bool = False
 ) -> Callable[[Function], Function]:
     """Decorate a task's function with its :class:`Hints`, which a scheduler is told."""
 
     def decorate(function: Function) -> Function:
-        function.hints = Hints(seconds, memory, searches)  # type: ignore[attr-defined]
+        function.hints = Hints(seconds, memory, searches, gpu)  # type: ignore[attr-defined]
         return function
 
     return decorate

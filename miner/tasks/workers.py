@@ -16,7 +16,8 @@ class Workers:
 
     ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
     [all cores], ``address`` names a Ray cluster. ``memory`` and ``threads`` are per task: by
-    default this machine's are divided among the workers; one thread, and 2 GB, elsewhere.
+    default this machine's are divided among the workers; one thread, and 2 GB, elsewhere. ``gpu``:
+    on a cluster, tasks that can use a GPU ask for one.
     ``shard_lines`` are the sentences, or rows, of a part [as many as suit the memory].
     """
 
@@ -36,6 +37,7 @@ class Workers:
     address: str | None = option(None, "Ray cluster: auto, or HOST:PORT [one on this machine].")
     memory: int | None = no_option(None, "--memory is a setting of the search")
     threads: int | None = no_option(None, "--threads is an option of the command")
+    gpu: bool = no_option(False, "--device is a setting of the search")
     shard_lines: int | None = option(
         None,
         "Sentences of a part of the work, such as 200k [by memory]. Never changes the result.",

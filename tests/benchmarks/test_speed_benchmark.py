@@ -5,12 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.fake_gpus import simulate
 from support.files import write
 from support.near_copies import near_lines
 
 from benchmarks import pages, report
-from benchmarks.speed import process, small_jobs, speed_tables
+from benchmarks.speed import gpu_search, limits, process, small_jobs, speed_tables
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,6 +47,22 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
     measured_rows = [{"name": "score", "before": measured, "now": measured}]
     results = {"threads": 1, "rows": measured_rows, "commit": {"before": "abc", "now": "def"}}
     assert speed_tables.jobs(results)[-1].startswith("| score | 2.00; 1.5 to 4.0 | 2.00;")
+
+
+@pytest.mark.parametrize(("system", "device"), [("ours, faiss", "cuda"), (gpu_search.TORCH, "cpu")])
+def test_searches_on_gpus_are_measured(monkeypatch, tmp_path: Path, system, device) -> None:
+    """By a simulated GPU, and by torch's processor."""
+    simulate(monkeypatch)
+    monkeypatch.setattr(limits, "RUNS", 1)
+    vectors = np.random.default_rng(1).normal(size=(2, 60, 8))
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    for name, side in zip(("source", "target"), vectors.astype(np.float16), strict=True):
+        np.save(tmp_path / f"{name}.npy", side)
+    row = gpu_search.measure_in_child(system, device, 1, str(tmp_path))
+    assert row["seconds"] > 0 and row["recall"] > 0.9 and row["device MiB"] == 0
+    row |= {"name": system, "a side": 60, "dimension": 8, "pairs/s": 3600 / row["seconds"]}
+    results = {"device": "cuda", "bf16 peak, TFLOP/s": 0.0, "rows": [row]}
+    assert system in speed_tables.gpus({"results": results})[-3]
 
 
 @pytest.mark.slow

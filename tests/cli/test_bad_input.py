@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from support.commands import Done, Miner, fault, miner, only, ready, write  # noqa: F401 (fixtures)
 
+from miner.knn import gpu_check
+from miner.knn.gpu_check import Trial
+
 
 @pytest.mark.parametrize("command", ["index", "mine"])
 @pytest.mark.parametrize("bad", ["latin1.txt", "missing.txt", "directory"])
@@ -188,6 +191,25 @@ def test_the_doctor_warns_of_a_python_that_was_not_tested(
     monkeypatch.setattr("platform.python_version_tuple", lambda: ("3", "99", "0"))
     done = miner("doctor")
     assert done.code == 0 and "warning: tested with Python 3.11" in done.out
+
+
+@pytest.mark.parametrize(
+    ("trials", "said"),
+    [
+        ({}, ["neither torch nor FAISS sees a GPU here"]),
+        (
+            {"torch": Trial("torch", 1.25e10), "faiss": Trial("faiss", fault="ended by SIGABRT")},
+            ["torch: right, 1.2e+10 pairs a second", "faiss: ended by SIGABRT"],
+        ),
+    ],
+)
+def test_the_doctor_tries_gpus(miner: Miner, monkeypatch, trials, said) -> None:
+    monkeypatch.setattr(gpu_check, "usable_engines", lambda device: [*trials])
+    monkeypatch.setattr(gpu_check, "try_engine", lambda name, *rest: trials[name])
+    done = miner("doctor", "--gpu")
+    found = [line[15:] for line in done.out.splitlines() if line.startswith("GPU check")]
+    assert done.code == 0 and found == said
+    assert "GPU check" not in miner("doctor").out
 
 
 def test_the_doctor_needs_no_faiss(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,14 @@
 import importlib
 import importlib.metadata
 import re
+import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from support.fake_gpus import simulate
 
 from miner.errors import DependencyError, ResourceError
 from miner.index import faiss
@@ -18,36 +21,8 @@ from miner.mining.mine import search
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Pretend that these FAISS distributions alone are installed."""
-
-    def version(name: str) -> str:
-        if name not in names:
-            raise importlib.metadata.PackageNotFoundError(name)
-        return "1.15.1"
-
-    monkeypatch.setattr(importlib.metadata, "version", version)
-
-
-def fake(monkeypatch: pytest.MonkeyPatch, gpus: int) -> list[Any]:
-    """Put a stand-in for FAISS on GPUs, searching on the CPU. Returns the calls of knn_gpu."""
-    library = faiss.faiss()
-    calls: list[Any] = []
-
-    def knn_gpu(resources: Any, queries: np.ndarray, base: np.ndarray, k: int, metric: int) -> Any:
-        calls.append((resources, queries.shape, base.shape, k, metric))
-        return library.knn(queries, base, k, metric=metric)
-
-    module = SimpleNamespace(
-        METRIC_INNER_PRODUCT=library.METRIC_INNER_PRODUCT,
-        StandardGpuResources=lambda: object(),
-        get_num_gpus=lambda: gpus,
-        knn_gpu=knn_gpu,
-        knn=library.knn,
-        omp_set_num_threads=library.omp_set_num_threads,
-    )
-    monkeypatch.setattr(faiss, "faiss", lambda: module)
-    monkeypatch.setattr(faiss, "_resources", None)
-    return calls
+    """Pretend that these distributions provide the module."""
+    monkeypatch.setattr(importlib.metadata, "packages_distributions", lambda: {"faiss": [*names]})
 
 
 @pytest.mark.parametrize(
@@ -70,19 +45,20 @@ def test_faiss_that_cannot_be_loaded(monkeypatch, names, error, said):
 
 
 def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch, "faiss-cpu", "faiss-gpu")
-    assert faiss.faiss_distributions() == ["faiss-cpu", "faiss-gpu"]
+    """By whatever names: builds for one version of CUDA have others."""
+    installed(monkeypatch, "faiss-gpu-cu12", "faiss-cpu")
+    assert faiss.faiss_distributions() == ["faiss-cpu", "faiss-gpu-cu12"]
     with pytest.raises(DependencyError) as caught:
         faiss.faiss()
-    wanted = r"pip uninstall -y faiss-cpu faiss-gpu && \S+( -m pip)? install faiss-gpu$"
+    wanted = r"pip uninstall -y faiss-cpu faiss-gpu-cu12 && \S+( -m pip)? install faiss-gpu-cu12$"
     assert re.search(wanted, str(caught.value))
 
 
 def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
-    fake(monkeypatch, gpus=0)
+    simulate(monkeypatch, gpus=0)
     assert faiss.gpu_count() == 0
     assert search_device("auto", "faiss") == search_device("cpu", "faiss") == "cpu"
-    with pytest.raises(ResourceError, match="--device cuda: FAISS .*--device cpu"):
+    with pytest.raises(ResourceError, match="--device cuda: .*FAISS .*--device cpu"):
         search(*indexes, SearchSettings(device="cuda", engine="faiss"))
 
 
@@ -92,29 +68,54 @@ def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
     assert faiss.gpu_count() == 0
 
 
-def test_a_gpu_is_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
+def test_gpus_are_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -> None:
     on_cpu = search(*indexes, SearchSettings(device="cpu", threads=2))
-    calls = fake(monkeypatch, gpus=2)
+    fake = simulate(monkeypatch, gpus=2)
     assert faiss.gpu_count() == 2
     assert search_device("auto", "faiss") == search_device("cuda", "faiss") == "cuda"
-    for device in ("cuda", "auto"):
-        calls.clear()
-        on_gpu = search(*indexes, SearchSettings(device=device, engine="faiss", threads=2))
-        # Two directions of the self-check, whose block is the whole text, then two of the search.
-        sizes = [((60, 32), (60, 32), width) for width in (8, 8, 12, 12)]
-        assert [call[1:4] for call in calls] == sizes
-        assert calls[0][0] is calls[1][0], "the resources are made once"
-        np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
-        np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
-    calls.clear()
+    assert search_device("cuda:1", "faiss") == "cuda:1"
+    with pytest.raises(ResourceError, match="cuda:2: FAISS finds 2 GPUs here, the last is cuda:1"):
+        search(*indexes, SearchSettings(device="cuda:2", engine="faiss"))
+    on_gpu = search(*indexes, SearchSettings(device="cuda:1", engine="faiss", threads=2))
+    assert fake.copies == [([1], True, 60), ([1], True, 60)]
+    np.testing.assert_array_equal(on_gpu.score, on_cpu.score)
+    np.testing.assert_array_equal(on_gpu.source_row, on_cpu.source_row)
+    fake.copies.clear()
     search(*indexes, SearchSettings(device="cpu", engine="faiss", threads=2))
-    assert not calls
+    assert not fake.copies
+
+
+@pytest.mark.parametrize("fault", ["", "abort"])
+def test_an_index_is_trained_on_gpus(monkeypatch, tmp_path: Path, fault: str) -> None:
+    """In a child process; where that dies, the processor trains, and a warning says why."""
+    fake = simulate(monkeypatch, fault=fault)
+    vectors = np.random.default_rng(2).normal(size=(400, 16)).astype(np.float16)
+    path = tmp_path / "index"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        faiss.build(path, vectors, np.arange(400), "IVF4,Flat", "cuda")
+    assert ["training the index: its process was ended" in str(one.message) for one in caught] == (
+        [True] * (fault != "")
+    )
+    assert list(tmp_path.iterdir()) == [path]
+    found = faiss.read(path)
+    assert found.ntotal == 400 and found.is_trained and not fake.copies
+
+
+def test_no_more_lists_are_probed_than_a_gpu_can(monkeypatch: pytest.MonkeyPatch) -> None:
+    inverted = SimpleNamespace(nlist=65_536, nprobe=1)
+    module = SimpleNamespace(
+        read_index=lambda path: None, try_extract_index_ivf=lambda index: inverted
+    )
+    monkeypatch.setattr(faiss, "faiss", lambda: module)
+    faiss.read(Path("index"))
+    assert inverted.nprobe == 2048
 
 
 def test_flat_search_is_by_inner_product() -> None:
     generator = np.random.default_rng(0)
     queries, base = (generator.normal(size=(n, 8)).astype(np.float32) for n in (5, 30))
-    similarity, row = faiss.flat_search(queries, base, 4, "cpu")
+    similarity, row = faiss.flat_search(queries, base, 4)
     exact = queries @ base.T
     np.testing.assert_array_equal(row, np.argsort(-exact, axis=1)[:, :4])
     np.testing.assert_allclose(similarity, -np.sort(-exact, axis=1)[:, :4], rtol=1e-5)

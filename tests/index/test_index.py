@@ -128,6 +128,6 @@ def test_an_inverted_index_looks_into_more_than_one_list(tmp_path: Path) -> None
     faiss.build(tmp_path / "ivf", vectors, np.arange(3000), "IVF32,Flat")
     queries = vectors[:200].astype(np.float32)
     _, found = faiss.read(tmp_path / "ivf").search(queries, 5)
-    _, exact = faiss.flat_search(queries, vectors.astype(np.float32), 5, "cpu")
+    _, exact = faiss.flat_search(queries, vectors.astype(np.float32), 5)
     recall = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(found, exact, strict=True)])
     assert recall > 0.8

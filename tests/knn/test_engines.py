@@ -35,9 +35,7 @@ def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np
     """Return a flat_search with errors up to ``noise`` and ties in random order."""
     generator = np.random.default_rng(seed)
 
-    def flat_search(
-        queries: np.ndarray, base: np.ndarray, k: int, device: str
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def flat_search(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         exact = queries.astype(np.float64) @ base.astype(np.float64).T
         seen = (exact + generator.uniform(-noise, noise, size=exact.shape)).astype(np.float32)
         chance = generator.permuted(np.tile(np.arange(len(base)), (len(queries), 1)), axis=1)
@@ -167,7 +165,7 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
     made = {
         "int8": lambda: Int8Engine(2),
         "float32": lambda: Float32Engine(2),
-        "faiss": lambda: FaissEngine("cpu"),
+        "faiss": lambda: FaissEngine(2),
     }
     short = Short(made[kind](), 300)
     monkeypatch.setattr(knn_search, "choose_engine", lambda *rest: short)
@@ -184,7 +182,7 @@ def test_lists_are_as_they_were_when_memory_runs_out(kind, monkeypatch):
     generator = np.random.default_rng(15)
     source, target = (units(generator, n, 16).astype(np.float32) for n in (50, 60))
     lists = Lists.empty(50, 5), Lists.empty(60, 5)
-    engine = FaissEngine("cpu") if kind == "faiss" else Float32Engine(2)
+    engine = FaissEngine(2) if kind == "faiss" else Float32Engine(2)
     calls = iter(range(100))
     owner, name = (faiss, "flat_search") if kind == "faiss" else (np, "empty")
     original = getattr(owner, name)

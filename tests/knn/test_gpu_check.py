@@ -1,16 +1,19 @@
-"""The check of a GPU before a search. Stand-ins of FAISS's GPU functions search on the CPU."""
+"""The check of GPUs before a search, in child processes, on a simulated machine."""
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from support.fake_gpus import simulate
 from support.sides import realistic, same, searching, side
 
+from miner.errors import ResourceError
 from miner.index import faiss
-from miner.knn import engines, knn_search, self_check
-from miner.knn.engines import FaissEngine, choose_engine
+from miner.knn import gpu_check, knn_search
+from miner.knn.engines import search_device
+from miner.knn.gpu_check import Trial, choose_gpu_engine, try_engine
+from miner.knn.gpu_engines import FaissGpuEngine, TorchEngine
 from miner.knn.knn_search import nearest_both
 from miner.knn.vector_set import VectorSet
 
@@ -23,108 +26,93 @@ def sides() -> Sides:
     return side(source), side(target)
 
 
-class Gpu:
-    """A stand-in for FAISS on one GPU; ``fault`` changes its answers."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch):
-        self.calls = 0
-        self.fault: Callable[[Any, Any], tuple[Any, Any]] = lambda similarity, row: (
-            similarity,
-            row,
-        )
-        flat_search = faiss.flat_search
-
-        def on_gpu(queries: Any, base: Any, k: int, device: str) -> Any:
-            found = flat_search(queries, base, k, "cpu")
-            if device != "cuda":
-                return found
-            self.calls += 1
-            return self.fault(*found)
-
-        monkeypatch.setattr(faiss, "gpu_count", lambda: 1)
-        monkeypatch.setattr(faiss, "flat_search", on_gpu)
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_check, "TIMED", 256)
 
 
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    return Gpu(monkeypatch)
-
-
-def fails(*answer: Any) -> Any:
-    raise RuntimeError("CUDA error 209:\nno kernel image is available")
-
-
-FAULTS = {
-    "similarities": lambda similarity, row: (similarity + np.float32(1e-3), row),
-    "not a number": lambda similarity, row: (similarity * np.float32(np.nan), row),
-    "another row": lambda similarity, row: (similarity, (row + 1) % (row.max() + 1)),
-    "one row for all": lambda similarity, row: (similarity, row * 0),
-    "no row": lambda similarity, row: (similarity, row - 10_000),
-    "neighbours missed": lambda similarity, row: (similarity[:, 1:], row[:, 1:]),
-    "exception": fails,
-}
-
-
-def test_fused_on_a_gpu_is_faiss(gpu: Gpu, sides: Sides) -> None:
-    engine = choose_engine("fused", "cuda", False, 2)
-    assert isinstance(engine, FaissEngine) and engine.device == "cuda"
+def test_a_gpu_that_answers_right_is_used(monkeypatch: pytest.MonkeyPatch, sides: Sides) -> None:
     wanted = nearest_both(*sides, searching(4, exact=True, device="cpu"))
-    assert gpu.calls == 0
+    fake = simulate(monkeypatch, gpus=2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         same(nearest_both(*sides, searching(4, device="cuda")), wanted)
-    assert gpu.calls == 4, "two directions each for the check and the search"
+    assert fake.copies == [([0, 1], True, 300), ([0, 1], True, 800)], "by shards, each side once"
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("engine", ["fused", "faiss"])
-def test_a_wrong_gpu_is_not_used(gpu: Gpu, sides: Sides, fault: str, engine: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("abort", r"faiss: its process was ended by SIGABRT \(CUDA error 35"),
+        ("raise", "faiss: the GPU failed .CUDA error 209"),
+        ("rows", "faiss: it misses neighbours"),
+        ("nan", "faiss: it finds rows that are not there"),
+    ],
+)
+def test_a_wrong_gpu_is_not_used(monkeypatch, sides: Sides, fault: str, said: str) -> None:
     wanted = nearest_both(*sides, searching(4, exact=True, device="cpu"))
-    gpu.fault = FAULTS[fault]
-    with pytest.warns(RuntimeWarning, match="the GPU is not used.*the CPU searches") as caught:
-        found = nearest_both(*sides, searching(4, engine=engine, exact=True, device="cuda"))
+    fake = simulate(monkeypatch, fault=fault)
+    with pytest.warns(RuntimeWarning, match=f"not used for the search: {said}") as caught:
+        found = nearest_both(*sides, searching(4, engine="faiss", exact=True, device="cuda"))
     assert len(caught) == 1 and "\n" not in str(caught[0].message)
-    assert gpu.calls <= 2, "the check alone"
+    assert not fake.copies, "this process has not touched the GPU"
     same(found, wanted)
 
 
-def test_rounding_of_a_gpu_is_accepted(gpu: Gpu, sides: Sides) -> None:
-    """Errors of a float32 sum in another order are not a fault."""
-    generator = np.random.default_rng(42)
-    gpu.fault = lambda similarity, row: (
-        similarity + generator.uniform(-2e-6, 2e-6, similarity.shape).astype(np.float32),
-        row,
+def test_a_driver_that_aborts_where_gpus_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulate(monkeypatch, fault="count")
+    assert faiss.gpu_count() == 0
+    assert search_device("auto", "faiss") == search_device("auto", "fused") == "cpu"
+    with pytest.raises(ResourceError, match="--device cuda: no GPU here that FAISS finds"):
+        search_device("cuda", "faiss")
+
+
+def test_a_torch_without_cuda_fails_the_check(sides: Sides) -> None:
+    """The CPU build of torch: its words, not an exception."""
+    torch = pytest.importorskip("torch")
+    if torch.cuda.is_available():
+        pytest.skip("this torch has CUDA")
+    engine = "torch"
+    monkeypatched = TorchEngine("cuda", 1, [0])
+    assert monkeypatched.places == ["cuda:0"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TorchEngine, "_count", lambda self: 1)
+        trial = try_engine(engine, "cuda", 1, sides)
+    assert "CUDA" in trial.fault and not trial.pairs
+
+
+@pytest.mark.parametrize(
+    ("torch", "other", "places", "wanted"),
+    [
+        (Trial("torch", 3e9), Trial("faiss", 2e9), 20, TorchEngine),
+        (Trial("torch", 1e9), Trial("faiss", 2e9), 20, FaissGpuEngine),
+        (Trial("torch", fault="broken"), Trial("faiss", 2e9), 20, FaissGpuEngine),
+        (Trial("torch", 1e9), Trial("faiss", 2e9), 3000, TorchEngine),
+        (Trial("torch", fault="broken"), Trial("faiss", fault="lame"), 20, None),
+    ],
+)
+def test_the_faster_right_engine_is_chosen(monkeypatch, sides, torch, other, places, wanted):
+    trials = {"torch": torch, "faiss": other}
+    monkeypatch.setattr(gpu_check, "usable_engines", lambda device: list(trials))
+    monkeypatch.setattr(gpu_check, "try_engine", lambda name, *rest: trials[name])
+    if wanted is None:
+        with pytest.warns(RuntimeWarning, match="torch: broken; faiss: lame; the CPU does it"):
+            assert choose_gpu_engine("cuda", "fused", 2, sides, places) is None
+        return
+    assert type(choose_gpu_engine("cuda:1", "fused", 2, sides, places)) is wanted
+    if other.pairs and places < 2048:
+        assert type(choose_gpu_engine("cuda", "faiss", 2, sides, places)) is FaissGpuEngine
+
+
+def test_small_searches_stay_on_the_processor(monkeypatch: pytest.MonkeyPatch, sides) -> None:
+    """With auto: the check takes longer than the search."""
+    monkeypatch.setattr(
+        knn_search, "search_device", lambda device, *rest: "cpu" if device == "cpu" else "cuda"
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = nearest_both(*sides, searching(4, device="cuda"))
-    same(found, nearest_both(*sides, searching(4, exact=True, device="cpu")))
-
-
-def test_memory_of_a_gpu_may_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FAISS raises a RuntimeError; the search halves its blocks after a MemoryError."""
-    library = faiss.faiss()
-
-    def knn_gpu(*arguments: Any, **options: Any) -> None:
-        raise RuntimeError("Error: StandardGpuResources: alloc fail ... out of memory")
-
-    monkeypatch.setattr(library, "knn_gpu", knn_gpu, raising=False)
-    monkeypatch.setattr(faiss, "_gpu_resources", lambda: None)
-    vectors = np.eye(4, dtype=np.float32)
-    with pytest.raises(MemoryError):
-        faiss.flat_search(vectors, vectors, 2, "cuda")
-
-
-class Copy:
-    """An index on a stand-in of a GPU."""
-
-    def __init__(self, index: Any, noise: float):
-        self.index, self.noise, self.searched = index, np.float32(noise), 0
-
-    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        self.searched += len(queries)
-        similarity, row = self.index.search(queries, k)
-        return similarity + self.noise, row
+    monkeypatch.setattr(knn_search, "choose_gpu_engine", lambda *rest: pytest.fail("checked"))
+    nearest_both(*sides, searching(4, device="auto"))
+    with pytest.raises(pytest.fail.Exception, match="checked"):
+        nearest_both(*sides, searching(4, device="cuda"))
 
 
 @pytest.fixture
@@ -137,58 +125,47 @@ def compressed(sides: Sides) -> VectorSet:
     return VectorSet(sides[1].vectors, sides[1].rows, index)
 
 
-@pytest.mark.parametrize("noise", [1e-6, 0.01])
+@pytest.mark.parametrize("fault", ["", "rows", "raise", "memory"])
 def test_a_compressed_index_is_searched_on_a_gpu_if_it_agrees(
-    gpu: Gpu, sides: Sides, compressed: VectorSet, noise: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch, sides, compressed, fault
+):
     wanted = nearest_both(sides[0], compressed, searching(4, device="cpu"))
-    copy = Copy(compressed.ann, noise)
-    monkeypatch.setattr(faiss, "to_gpu", lambda index: copy)
+    memory = 100 if fault == "memory" else 1 << 40
+    fake = simulate(monkeypatch, fault="nan" if fault == "rows" else fault, memory=memory)
+    engine = FaissGpuEngine("cuda", 2, [0])
+    monkeypatch.setattr(knn_search, "search_device", lambda *rest: "cuda")
+    monkeypatch.setattr(knn_search, "choose_gpu_engine", lambda *rest: engine)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = nearest_both(sides[0], compressed, searching(4, device="cuda"))
     same(found, wanted)
-    checked = self_check.QUERIES
-    if noise < 1e-3:
-        assert not caught and copy.searched == checked + len(sides[0])
-    else:
-        assert len(caught) == 1 and "differ from the CPU's" in str(caught[0].message)
-        assert copy.searched == checked
+    said = {"rows": "differ from the CPU's", "raise": "CUDA error 209", "memory": "out of memory"}
+    assert [said[fault] in str(one.message) for one in caught] == [True] * (fault != "")
+    assert fake.copies == ([] if fault == "memory" else [([0], False, 800)])
 
 
-def test_an_index_that_has_no_kind_on_gpus(gpu, sides, compressed, monkeypatch):
+def test_an_index_that_has_no_kind_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """HNSW, for one: the CPU searches, and there is nothing to warn of."""
-    library = faiss.faiss()
-    monkeypatch.setattr(library, "index_cpu_to_gpu", fails, raising=False)
-    monkeypatch.setattr(faiss, "_gpu_resources", lambda: None)
-    wanted = nearest_both(sides[0], compressed, searching(4, device="cpu"))
+    fake = simulate(monkeypatch)
+    index = fake.IndexHNSWFlat(8, 4)
+    with pytest.raises(NotImplementedError):
+        faiss.to_gpus(index, [0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        same(nearest_both(sides[0], compressed, searching(4, device="cuda")), wanted)
+        found = gpu_check.compressed_on_gpu(index, np.eye(8, dtype=np.float32), 2, [0])
+    assert found is None
 
 
-def faiss_gpus() -> int:
-    return faiss.gpu_count() if engines.search_device("auto", "fused") == "cuda" else 0
+def usable() -> list[str]:
+    return gpu_check.usable_engines("cuda") if search_device("auto", "fused") == "cuda" else []
 
 
-@pytest.mark.skipif(not faiss_gpus(), reason="no GPU here that FAISS can use")
-@pytest.mark.parametrize("factory", [None, "IVF16,Flat", "IVF16,PQ8"])
-def test_a_real_gpu_agrees_with_the_cpu(factory: str | None) -> None:
-    library = faiss.faiss()
+@pytest.mark.skipif(not usable(), reason="no GPU here that torch or FAISS can use")
+def test_a_real_gpu_agrees_with_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     source, target = (side(part) for part in realistic(np.random.default_rng(43), 2000, 5000, 64))
-    if factory is not None:
-        base = target.float32_block(0, len(target))
-        index = library.index_factory(64, factory, library.METRIC_INNER_PRODUCT)
-        index.train(base)
-        index.add(base)
-        target = VectorSet(target.vectors, target.rows, index)
-        assert faiss.to_gpu(index) is not None
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = nearest_both(source, target, searching(4, device="cuda"))
-    wanted = nearest_both(source, target, searching(4, exact=factory is None, device="cpu"))
-    if factory is None:
-        same(found, wanted)
-    else:
-        assert (found[0].row == wanted[0].row).mean() > 0.98
-    assert knn_search.gpu_agrees(lambda: FaissEngine("cuda"), source, target)
+    wanted = nearest_both(source, target, searching(4, exact=True, device="cpu"))
+    for name in usable():
+        assert not try_engine(name, "cuda", 2, (source, target)).fault
+        engine: Any = gpu_check.ENGINES[name]("cuda", 2)
+        monkeypatch.setattr(knn_search, "choose_gpu_engine", lambda *rest, one=engine: one)
+        same(nearest_both(source, target, searching(4, device="cuda")), wanted)

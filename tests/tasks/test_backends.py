@@ -1,7 +1,9 @@
 """Clusters: Ray with two nodes of this machine, one of which is killed; Slurm by submitit."""
 
 import os
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.mined_corpus import same
@@ -9,7 +11,13 @@ from support.stages import pipeline
 
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
+from miner.libraries import has_driver
+from miner.mining.mine import own_means
+from miner.mining.search_stages import merge, search
+from miner.tasks.backends import open_backend
+from miner.tasks.order import Order
 from miner.tasks.run import open_run
+from miner.tasks.task import Task
 from miner.tasks.workers import MEMORY, Workers
 
 # Few tasks: each costs a busy machine a second here.
@@ -41,6 +49,33 @@ def test_ray_of_which_a_node_is_killed_and_another_joins(corpus, tmp_path, monke
         assert same(found, corpus.whole(settings=MARGIN), tmp_path)
     finally:
         cluster.shutdown()
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "auto", "cpu"])
+def test_ray_tasks_that_work_on_a_gpu_ask_for_one(monkeypatch, device: str) -> None:
+    """Only where the search was told to use a GPU: ``auto`` takes what a node offers."""
+    asked: list[tuple[int, str]] = []
+
+    class Remote:
+        def options(self, num_gpus: int) -> SimpleNamespace:
+            return SimpleNamespace(remote=lambda order: asked.append((num_gpus, order.task.kind)))
+
+    ray = SimpleNamespace(is_initialized=lambda: True, remote=lambda **more: lambda call: Remote())
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    workers = own_means(Workers("ray", 2), SearchSettings(device=device))
+    backend = open_backend("ray", 2, Path(), gpu=workers.gpu)
+    kinds = {"search": search, "merge": merge}
+    backend.submit([Order("", Task(f"{kind}/0", kinds[kind], {}), 1, 1, True) for kind in kinds])
+    assert asked == [(int("cuda" in device), "search"), (0, "merge")]
+
+
+def test_a_gpu_of_this_machine_must_be_there() -> None:
+    """Before the work begins; another machine is not asked."""
+    if has_driver():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ResourceError, match="--device cuda: no GPU here that torch or FAISS finds"):
+        own_means(Workers("processes", 2), SearchSettings(device="cuda"))
+    assert own_means(Workers("slurm", 2), SearchSettings(device="cuda")).gpu
 
 
 def test_no_ray_cluster(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class Executor:
 
     def __init__(self, folder: Path):
         self.folder, self.given, self.refusal = folder, {}, ""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
 
     def update_parameters(self, **given: Any) -> None:
         self.given |= given
@@ -90,6 +90,15 @@ def test_what_a_job_asks_for(slurm: Slurm) -> None:
     executor.refusal = "sbatch: error: invalid account\n"
     with pytest.raises(ResourceError, match=r"refused jobs of search .*\(sbatch: .*account\)"):
         slurm.submit(orders(1))
+
+
+def test_tasks_that_work_on_a_gpu_ask_for_one(slurm: Slurm, tmp_path: Path) -> None:
+    with_gpu = Slurm(1, tmp_path, 1, gpu=True)
+    executor: Any = with_gpu._executor
+    with_gpu.submit([Order("", Task("add/0", add, {}), GB, 1, durably=True)])
+    assert executor.given["slurm_additional_parameters"] == {"requeue": True}
+    with_gpu.submit(orders(1))
+    assert executor.given["slurm_additional_parameters"] == {"requeue": True, "gres": "gpu:1"}
 
 
 def test_needs() -> None:

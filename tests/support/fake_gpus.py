@@ -1,0 +1,29 @@
+"""A simulated machine with GPUs: the stand-in for FAISS, here and in child processes."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from miner.index import faiss
+
+PLACE = Path(__file__).parent / "fake_faiss"
+
+
+def simulate(
+    monkeypatch: pytest.MonkeyPatch, gpus: int = 1, fault: str = "", memory: int = 1 << 40
+) -> Any:
+    """Let FAISS have ``gpus`` of so much ``memory``, and torch none; return the stand-in."""
+    for name, value in {"GPUS": gpus, "FAULT": fault, "MEMORY": memory}.items():
+        monkeypatch.setenv(f"FAKE_{name}", str(value))
+    monkeypatch.setattr("miner.libraries.DRIVERS", (str(PLACE),))
+    importlib.import_module("faiss")  # the real one, which comes back after the test
+    monkeypatch.delitem(sys.modules, "faiss")
+    monkeypatch.syspath_prepend(str(PLACE))
+    module = importlib.import_module("faiss")
+    assert Path(str(module.__file__)).parent == PLACE
+    faiss._resources.cache_clear()
+    faiss._counted.cache_clear()
+    return module
