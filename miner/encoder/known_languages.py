@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from miner.errors import ArtifactError
-from miner.text.language_codes import alike, primary
+from miner.text.language_codes import FORMS, alike, primary
 
 # Levels of a language, best first, each with the least accuracy and the least number of training
 # pairs for it. Pairs count only where nothing was measured.
@@ -110,5 +110,7 @@ def quality_bound(
 
 def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | None:
     """Facts about the language of a code; None for one that the model was not trained on."""
+    if code in FORMS:
+        return None
     own = [primary(code), *sorted(alike(code))]
     return next((languages[other] for other in own if other in languages), None)

@@ -12,7 +12,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.names import SIDES
 from miner.scoring.languages import NAMED, Identified
-from miner.text.language_codes import ENGLISH, alike, describe
+from miner.text.language_codes import ENGLISH, FORMS, alike, describe
 
 # Share of letters without a piece from which text is doubted; most sentences that tell.
 UNREAD, SAMPLE = 0.3, 200
@@ -43,7 +43,14 @@ def doubts(
     records none.
     """
     for side, one in zip(SIDES, languages, strict=True):
-        if one.contradicted:
+        forms = [there for there in one.shares if there[0] in FORMS]
+        if forms and forms[0][1] >= NAMED and one.sure:
+            form, share = forms[0]
+            yield (
+                f"{share:.0%} of the {side} looks like {describe(form)}, which the model does not "
+                f"know: {FORMS[form][1]}"
+            )
+        elif one.contradicted:
             seen, share = one.shares[0]
             yield (
                 f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
@@ -60,6 +67,8 @@ def doubts(
         if code is None:
             continue
         facts = find(known, code)
+        if code in FORMS:
+            continue  # told above
         if facts is None:
             yield f"the model was not trained on {describe(code)}; {EXTEND}"
         elif by_row and facts.wrong_kept is not None:

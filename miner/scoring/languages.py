@@ -18,7 +18,8 @@ import numpy as np
 from miner.encoder.kept_arrays import kept
 from miner.ragged import offsets_of
 from miner.text.invisible import visible
-from miner.text.language_codes import alike, describe, primary
+from miner.text.language_codes import FORMS, alike, describe, primary
+from miner.text.written_forms import written_form
 
 # Sentences at the head of a corpus, and evenly spread ones, that are identified.
 HEAD, SPREAD = 500, 1500
@@ -79,7 +80,7 @@ class Identifier:
 
     def columns(self, language: str) -> np.ndarray:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
-        return np.isin(self.codes, sorted(alike(language)))
+        return np.isin(self.codes, [] if language in FORMS else sorted(alike(language)))
 
     def evidence(self, texts: Sequence[str]) -> Evidence:
         """Score n texts in m languages.
@@ -242,7 +243,8 @@ class Identified:
     @property
     def code(self) -> str | None:
         """ISO code of the language: the one given, else the one seen."""
-        return primary(self.given) if self.given is not None else self.seen
+        given = self.given
+        return given if given in FORMS else primary(given) if given is not None else self.seen
 
     @property
     def sure(self) -> bool:
@@ -257,8 +259,8 @@ class Identified:
         """
         if self.given is None or self.seen is None or self.characters < SURE:
             return False
-        own = alike(self.given)
-        if own.isdisjoint(identifier().codes):
+        own = {self.given} if self.given in FORMS else alike(self.given)
+        if self.seen not in FORMS and own.isdisjoint(identifier().codes):
             return False
         return sum(share for code, share in self.shares if code in own) < NAMED
 
@@ -281,22 +283,25 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
         return Identified((), given)
     model = identifier()
     count: Counter[str] = Counter()
+    forms: Counter[str] = Counter()
     open_ones: list[tuple[list[str], int]] = []
     scores = model.evidence(texts).scores
     for text, best in zip(texts, scores == scores.max(axis=1)[:, None], strict=True):
         codes = [model.codes[column] for column in np.flatnonzero(best)]
-        if len(codes) == 1:
+        if form := written_form(text):
+            forms[form] += len(text)
+        elif len(codes) == 1:
             count[codes[0]] += len(text)
         else:
             open_ones.append((codes, len(text)))
     told = count.copy()
     for codes, characters in open_ones:  # in the language of most other text
         count[max(codes, key=lambda code: sum(told[one] for one in alike(code)))] += characters
-    merged: Counter[str] = Counter()
+    merged = forms
     for code, characters in count.items():
         # The most frequent code stands for those that are alike.
         merged[max(alike(code), key=lambda other: (count[other], other))] += characters
-    total = count.total()
+    total = merged.total()
     order = sorted(merged, key=lambda code: (-merged[code], code))
     return Identified(tuple((code, merged[code] / total) for code in order), given, total)
 

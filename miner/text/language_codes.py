@@ -32,6 +32,13 @@ _OF_COUNTRIES = {
     "rs": "sr", "tw": "zh", "ua": "uk", "us": "en", "vn": "vi",
 }  # fmt: skip
 
+# Codes of forms of writing that a model of the language does not know, and what to do about them.
+LATIN_HINDI, ZAWGYI = "hi-Latn", "my-Qaag"
+FORMS = {
+    LATIN_HINDI: ("Hindi or Urdu in Latin letters", "write it in its own script first"),
+    ZAWGYI: ("Burmese in Zawgyi", "convert it to Unicode first (paraencoder: para convert)"),
+}
+
 # Codes of one language, or of varieties that identification distinguishes and users who name a
 # file's language do not.
 _ALIKE = tuple(
@@ -106,5 +113,7 @@ def alike(language: str) -> frozenset[str]:
 
 def describe(language: str) -> str:
     """Name a language for people: ``German (de)``, or its code alone."""
+    if language in FORMS:
+        return f"{FORMS[language][0]} ({language})"
     code = primary(language)
     return f"{_ENGLISH[code]} ({code})" if code in _ENGLISH else code

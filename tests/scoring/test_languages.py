@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.near_copies import sentences
 
+from miner.encoder.known_languages import KnownLanguage
+from miner.scoring.language_notes import doubts
 from miner.scoring.languages import (
     HEAD,
     SPREAD,
@@ -162,3 +164,30 @@ def test_a_language_that_identification_does_not_know_is_not_contradicted() -> N
     assert romansh.code == "rm" and not romansh.contradicted
     assert not Identified((("kab", 1.0),), "ber", 900).contradicted
     assert Identified((("it", 1.0),), "ber", 900).contradicted
+
+
+LATIN_HINDI = ["Yeh bahut accha hai.", "Tum kahan ja rahe ho?", "Kya aap mujhe bata sakte hain?"]
+ZAWGYI = ["ကၽြန္ေတာ္ ေက်ာင္းသြားသည္။", "သူ စာဖတ္ေနသည္။"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "usual", "form", "name", "remedy"),
+    [
+        (LATIN_HINDI, "hi", "hi-Latn", "Hindi or Urdu in Latin letters", "write it in its own"),
+        (ZAWGYI, "mya", "my-Qaag", "Burmese in Zawgyi", "convert it to Unicode first"),
+    ],
+)
+def test_forms_of_writing_are_named(
+    texts: list[str], usual: str, form: str, name: str, remedy: str
+) -> None:
+    english = identify(sentences("en"))
+    known = {one: KnownLanguage(9, accuracy={"news": 0.99}) for one in ("en", "hi", "my")}
+    for code in (None, usual, form):
+        found = identify(texts * 20, code)
+        assert found.seen == form and found.shares == ((form, 1.0),)
+        assert found.code == (primary(usual) if code == usual else form)
+        (doubt,) = doubts((found, english), known)
+        assert doubt.startswith(f"100% of the source looks like {name} ({form})")
+        assert remedy in doubt
+    assert str(identify(texts)) == f"{name} ({form}) 100%"
+    assert not identifier().columns(form).any() and language_code(form) == form
