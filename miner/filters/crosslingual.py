@@ -14,7 +14,7 @@ from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Se
 from miner.names import Languages
 from miner.scoring.languages import languages_by_row
 from miner.scoring.named_faults import Fault, FaultNames
-from miner.scoring.number_agreement import compare
+from miner.scoring.number_agreement import contradict
 from miner.scoring.quality import CONTRADICTED, Quality, cosines
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
@@ -93,7 +93,7 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
         if not len(batch):
             return []
         # Numbers that contradict have lowered the quality themselves.
-        wrong = np.array([compare(*pair).contradicts for pair in zip(*batch.sides, strict=True)])
+        wrong = np.fromiter(map(contradict, *batch.sides), bool, len(batch))
         unrelated = quality.score(*batch.sides) < UNRELATED * np.where(wrong, CONTRADICTED, 1)
         found = names(*batch.sides)
         return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]

@@ -20,7 +20,8 @@ TEXTS = ("pair", "source", "target")
 def keys(batch: Batch, exact: bool) -> np.ndarray:
     """Hashes of the pair, the source and the target ``(n, 3) uint64``; equal texts, equal keys."""
     out = np.empty((len(batch), 3), dtype=np.uint64)
-    for row, pair in enumerate(zip(batch.source, batch.target, strict=True)):
+    sides = (batch.source, batch.target) if exact else batch.sides
+    for row, pair in enumerate(zip(*sides, strict=True)):
         source, target = (encoded(text if exact else told(text)) for text in pair)
         # The length keeps "a", "bc" apart from "ab", "c".
         texts = (b"%d " % len(source) + source + target, source, target)

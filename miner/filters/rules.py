@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.filters.filter_types import Filter, each
 from miner.text.text_format import is_blank
-from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, folded, spaced
+from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, fold, spaced
 
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
 
@@ -41,7 +41,7 @@ def identical(source: str, target: str) -> float:
     """1 if both sides have the same letters and digits in the same order, or none at all."""
     if source == target:
         return 1.0
-    left, right = folded(source), folded(target)
+    left, right = fold(source), fold(target)
     first = _LETTER_OR_DIGIT.search(left), _LETTER_OR_DIGIT.search(right)
     if not first[0] or not first[1]:
         return float(first[0] is first[1])
@@ -75,7 +75,7 @@ def copied(source: str, target: str) -> float:
 
 
 def _words(text: str) -> set[bytes]:
-    text = folded(text)
+    text = fold(text)
     if not text.isascii():
         text = _SPACELESS.sub(r" \g<0> ", text)
     return set(text.encode("utf-8", "replace").translate(_LETTERS).split())

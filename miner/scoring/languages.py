@@ -194,7 +194,8 @@ def _windows(text: str, count: int, size: int) -> list[str]:
     if count == 1 or len(text) <= size:
         return [text[:size]]
     parts = []
-    for start in np.linspace(0, len(text) - size, count).astype(int).tolist():
+    for number in range(count):
+        start = number * (len(text) - size) // (count - 1)
         part = text[start : start + size]
         # A word that the cut has halved may look like another language.
         _, space, rest = part.partition(" ") if start else ("", "", part)

@@ -89,6 +89,12 @@ def compare(source: str, target: str) -> Agreement:
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
 
+def contradict(source: str, target: str) -> bool:
+    """Tell whether the numbers of two texts contradict, without a look at those of one side."""
+    both = _DIGIT.search(source) and _DIGIT.search(target)
+    return bool(both) and compare(source, target).contradicts
+
+
 def _spelled(one: Numeral) -> bool:
     """Tell whether a number is one of those that are often words: up to twenty, or round."""
     return all(

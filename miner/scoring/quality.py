@@ -21,7 +21,7 @@ from miner.names import SIDES
 from miner.scoring.answered import fit_again
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
 from miner.scoring.logistic import Logistic, sigmoid
-from miner.scoring.number_agreement import compare
+from miner.scoring.number_agreement import compare, contradict
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
@@ -87,8 +87,8 @@ def evidence(
     A factor is 0 where a side has no known token, `CONTRADICTED` where numbers contradict, else 1.
     """
     metrics, known = features(verifier, source, target)
-    wrong = [compare(*pair).contradicts for pair in zip(source, target, strict=True)]
-    factor = np.where(np.array(wrong, dtype=bool), CONTRADICTED, 1.0)
+    wrong = np.fromiter(map(contradict, source, target), bool, len(source))
+    factor = np.where(wrong, CONTRADICTED, 1.0)
     return function.logit(metrics), np.where(known, factor, 0.0)
 
 

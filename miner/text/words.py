@@ -60,7 +60,12 @@ def folded(text: str) -> str:
 
     It has no joiners either: Persian and Indic text is typed with and without them.
     """
-    text = visible(text).casefold()
+    return fold(visible(text))
+
+
+def fold(text: str) -> str:
+    """Return :func:`folded` text of one without invisible characters."""
+    text = text.casefold()
     if text.isascii():
         return text
     text = text.replace("\u200c", "").replace("\u200d", "")
