@@ -39,6 +39,9 @@ FEW_RIGHT, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
 # matches hardly get there: if more than this share of the decoys do, the sources hold translations
 # of decoys, as where the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
+# Lengths are unlike the targets' where so small a share of the decoys has nearly all the weight. Of
+# lines of three words, wrong pairs are 4 to 10 times the estimate then (benchmarks/LOG.md).
+ALIKE = 0.02
 # With fewer decoys that find a source the estimate is doubted; there is none of margins.
 FEWEST_MATCHED = 20
 # Spread of the scores of right pairs where labels join (benchmarks/LOG.md).
@@ -232,6 +235,8 @@ def calibrate(
     weight[used] = decoy_weights.length_weights(
         found.target_text.characters[found.sides[1].rows], lengths[used]
     )
+    # Number of decoys of equal weight that tell as much.
+    equal = weight.sum() ** 2 / (weight**2).sum()
     weight = weight[matched.decoy]
     sources = len(found.sides[0].rows)
     most = min(sources, len(found.sides[1].rows))
@@ -291,6 +296,11 @@ def calibrate(
         doubts += (
             f"{dropped} decoys match a source as translations do and were dropped; the corpus may "
             "contain the model's training text",
+        )
+    if equal < ALIKE * len(used):
+        doubts += (
+            f"the targets have the length of few decoys, which count like {equal:,.0f}: there may "
+            "be several times as many wrong pairs; give --decoys of such lines",
         )
     if sentences is not None and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)

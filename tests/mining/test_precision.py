@@ -191,6 +191,20 @@ def test_translations_among_the_decoys_are_dropped(verifying, english):
     assert guess.decoys == clean.decoys + len(set(near)) - guess.dropped
 
 
+def test_decoys_of_other_lengths_are_doubted(verifying):
+    """Short decoys among long ones have the weight where targets are short."""
+    found = competing(verifying)
+    assert found.target_text is not None and found.competed is not None
+    assert not isinstance(found.competed, str)
+    assert not any("the length of few" in doubt for doubt in calibrate(found)[1].doubts)
+    decoyed, _ = found.competed
+    used = np.concatenate(decoyed.draws)
+    found.target_text.characters[:] = 5
+    decoyed.text.characters[:] = 200
+    decoyed.text.characters[used[:3]] = 5
+    assert any("the length of few" in doubt for doubt in calibrate(found)[1].doubts)
+
+
 @pytest.mark.parametrize(("factor", "doubted"), [(0.2, True), (1.0, False), (5.0, True)])
 def test_unlike_decoys_are_doubted(verifying, factor, doubted):
     found = competing(verifying)
