@@ -50,7 +50,18 @@ def test_shared_numbers_are_the_reference(sides: list[list[int]]) -> None:
     sets = [sorted(set(one)) for one in sides]
     values, offsets = flat(sets)
     rows = [(i, j) for i in range(len(sets)) for j in range(len(sets))]
-    source, target = np.array(rows).T
+    source, target = np.array(rows).T.copy()
     side = values.astype(np.uint64), offsets
     found = shared_numbers(side, side, source, target)
     assert found.tolist() == shared_numbers_reference(sets, sets, rows)
+
+
+def test_a_sentence_of_many_numbers() -> None:
+    generator = np.random.default_rng(0)
+    numbers = generator.integers(0, 2**63, 1 << 16).tolist()
+    sentence = "x".join(map(str, numbers))
+    text = np.frombuffer(sentence.encode(), np.uint8)
+    side = find_numbers(text, np.array([0, 0, len(text)]))
+    assert side[0].tolist() == sorted(set(numbers))
+    rows = np.array([0, 1, 1]), np.array([1, 0, 1])
+    assert shared_numbers(side, side, *rows).tolist() == [0, 0, len(side[0])]
