@@ -233,7 +233,7 @@ def _matches(
     out = np.zeros((len(names), 3), dtype=np.float32)
     rows = np.array([row for row, _ in names], dtype=np.int64)
     words = spell([name for _, name in names], codes)
-    find_all(*spell(sentences, codes), *words, rows, operations, out)
+    find_all(spell(sentences, codes), words, rows, operations, out)
     return out
 
 

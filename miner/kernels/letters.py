@@ -15,7 +15,8 @@ as a logarithm, they occur as a segment of a transliteration than by chance
 
 import numpy as np
 
-from miner.kernels.loops import njit
+from miner.kernels.library import kernel
+from miner.parallel import in_ranges
 
 LETTERS = 26
 # Code of a foreign letter that has no operations.
@@ -24,197 +25,70 @@ UNKNOWN = LETTERS + 1
 OTHER = np.float32(-5.0)
 # Gain below which the beginning of a match is given up.
 HOPELESS = np.float32(-7.0)
-# Letters of a word that is looked for; longest foreign text, in letters; most words of a sentence.
-SHORTEST, LONGEST = 3, 20
-MOST, WORDS = 600, 12
+# Letters of a word that is looked for; most words of a sentence.
+SHORTEST, LONGEST, WORDS = 3, 20, 12
 NONE = np.float32(-1e9)
-# Numbers that `logit` weighs.
+# Numbers that weigh a match: a constant, its gain, the logarithm of the text's letters, the word's
+# letters, and the square of a gain above 0.
 WEIGHTS = 5
+# Items that a thread takes at a time.
+CHUNK = 64
+
+_OPERATIONS = "starts: i4[c, 28], second: u2[o], latin: u1[o, 5], gain: f4[o], inside: f4[c]"
+_share_names = kernel(
+    "share_names(foreign: i4[f], foreign_offsets: i8[n+1], other: i4[l], other_offsets: i8[m+1], "
+    "foreign_row: i8[pairs], other_row: i8[pairs], spelling: u2[t], offsets: i8[v+1], "
+    f"{_OPERATIONS}, ordinary: u4[w], weights: f4[5], first: int, last: int, &out: f4[pairs])"
+)
+_find_names = kernel(
+    "find_names(texts: u2[t], text_offsets: i8[n+1], words: u2[w], word_offsets: i8[m+1], "
+    f"text_row: i8[m], {_OPERATIONS}, first: int, last: int, &out: f4[m, 3])"
+)
+# Writes the 32-bit FNV-1a hash of each word's letters.
+hash_words = kernel("hash_words(letters: u2[t], offsets: i8[n+1], &out: u4[n])")
+
+# A ragged array: values and offsets.
+_Lists = tuple[np.ndarray, np.ndarray]
 
 
-@njit(error_model="numpy")
-def _relax(gain, begin, row, place, value, start):
-    if value > gain[row, place]:
-        gain[row, place] = value
-        begin[row, place] = start
-
-
-@njit(error_model="numpy")
-def find(text, n, word, m, operations, gain, begin):
-    """Find the best match of ``word[:m]`` in ``text[:n]``: gain, start and end in the text.
-
-    ``gain (3, LONGEST + 1) float32`` and ``begin (3, LONGEST + 1) int64`` are work space.
-    """
-    starts, second, latin, gains, inside = operations
-    for row in range(3):
-        for i in range(m + 1):
-            gain[row, i] = NONE
-    best, start, end = NONE, 0, 0
-    for j in range(n + 1):
-        row, one, two = j % 3, (j + 1) % 3, (j + 2) % 3
-        fresh = j == 0 or j == n or text[j - 1] == 0
-        _relax(gain, begin, row, 0, np.float32(0.0) if fresh else inside[text[j]], j)
-        code = text[j] if j < n else 0
-        for i in range(m + 1):
-            value = gain[row, i]
-            if value < HOPELESS:
-                continue
-            since = begin[row, i]
-            if i < m:
-                letter = np.int64(word[i])
-                alone = starts[0, letter]
-                own = gains[alone] if starts[0, letter + 1] > alone else OTHER
-                _relax(gain, begin, row, i + 1, value + own, since)
-            if j == n:
-                continue
-            left_out, replaced = OTHER, OTHER
-            for side in range(2):  # operations without a Latin letter, then those with the next one
-                if code == 0 or (side == 0 and i == 0) or (side == 1 and i == m):
-                    continue
-                letter = np.int64(word[i]) if side == 1 else np.int64(0)
-                for o in range(starts[code, letter], starts[code, letter + 1]):
-                    if second[o] > 0 and (j + 1 >= n or text[j + 1] != second[o]):
-                        continue
-                    size = 0
-                    while size < 5 and latin[o, size] > 0:
-                        if i + size >= m or latin[o, size] != word[i + size]:
-                            break
-                        size += 1
-                    if size < 5 and latin[o, size] > 0:
-                        continue
-                    if second[o] > 0:
-                        _relax(gain, begin, two, i + size, value + gains[o], since)
-                    elif size == 0:
-                        left_out = gains[o]
-                    elif size == 1:
-                        replaced = gains[o]
-                    else:
-                        _relax(gain, begin, one, i + size, value + gains[o], since)
-            if i > 0:
-                _relax(gain, begin, one, i, value + left_out, since)
-            if i < m:
-                _relax(gain, begin, one, i + 1, value + replaced, since)
-        if gain[row, m] > best:
-            best, start, end = gain[row, m], begin[row, m], j
-        for i in range(m + 1):
-            gain[row, i] = NONE
-    return best, start, end
-
-
-@njit(error_model="numpy")
-def logit(best, n, m, weights):
-    """Return the log-odds that a word of ``m`` letters with this match is in a text of ``n``."""
-    high = max(best, np.float32(0.0))
-    return (
-        weights[0]
-        + weights[1] * max(best, HOPELESS)
-        + weights[2] * np.log(np.float32(n + 1))
-        + weights[3] * m
-        + weights[4] * high * high / np.float32(10.0)
-    )
-
-
-@njit(error_model="numpy")
-def hashed(word, m):
-    """Return the 32-bit FNV-1a hash of a word's letters."""
-    value = np.uint64(2166136261)
-    for i in range(m):
-        value = ((value ^ np.uint64(word[i])) * np.uint64(16777619)) & np.uint64(0xFFFFFFFF)
-    return value
-
-
-@njit(error_model="numpy")
-def _foreign(word, m):
-    most = 0
-    for i in range(m):
-        most = max(most, word[i])
-    return most > LETTERS
-
-
-@njit(error_model="numpy")
-def _listed(words, value):
-    low, high = 0, len(words)
-    while low < high:
-        middle = (low + high) // 2
-        if np.uint64(words[middle]) < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < len(words) and np.uint64(words[low]) == value
-
-
-@njit(error_model="numpy")
-def _spell(ids, first, last, spelling, offsets, text):
-    """Write the letters of a sentence, with one 0 between words; returns their number."""
-    n = 0
-    for t in range(first, last):
-        for place in range(offsets[ids[t]], offsets[ids[t] + 1]):
-            if n < len(text) and (spelling[place] > 0 or (n > 0 and text[n - 1] > 0)):
-                text[n] = spelling[place]
-                n += 1
-    return n
-
-
-@njit(lanes=True, nogil=True, error_model="numpy")
 def share_names(
-    lane,
-    lanes,
-    foreign,
-    latin,
-    foreign_row,
-    latin_row,
-    spelled,
-    operations,
-    ordinary,
-    weights,
-    out,
-):
+    foreign: _Lists,
+    latin: _Lists,
+    rows: tuple[np.ndarray, np.ndarray],
+    spelled: tuple[np.ndarray, ...],
+    operations: tuple[np.ndarray, ...],
+    ordinary: np.ndarray,
+    weights: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """Write the share of the Latin sentence's names that are spelled in the foreign one, ``(m,)``.
 
     It is the sum of their probabilities over their number plus one. Names are words that are not
-    ``ordinary (w,) uint32``, hashes in ascending order. ``spelled``: letters of each token id
-    ``(t,) uint16`` and their offsets.
+    ``ordinary (w,) uint32``, hashes in ascending order. ``foreign`` and ``latin`` are token ids,
+    ``rows`` the sentences of each pair, ``spelled`` the letters of each token id ``(t,) uint16``
+    and their offsets.
     """
-    text, words = np.zeros(MOST, dtype=np.uint16), np.zeros(MOST + 1, dtype=np.uint16)
-    gain = np.empty((3, LONGEST + 1), dtype=np.float32)
-    begin = np.zeros((3, LONGEST + 1), dtype=np.int64)
-    for c in range(lane, len(foreign_row), lanes):
-        i, j = foreign_row[c], latin_row[c]
-        n = _spell(foreign[0], foreign[1][i], foreign[1][i + 1], *spelled, text)
-        m = _spell(latin[0], latin[1][j], latin[1][j + 1], *spelled, words[:MOST])
-        words[m] = 0
-        first, names, found = 0, 0, np.float32(0.0)
-        for place in range(m + 1):
-            if words[place] > 0 or names == WORDS:
-                continue
-            size = place - first
-            word = words[first:place]
-            first = place + 1
-            if size < SHORTEST or size > LONGEST or _foreign(word, size):
-                continue
-            if _listed(ordinary, hashed(word, size)):
-                continue
-            best, _, _ = find(text, n, word, size, operations, gain, begin)
-            names += 1
-            odds = np.exp(-logit(best, n, size, weights))
-            found += np.float32(1.0) / (np.float32(1.0) + odds)
-        out[c] = found / np.float32(names + 1)
+    model = *spelled, *operations, ordinary, weights
+    in_ranges(
+        lambda first, last: _share_names(*foreign, *latin, *rows, *model, first, last, out),
+        len(out),
+        CHUNK,
+    )
 
 
-@njit(lanes=True, nogil=True, error_model="numpy")
-def find_all(lane, lanes, texts, text_offsets, words, word_offsets, text_row, operations, out):
-    """Write gain, start and end of the match of each word ``(m, 3) float32`` in its text."""
-    gain = np.empty((3, LONGEST + 1), dtype=np.float32)
-    begin = np.zeros((3, LONGEST + 1), dtype=np.int64)
-    for c in range(lane, len(text_row), lanes):
-        text = texts[text_offsets[text_row[c]] : text_offsets[text_row[c] + 1]]
-        word = words[word_offsets[c] : word_offsets[c + 1]]
-        best, start, end = find(text, len(text), word, len(word), operations, gain, begin)
-        out[c, 0], out[c, 1], out[c, 2] = best, start, end
+def find_all(
+    texts: _Lists,
+    words: _Lists,
+    text_row: np.ndarray,
+    operations: tuple[np.ndarray, ...],
+    out: np.ndarray,
+) -> None:
+    """Write gain, start and end of the match of each word ``(m, 3) float32`` in its text.
 
-
-@njit(nogil=True)
-def hash_words(letters, offsets, out):
-    """Write the hash of each word, ``out (w,) uint32``."""
-    for i in range(len(offsets) - 1):
-        out[i] = hashed(letters[offsets[i] :], offsets[i + 1] - offsets[i])
+    Words have at most LONGEST letters, all Latin ones.
+    """
+    in_ranges(
+        lambda first, last: _find_names(*texts, *words, text_row, *operations, first, last, out),
+        len(out),
+        CHUNK,
+    )

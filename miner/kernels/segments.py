@@ -10,7 +10,7 @@ Letters are codes: of a foreign word below 2^14, of a Latin one 1 to 26. Words a
 
 import numpy as np
 
-from miner.kernels.loops import njit
+from miner.kernels.library import kernel
 
 # Lengths of segments, foreign and Latin, and how likely each is before anything is learned.
 SHAPES = np.array([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (2, 3)])
@@ -25,6 +25,20 @@ DISCOUNT, LONGER = 0.05, 0.3
 EMPTY = 0.1
 # Bounds of the share of transliterations, which is estimated.
 LEAST, MOST = 0.02, 0.95
+
+# Counts all segments of all pairs; writes keys and nearness to the diagonal, if there is room.
+_segments = kernel(
+    "list_segments(foreign: i8[f], foreign_offsets: i8[n+1], latin: i8[l], latin_offsets: i8[n+1], "
+    "shapes: i8[s, 2], &keys: i8[m], &near: f8[m]) -> int"
+)
+# Adds the expected counts of all segments, by the forward-backward algorithm. A pair counts as much
+# as its probability to be a transliteration, which is written to ``posterior``. ``ids`` are the
+# numbers of the segments that `_segments` lists.
+_expect = kernel(
+    "expect_segments(foreign_offsets: i8[n+1], latin_offsets: i8[n+1], shapes: i8[s, 2], "
+    "ids: i8[t], probability: f8[u], noise: f8[n], prior: float, &counts: f8[u], "
+    "&posterior: f8[n]) -> memory"
+)
 
 Words = tuple[np.ndarray, np.ndarray]
 
@@ -59,7 +73,8 @@ def learn(foreign: Words, latin: Words) -> tuple[np.ndarray, np.ndarray, np.ndar
     prior, posterior = 0.5, np.zeros(len(noise))
     for _ in range(ROUNDS):
         counts = np.zeros(len(unique))
-        _expect(*foreign, *latin, SHAPES, ids, probability, noise, prior, counts, posterior)
+        offsets = foreign[1], latin[1]
+        _expect(*offsets, SHAPES, ids, probability, noise, prior, counts, posterior)
         counts = np.maximum(counts - DISCOUNT - LONGER * longer, 0)
         share = counts[empty].sum() / max(counts.sum(), 1e-300)
         if share > EMPTY:
@@ -80,87 +95,3 @@ def letters_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _summed(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     total = np.concatenate([[0.0], np.cumsum(values)])
     return total[offsets[1:]] - total[offsets[:-1]]
-
-
-@njit()
-def _key(foreign, j, a, latin, i, b):
-    """Pack a segment of ``a`` foreign and ``b`` Latin letters, the first ones in the low bits."""
-    key = np.int64(0)
-    for place in range(a - 1, -1, -1):
-        key = key << FOREIGN_BITS | foreign[j + place]
-    for place in range(LATIN - 1, -1, -1):
-        key = key << LATIN_BITS | (latin[i + place] if place < b else 0)
-    return key
-
-
-@njit()
-def _segments(foreign, foreign_offsets, latin, latin_offsets, shapes, keys, near):
-    """Count all segments of all pairs; write keys and nearness to the diagonal, if there is room.
-
-    They are in the order in which `_expect` meets them.
-    """
-    count = 0
-    for pair in range(len(foreign_offsets) - 1):
-        first, n = foreign_offsets[pair], foreign_offsets[pair + 1] - foreign_offsets[pair]
-        start, m = latin_offsets[pair], latin_offsets[pair + 1] - latin_offsets[pair]
-        for j in range(n + 1):
-            for i in range(m + 1):
-                for s in range(len(shapes)):
-                    a, b = shapes[s, 0], shapes[s, 1]
-                    if j + a > n or i + b > m:
-                        continue
-                    if len(keys):
-                        keys[count] = _key(foreign, first + j, a, latin, start + i, b)
-                        off = (j + a / 2) / max(n, 1) - (i + b / 2) / max(m, 1)
-                        near[count] = np.exp(-8 * abs(off))
-                    count += 1
-    return count
-
-
-@njit(error_model="numpy")
-def _expect(
-    foreign,
-    foreign_offsets,
-    latin,
-    latin_offsets,
-    shapes,
-    ids,
-    probability,
-    noise,
-    prior,
-    counts,
-    posterior,
-):
-    """Add the expected counts of all segments, by the forward-backward algorithm.
-
-    A pair counts as much as its probability to be a transliteration, which is written to
-    ``posterior``. ``ids`` are the numbers of the segments that `_segments` lists.
-    """
-    first = 0
-    for pair in range(len(foreign_offsets) - 1):
-        n = foreign_offsets[pair + 1] - foreign_offsets[pair]
-        m = latin_offsets[pair + 1] - latin_offsets[pair]
-        before, after = np.zeros((n + 1, m + 1)), np.zeros((n + 1, m + 1))
-        before[0, 0] = after[n, m] = 1.0
-        at = first
-        for j in range(n + 1):
-            for i in range(m + 1):
-                for s in range(len(shapes)):
-                    a, b = shapes[s, 0], shapes[s, 1]
-                    if j + a <= n and i + b <= m:
-                        before[j + a, i + b] += before[j, i] * probability[ids[at]]
-                        at += 1
-        last, likely = at, before[n, m]
-        both = prior * likely + (1 - prior) * noise[pair]
-        posterior[pair] = prior * likely / both if both > 0 else 0.0
-        if posterior[pair] > 1e-6:
-            for j in range(n, -1, -1):
-                for i in range(m, -1, -1):
-                    for s in range(len(shapes) - 1, -1, -1):
-                        a, b = shapes[s, 0], shapes[s, 1]
-                        if j + a <= n and i + b <= m:
-                            at -= 1
-                            part = probability[ids[at]] * after[j + a, i + b]
-                            after[j, i] += part
-                            counts[ids[at]] += posterior[pair] * before[j, i] * part / likely
-        first = last

@@ -85,8 +85,8 @@ class Names:
             mixed = np.flatnonzero((foreign[own] > 0) & (foreign[other] < 0))
             if len(mixed):
                 found = np.empty(len(mixed), dtype=np.float32)
-                both = texts[own], texts[other], rows[own][mixed], rows[other][mixed]
-                share_names(*both, *model, found)
+                both = rows[own][mixed], rows[other][mixed]
+                share_names(texts[own], texts[other], both, *model, found)
                 out[mixed] = found
         return out
 

@@ -7,10 +7,7 @@ import pytest
 from miner.kernels import library
 
 # Files about loops of numba, which know no levels.
-OF_NUMBA = (
-    "test_cache",
-    "test_letters",
-)
+OF_NUMBA = ("test_cache",)
 
 
 @pytest.fixture(scope="module", autouse=True, params=library.levels())

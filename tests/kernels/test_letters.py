@@ -75,7 +75,7 @@ def test_matches_agree_with_the_reference(seed: int) -> None:
     words = [generator.integers(1, 4, generator.integers(1, 6)).tolist() for _ in range(6)]
     rows = generator.integers(len(texts), size=len(words))
     out = np.empty((len(words), 3), dtype=np.float32)
-    find_all(*ragged(texts), *ragged(words), rows, operations, out)
+    find_all(ragged(texts), ragged(words), rows, operations, out)
     expected = [
         best_reference(texts[row], word, table, operations[-1])
         for row, word in zip(rows, words, strict=True)
@@ -86,7 +86,7 @@ def test_matches_agree_with_the_reference(seed: int) -> None:
 def test_longest_word_in_no_text_and_hashes() -> None:
     operations = operations_of(*(np.empty(0, kind) for kind in (np.uint32, np.int64, np.float32)))
     out = np.empty((1, 3), dtype=np.float32)
-    find_all(*ragged([[]]), *ragged([[1] * LONGEST]), np.zeros(1, np.int64), operations, out)
+    find_all(ragged([[]]), ragged([[1] * LONGEST]), np.zeros(1, np.int64), operations, out)
     assert out[0, 0] == NONE  # every letter is left out
     hashes = np.empty(2, dtype=np.uint32)
     hash_words(*ragged([[1], [1, 2]]), hashes)
@@ -127,7 +127,8 @@ def test_expected_counts_agree_with_the_sum_over_all_cuts(n: int, m: int, seed: 
         np.add.at(expected, used, product_)
     counts, posterior = np.zeros(len(unique)), np.zeros(1)
     noise = np.array([0.1])
-    segments._expect(*words[0], *words[1], SHAPES, ids, probability, noise, 0.4, counts, posterior)
+    offsets = words[0][1], words[1][1]
+    segments._expect(*offsets, SHAPES, ids, probability, noise, 0.4, counts, posterior)
     share = 0.4 * likely / (0.4 * likely + 0.06)
     np.testing.assert_allclose(posterior, share)
     np.testing.assert_allclose(counts, share * expected / likely)
