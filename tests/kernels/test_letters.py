@@ -12,8 +12,11 @@ from miner.kernels.letters import (
     LONGEST,
     NONE,
     OTHER,
+    SHORTEST,
+    WORDS,
     find_all,
     hash_words,
+    share_names,
 )
 from miner.kernels.segments import SHAPES, letters_of
 from miner.ragged import offsets_of
@@ -83,6 +86,67 @@ def test_matches_agree_with_the_reference(seed: int) -> None:
     np.testing.assert_allclose(out[:, 0], expected, rtol=1e-5, atol=1e-6)
 
 
+def share_reference(
+    sentences: tuple[list[int], list[int]],
+    letters: list[list[int]],
+    operations: tuple[np.ndarray, ...],
+    ordinary: set[int],
+    weights: np.ndarray,
+) -> float:
+    """Return the share of names of one pair of sentences; matches are by the kernel."""
+    spelled = []
+    for ids in sentences:
+        text: list[int] = []
+        for code in (code for token in ids for code in letters[token]):
+            if len(text) < 600 and (code > 0 or (text and text[-1] > 0)):
+                text.append(code)
+        spelled.append(text)
+    words = "".join(map(chr, spelled[1])).split("\0")
+    names = [[*map(ord, word)] for word in words if SHORTEST <= len(word) <= LONGEST]
+    names = [word for word in names if max(word) <= 26 and fnv(word) not in ordinary][:WORDS]
+    out = np.empty((len(names), 3), np.float32)
+    find_all(ragged([spelled[0]]), ragged(names), np.zeros(len(names), int), operations, out)
+    total = 0.0
+    for word, gain in zip(names, out[:, 0].tolist(), strict=True):
+        size, square = np.log(len(spelled[0]) + 1), max(gain, 0) ** 2 / 10
+        odds = weights @ np.array([1, max(gain, HOPELESS), size, len(word), square])
+        total += 1 / (1 + np.exp(-odds))
+    return total / (len(names) + 1)
+
+
+def fnv(word: list[int]) -> int:
+    value = 2166136261
+    for letter in word:
+        value = (value ^ letter) * 16777619 % 2**32
+    return value
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 9999))
+def test_shares_of_names_are_the_reference(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    letters = [[], [0], [0, 0], [1, 2], [3] * 9, *([int(one)] for one in (1, 2, 3, *FOREIGN))]
+    letters += [[0, *generator.integers(1, 4, 4).tolist()] for _ in range(3)]
+    sides = [[], [5], [3] * 400 + [1, 4], [13, 12, 11] * 20]
+    sides += [generator.integers(len(letters), size=size).tolist() for size in (3, 9, 40, 400)]
+    keys = np.array([packed(((FOREIGN[0],), (1,))), packed((tuple(FOREIGN[:2]), (2, 3, 1)))])
+    operations = operations_of(
+        np.array([ord(one) for one in "ж語ب"], np.uint32), keys, np.array([2.0, 3.0], np.float32)
+    )
+    ordinary = np.unique([fnv(letters[12][1:]), fnv([1, 2]), 7]).astype(np.uint32)
+    weights = generator.normal(size=5).astype(np.float32)
+    rows = generator.integers(len(sides), size=(2, 40))
+    flat, offsets = ragged(sides)
+    text = flat.astype(np.int32), offsets
+    out = np.empty(40, np.float32)
+    share_names(text, text, tuple(rows), ragged(letters), operations, ordinary, weights, out)
+    expected = [
+        share_reference((sides[i], sides[j]), letters, operations, {*ordinary.tolist()}, weights)
+        for i, j in rows.T.tolist()
+    ]
+    np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_longest_word_in_no_text_and_hashes() -> None:
     operations = operations_of(*(np.empty(0, kind) for kind in (np.uint32, np.int64, np.float32)))
     out = np.empty((1, 3), dtype=np.float32)
@@ -90,8 +154,7 @@ def test_longest_word_in_no_text_and_hashes() -> None:
     assert out[0, 0] == NONE  # every letter is left out
     hashes = np.empty(2, dtype=np.uint32)
     hash_words(*ragged([[1], [1, 2]]), hashes)
-    first = (2166136261 ^ 1) * 16777619 % 2**32
-    assert hashes.tolist() == [first, (first ^ 2) * 16777619 % 2**32]
+    assert hashes.tolist() == [fnv([1]), fnv([1, 2])]
 
 
 def cuts(n: int, m: int) -> list[list[tuple[int, int, int, int]]]:
