@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext, languages_of
 from miner.cleaning.funnel import Summary, table
-from miner.cleaning.plan import Plan, default_plan, scores_of
+from miner.cleaning.plan import Plan, default_plan, for_one_language, scores_of
 from miner.cleaning.plan_file import plan_of, read_plan, scores_plan
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import Context
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # A TOML file, or another configuration of `read_plan`; or names and tables of filters.
 Filters = str | Path | Sequence[str | Mapping[str, Any]]
+# Layout of texts in one language that a program gives.
+_MONO = BitextFormat(source_column="source")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -132,6 +134,7 @@ def filter(
     languages: Languages | None = None,
     model: str | Path = "default",
     without: Without = NOTHING,
+    mono: bool = False,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
@@ -145,11 +148,17 @@ def filter(
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
     tables as in one; None stands for the default filters. ``threshold`` replaces the bound of the
     score that ranks the pairs, ``selection`` keeps the best of them, and ``without`` leaves out the
-    sentences of other files.
+    sentences of other files. ``mono``: ``source`` is a file or texts in one language, the source's,
+    and rows have no ``target``.
 
     Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
     """
-    plan = _plan(filters, _context(languages, model), note)
+    if mono:
+        languages = (languages[0], languages[0]) if languages else None
+        if not isinstance(source, str | Path):
+            source, layout = ({"source": text} for text in source), _MONO
+        layout = layout.of_one_text()
+    plan = _plan(filters, _context(languages, model), mono, note)
     if plan.ranking is None and (selection.any or threshold is not None):
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
@@ -162,8 +171,10 @@ def filter(
             plan = pipeline.completed(plan, bitexts)
         plan, rest = plan.leaving_out(without).selecting(selection)
         found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
-        bad = BitextRows(_rows(outputs, "rejected"))
-        return FilteredRows(_rows(outputs, "kept"), bad, found.summary, warnings=warnings)
+        kept, bad = (_rows(outputs, role) for role in ("kept", "rejected"))
+        for row in (*kept, *bad) if mono else ():
+            row.pop("target", None)
+        return FilteredRows(kept, BitextRows(bad), found.summary, warnings=warnings)
 
 
 def _warned(plan: Plan, bitexts: list[Bitext], note: Callable[[str], None]) -> tuple[str, ...]:
@@ -198,13 +209,17 @@ def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
     return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
-def _plan(filters: Filters | None, context: Context, note: Callable[[str], None]) -> Plan:
+def _plan(
+    filters: Filters | None, context: Context, mono: bool, note: Callable[[str], None]
+) -> Plan:
     if filters is None:
-        return default_plan(context)
+        return default_plan(context, mono)
     if isinstance(filters, str | Path):
-        return read_plan(filters, context, note=note)
-    tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
-    return plan_of({"filter": tables}, context, "filters")
+        plan = read_plan(filters, context, note=note)
+    else:
+        tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
+        plan = plan_of({"filter": tables}, context, "filters")
+    return for_one_language(plan) if mono else plan
 
 
 def _context(languages: Languages | None, model: str | Path) -> Context:

@@ -132,7 +132,7 @@ def language_doubts(plan: Plan, languages: tuple[Identified, Identified]) -> Ite
     quality = any(step.name == "quality" for step in plan.steps)
     if quality and split_name(plan.context.encoder) is None:
         known = known_by(plan.context.encoder)
-    yield from doubts(languages, known, by_row=True)
+    yield from doubts(languages[:1] if plan.mono else languages, known, by_row=True)
 
 
 def score_text(

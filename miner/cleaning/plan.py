@@ -15,7 +15,7 @@ from miner.encoder.loading import split_name
 from miner.encoder.model_files import known_by, resolve
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter, place
-from miner.filters.registry import FILTERS
+from miner.filters.registry import FILTERS, MONO
 from miner.scoring.languages import Identified
 from miner.scoring.without import NOTHING, Without
 from miner.text.language_codes import alike
@@ -85,13 +85,15 @@ class Plan:
     """Filters in the order in which they run, and the facts they share.
 
     rank: the label of the step whose score ranks the pairs, None without one. repair: repair
-    broken encoding before the filters see a text.
+    broken encoding before the filters see a text. mono: the text is in one language, and both
+    sides of a row are the same text.
     """
 
     steps: tuple[Step, ...]
     context: Context = field(default_factory=Context)
     rank: str | None = None
     repair: bool = False
+    mono: bool = False
 
     def stage(self, stage: int) -> list[Step]:
         """The steps of one stage, in order."""
@@ -138,7 +140,8 @@ class Plan:
         own = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
         kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
         require_languages("--lid", [own], self.context)
-        return ordered([*kept, own], self.context, self.rank, self.repair)
+        plan = ordered([*kept, own], self.context, self.rank, self.repair)
+        return dataclasses.replace(plan, mono=self.mono)
 
     def selecting(self, selection: Selection) -> tuple[Plan, Selection]:
         """Append the filters of a selection; return the plan, and the limits that are left."""
@@ -190,15 +193,31 @@ class Plan:
         return dataclasses.replace(self, context=context)
 
 
-def default_plan(context: Context) -> Plan:
-    """The plan of the default filters; those that need the languages only if both are known."""
+def default_plan(context: Context, mono: bool = False) -> Plan:
+    """The plan of the default filters; those that need the languages only if both are known.
+
+    ``mono``: of those for text in one language.
+    """
     known = all(context.languages)
     chosen = [
         Step(entry.name, entry.name, defaults(entry), entry.minimum, entry.maximum, usual=True)
         for entry in FILTERS.values()
-        if entry.default and (known or not entry.languages)
+        if entry.default and (known or not entry.languages) and (not mono or entry.name in MONO)
     ]
-    return ordered(chosen, context, None, False)
+    return dataclasses.replace(ordered(chosen, context, None, False), mono=mono)
+
+
+def for_one_language(plan: Plan) -> Plan:
+    """Return a plan that was read as one for text in one language.
+
+    Raises ArtifactError for a filter that compares two sides.
+    """
+    for step in plan.steps:
+        if step.name not in MONO:
+            raise ArtifactError(
+                f"{step.label} compares two sides, and --mono has one; there are: {', '.join(MONO)}"
+            )
+    return dataclasses.replace(plan, mono=True)
 
 
 def with_quality_bounds(plan: Plan, languages: Iterable[str | None]) -> Plan:
@@ -236,11 +255,12 @@ def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:
         given or (one.code if one.sure and not one.mixed else None)
         for given, one in zip(plan.context.languages, (source, target), strict=True)
     ]
-    if None in codes or not alike(codes[0] or "").isdisjoint(alike(codes[1] or "")):
+    one = not alike(codes[0] or "").isdisjoint(alike(codes[1] or ""))
+    if None in codes or one != plan.mono:
         return plan
     context = dataclasses.replace(plan.context, source_lang=codes[0], target_lang=codes[1])
     own = {step.name: step for step in plan.steps}
-    steps = tuple(own.get(step.name, step) for step in default_plan(context).steps)
+    steps = tuple(own.get(step.name, step) for step in default_plan(context, plan.mono).steps)
     return dataclasses.replace(plan, steps=steps, context=context)
 
 

@@ -12,9 +12,10 @@ from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
+from miner.names import Languages
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
-from miner.text.formats import TABLES, BitextFormat
+from miner.text.formats import TABLES, BitextFormat, file_format
 from miner.text.remote import is_remote
 
 
@@ -91,6 +92,10 @@ def filter(
         "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
         metavar="FILE",
     ),
+    mono: bool = opt(
+        "BITEXT is text in one language, of --source-lang, a text a row or in the column --scol; "
+        "filters that compare two sides are left out."
+    ),
     layout: BitextFormat = filtering.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
     workers: Workers = sharding.with_threads,
@@ -119,6 +124,7 @@ def filter(
       miner filter web.tsv --top-n 100k --balance length --per-source 3 -o clean.tsv
       miner filter 'web/*.tsv' --top-n 5M --temperature 3 -o clean/
       miner filter web.tsv --dry-run 10000
+      miner filter --mono news.de --without newstest.de -o clean.de --rejected bad.tsv
       miner filter web.tsv --labels sheet.tsv --threshold 0.5 -o clean.tsv
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
       miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
@@ -131,13 +137,16 @@ def filter(
     from miner.cleaning.bitexts import refuse_equal_names, sample
     from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import filter_text
-    from miner.cleaning.plan import default_plan
+    from miner.cleaning.plan import default_plan, for_one_language
     from miner.cleaning.plan_file import read_plan
     from miner.reports import cleaning_report
     from miner.text.sheet import read_labels
 
     layout = dataclasses.replace(layout, carry=carry)
     inputs, kept = _files(bitext, source, target, outputs.kept)
+    if mono:
+        languages = _of_one_text(inputs, kept, languages, layout)
+        layout = layout.of_one_text()
     names = sharding.bitexts(inputs)
     written = *kept, outputs.rejected, outputs.scores
     folders = dry_run is None and len(kept) == 1 and filtering.in_folders(inputs, names, *written)
@@ -151,9 +160,10 @@ def filter(
         cleaning_report.check(outputs.page)
     context = filtering.context(languages, model)
     if config is None:
-        plan = default_plan(context)
+        plan = default_plan(context, mono)
     else:
         plan = read_plan(config, context, run_options.from_file(), say)
+        plan = for_one_language(plan) if mono else plan
     if labels is not None:
         read_labels(labels)
         plan = plan.with_labels(labels)
@@ -231,3 +241,15 @@ def _files(
         given.remove(after)
         second = [after]
     return filtering.inputs(given, source, target), [output or "-", *second]
+
+
+def _of_one_text(
+    inputs: list[str], kept: list[str], languages: Languages, layout: BitextFormat
+) -> Languages:
+    """Return the language of text in one for both sides; refuse what has two."""
+    if len(inputs) + len(kept) > 2 or languages[1] or layout.target_column is not None:
+        raise click.UsageError("--mono reads one FILE and has one side; leave out the other's")
+    read, written = file_format(inputs[0], layout.format), file_format(kept[0], None)
+    if kept[0] != "-" and not kept[0].endswith("/") and written != read:
+        raise click.UsageError("--mono writes rows as they are: name -o like the FILE it reads")
+    return languages[0], languages[0]

@@ -130,7 +130,7 @@ def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
         return plan
     more = pipeline.completed(plan, bitexts, found)
     if all(more.context.languages):
-        say(describe_both(found))
+        say(describe_both(found[:1] if plan.mono else found))
     else:
         if not all(one.sure for one in found):
             why = "there is too little text to tell them"

@@ -63,8 +63,9 @@ def decoded(text: str, other: str = "") -> str:
     """Decode the wrongly decoded parts of a text, and change nothing else.
 
     Letters before a mark as in «MAÇÃ» and 90 Å² stay where nothing else is wrong, and so does text
-    that the translation ``other`` has, too.
+    that the translation ``other`` has, too; a copy of the text tells nothing.
     """
+    other = "" if other == text else other
     if text.isascii() or not _SUSPICIOUS.search(text):
         return text
     found = _fixer()(text)

@@ -1,7 +1,7 @@
 """Lines about the languages of two texts: those identified, and how well a model knows them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from unicodedata import normalize
 
 import numpy as np
@@ -23,13 +23,13 @@ REMEDY = "train a model on text of it (miner train), or use another encoder (ind
 EXTEND = "add it to the model (miner train --from), or use another encoder (index --embeddings)"
 
 
-def describe_both(languages: tuple[Identified, Identified]) -> str:
-    """Name the languages of source and target in one line."""
-    return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=True))
+def describe_both(languages: Sequence[Identified]) -> str:
+    """Name the languages of source and target, or of the source alone, in one line."""
+    return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=False))
 
 
 def doubts(
-    languages: tuple[Identified, Identified],
+    languages: Sequence[Identified],
     known: Mapping[str, KnownLanguage],
     by_row: bool = False,
 ) -> Iterator[str]:
@@ -42,7 +42,7 @@ def doubts(
     doubted together. ``known`` are the languages that it records; no doubt is raised if it
     records none.
     """
-    for side, one in zip(SIDES, languages, strict=True):
+    for side, one in zip(SIDES, languages, strict=False):
         forms = [there for there in one.shares if there[0] in FORMS]
         if forms and forms[0][1] >= NAMED and one.sure:
             form, share = forms[0]

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from miner.config_fields import no_option, option
 from miner.names import ON_ERROR
@@ -101,6 +101,11 @@ class BitextFormat:
             raise ValueError(
                 f"on_error is {self.on_error!r}; it must be one of {', '.join(ON_ERROR)}"
             )
+
+    def of_one_text(self) -> "BitextFormat":
+        """Return the format with the text of the source column, 1 by default, on both sides."""
+        column = 1 if self.source_column is None else self.source_column
+        return replace(self, source_column=column, target_column=column)
 
     def columns(self, origin: str) -> tuple[int | str, int | str]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""

@@ -177,3 +177,25 @@ def test_a_score_does_not_depend_on_rows_in_other_languages(german, english) -> 
     assert miner.score(pairs[:1], languages=None)[0] == alone[0]
     with pytest.raises(ValueError, match="did you mean Japanese"):
         miner.score(pairs[:1], languages=("jp", "en"))
+
+
+def test_text_in_one_language(german, english, tmp_path):
+    texts = [*german[:40], german[3].upper(), "", english[5], "Der Tag ist schÃ¶n.", "3 44 555 66"]
+    found = miner.filter(texts, mono=True, languages=("de", None))
+    assert [row["source"] for row in found] == german[:40] and "target" not in found[0]
+    reasons = {row["source"]: row["filter"] for row in found.rejected}
+    assert reasons == {
+        german[3].upper(): "duplicates",
+        "": "empty",
+        english[5]: "language",
+        "Der Tag ist schÃ¶n.": "encoding",
+        "3 44 555 66": "letters",
+    }
+    path = tmp_path / "a.de"
+    path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    of_file = miner.filter(path, mono=True)  # its language is identified
+    assert [row["source"] for row in of_file] == german[:40]
+    short = miner.filter(texts, filters=[{"name": "length", "maximum": 5}], mono=True)
+    assert 0 < len(short) < 40
+    with pytest.raises(MinerError, match="quality compares two sides"):
+        miner.filter(texts, filters=["quality"], mono=True)

@@ -227,3 +227,38 @@ def test_a_share_of_good_ones(clean, noisy: Path) -> None:
     least = sorted(values, reverse=True)
     first = read("out")[0].split(b"\t")[0]
     assert values[int(first)] >= least[40]
+
+
+def test_text_in_one_language(miner, german, english, place: Path) -> None:
+    lines = [*german[:40], english[5], german[7], "12 34 56 78", german[9]]
+    put(Path("a.de"), "".join(f"{line}\n" for line in lines).encode())
+    put(Path("test.txt"), f"{german[9]}\n".encode())
+    options = "--without", "test.txt", "-o", "kept.de", "--rejected", "bad.tsv"
+    code, _, err = miner("filter", "--mono", "a.de", *options)
+    assert code == 0 and "source: German (de)" in err and "target:" not in err
+    assert read("kept.de") == [one.encode() for row, one in enumerate(german[:40]) if row != 9]
+    reasons = [line.split(b"\t")[1].decode() for line in read("bad.tsv")]
+    without = "without test.txt"
+    assert reasons == [without, "language", "duplicates", "letters", without]
+    code, out, err = miner("filter", "--mono", "-", "--source-lang", "de", "--config", "none.toml")
+    assert code == 1 and "none.toml" in err
+    rows = [json.dumps({"id": n, "text": line}) for n, line in enumerate(lines)]
+    put(Path("a.jsonl"), "".join(f"{row}\n" for row in rows).encode())
+    code, out, _ = miner("filter", "--mono", "a.jsonl", "--scol", "text", "--source-lang", "de")
+    assert code == 0 and [json.loads(line)["id"] for line in out.splitlines()] == [*range(40)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("a.de", "b.de"),
+        ("a.de", "--tcol", "2"),
+        ("a.de", "--target-lang", "de"),
+        ("a.de", "-o", "kept.jsonl"),
+        ("a.de", "--top-n", "5"),
+    ],
+)
+def test_text_in_one_language_has_one_side(miner, place: Path, options) -> None:
+    for name in ("a.de", "b.de"):
+        put(Path(name), b"Guten Tag.\n")
+    assert miner("filter", "--mono", *options)[0] == 2

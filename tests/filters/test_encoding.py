@@ -86,6 +86,11 @@ def test_text_that_both_sides_have_is_not_repaired() -> None:
     assert repaired("FlÃ¶te", "The file FlÃ¶te") == "FlÃ¶te"
 
 
+def test_a_copy_of_the_text_is_no_evidence() -> None:
+    text = "Der Tag ist schÃ¶n."
+    assert broken(text, text) == 1 and repaired(text, text) == "Der Tag ist schön."
+
+
 def test_score_of_a_batch() -> None:
     (found,) = encoding.FILTERS
     score = found.build({}, Context())(Batch(["gut", "FlÃ¶te"], ["good", "flute"]))
