@@ -220,6 +220,9 @@ class TokenTable:
         from miner.kernels.tokens import COLUMNS, compare
         from miner.kernels.tokens import LONGEST as WINDOW
 
+        source_row, target_row = (
+            np.ascontiguousarray(rows, np.int64) for rows in (source_row, target_row)
+        )
         metrics = np.empty((len(source_row), COLUMNS), dtype=np.float32)
         order = np.empty((0, 4), dtype=np.float32) if order is None else order
         compare(source.tokens, target.tokens, source_row, target_row, *self.known, metrics, order)

@@ -49,6 +49,8 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
     source, target = (grid.ravel() for grid in np.mgrid[:4, :3])
     found = table.pair_features(left, right, source, target)
     features = {name: found[:, column] for column, name in enumerate(PAIR_FEATURES)}
+    rows = np.repeat(np.int32([source, target]), 2, axis=1)[:, ::2]
+    np.testing.assert_array_equal(table.pair_features(left, right, *rows), found)
 
     metrics = np.empty((len(source), COLUMNS), dtype=np.float32)
     none = np.empty((0, 4), dtype=np.float32)
