@@ -5,11 +5,12 @@ The classical pipeline of phrase-based translation (Koehn, Och and Marcu 2003), 
 phrase pairs that agree with the links. Made for tens of thousands of pairs, in minutes.
 """
 
+import heapq
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-import numba
 import numpy as np
 
 from miner.errors import CorpusError
@@ -49,15 +50,13 @@ def learn_phrases(
     # Both sides number words apart: "die" is not "die".
     left = _flat([s for s, _ in kept], numbers, "s ")
     right = _flat([t for _, t in kept], numbers, "t ")
-    there = learn(left, right, len(numbers), 1)[:3]
-    back = learn(right, left, len(numbers), 1)[:3]
+    there = _Probabilities(*learn(left, right, len(numbers), 1)[:3])
+    back = _Probabilities(*learn(right, left, len(numbers), 1)[:3])
     counts: Counter[tuple[Words, Words]] = Counter()
     for row, (s, t) in enumerate(kept):
         own = left[0][left[1][row] : left[1][row + 1]]
         other = right[0][right[1][row] : right[1][row + 1]]
-        forward, backward = np.empty(len(other), np.int64), np.empty(len(own), np.int64)
-        best_links(own, other, *there, TENSION, forward)
-        best_links(other, own, *back, TENSION, backward)
+        forward, backward = best_links(own, other, there), best_links(other, own, back)
         for i1, i2, j1, j2 in phrase_spans(symmetrised(forward, backward), LONGEST).tolist():
             counts[tuple(s[i1:i2]), tuple(t[j1:j2])] += 1
         if row % 1000 == 0:
@@ -91,73 +90,71 @@ def _table(counts: Counter[tuple[Words, Words]]) -> PhraseTable:
 
 
 # --- links of words, and phrases that agree with them -------------------------------------------
-# Translation probabilities are sparse: ``columns[rows[x]:rows[x + 1]]``, ascending, are the
-# translations of word ``x``, with the same slice of ``probability``.
 
 
-@numba.njit(cache=True)
-def _probability(x, y, rows, columns, probability):
-    place = rows[x] + np.searchsorted(columns[rows[x] : rows[x + 1]], y)
-    known = place < rows[x + 1] and columns[place] == y
-    return probability[place] if known else np.float32(0.0)
+class _Probabilities:
+    """Sparse table of translations, ascending for each of ``size`` words, to look pairs up in."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, probability: np.ndarray):
+        self.size = len(rows) - 1
+        self._keys = np.repeat(np.arange(self.size), np.diff(rows)) * self.size + columns
+        self._values = probability
+
+    def of(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Return p(right | left) ``(n, m) float32``; 0 for unknown pairs."""
+        keys = left[:, None].astype(np.int64) * self.size + right
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[place] == keys, self._values[place], np.float32(0))
 
 
-@numba.njit(cache=True)
-def best_links(left, right, rows, columns, probability, tension, out):
-    """Write the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
+def best_links(left: np.ndarray, right: np.ndarray, table: _Probabilities) -> np.ndarray:
+    """Return the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
 
-    The best has the largest p(y | x) * exp(-tension * |i / n - j / m|), as in fast_align (Dyer et
+    The best has the largest p(y | x) * exp(-TENSION * |i / n - j / m|), as in fast_align (Dyer et
     al. 2013); a word without any probability aligns to none. ``left (n,)`` and ``right (m,)`` are
-    word ids, ``out (m,) int64``.
+    word ids.
     """
-    for j in range(len(right)):
-        best, out[j] = 0.0, -1
-        for i in range(len(left)):
-            p = _probability(left[i], right[j], rows, columns, probability)
-            if p > 0:
-                p *= np.exp(-tension * abs((i + 0.5) / len(left) - (j + 0.5) / len(right)))
-                if p > best:
-                    best, out[j] = p, i
+    places = [(np.arange(len(side)) + 0.5) / len(side) for side in (left, right)]
+    distance = np.abs(places[0][:, None] - places[1])
+    value = table.of(left, right) * np.exp(-TENSION * distance)
+    return np.where(value.max(axis=0) > 0, value.argmax(axis=0), -1)
 
 
-@numba.njit(cache=True)
-def symmetrised(forward, backward):
+def symmetrised(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
     ``forward (width,)`` has the links of the target's words, ``backward (height,)`` of the
     source's. Links of both are kept; then neighbours that one of them has, for words that have none
     yet.
     """
-    height, width = len(backward), len(forward)
-    union, links = np.zeros((height, width), np.bool_), np.zeros((height, width), np.bool_)
-    for j in range(width):
-        if forward[j] >= 0:
-            union[forward[j], j] = True
-    for i in range(height):
-        if backward[i] >= 0:
-            links[i, backward[i]] = union[i, backward[i]]
-            union[i, backward[i]] = True
-    rows, columns = np.zeros(height, np.bool_), np.zeros(width, np.bool_)
-    for i in range(height):
-        for j in range(width):
-            if links[i, j]:
-                rows[i] = columns[j] = True
+    there = {(i, j) for j, i in enumerate(forward.tolist()) if i >= 0}
+    back = {(i, j) for i, j in enumerate(backward.tolist()) if j >= 0}
+    links, more = there & back, there ^ back
+    rows, columns = {i for i, _ in links}, {j for _, j in links}
+    near = list(itertools.product((-1, 0, 1), repeat=2))
     grown = True
-    while grown:
+    while grown and more:
         grown = False
-        for i in range(height):
-            for j in range(width):
-                if not links[i, j]:
-                    continue
-                for a in range(max(0, i - 1), min(height, i + 2)):
-                    for b in range(max(0, j - 1), min(width, j + 2)):
-                        if union[a, b] and not links[a, b] and not (rows[a] and columns[b]):
-                            links[a, b] = rows[a] = columns[b] = grown = True
-    return links
+        # In the order of words, with the links that come on the way.
+        waiting = sorted(links)
+        while waiting:
+            i, j = heapq.heappop(waiting)
+            for a, b in ((i + down, j + right) for down, right in near):
+                if (a, b) in more and not (a in rows and b in columns):
+                    more.remove((a, b))
+                    links.add((a, b))
+                    rows.add(a)
+                    columns.add(b)
+                    grown = True
+                    if (a, b) > (i, j):
+                        heapq.heappush(waiting, (a, b))
+    found = np.zeros((len(backward), len(forward)), np.bool_)
+    for link in links:
+        found[link] = True
+    return found
 
 
-@numba.njit(cache=True)
-def phrase_spans(links, longest):
+def phrase_spans(links: np.ndarray, longest: int) -> np.ndarray:
     """List the phrase pairs that agree with an alignment: ``(m, 4) int64``, spans of both sides.
 
     A pair ``i1, i2, j1, j2`` (ends excluded) has a link inside and none from inside to outside (Och
@@ -165,37 +162,26 @@ def phrase_spans(links, longest):
     target's span may join it.
     """
     height, width = links.shape
-    found = np.empty((16, 4), np.int64)
-    count = 0
+    of_row = [np.flatnonzero(row).tolist() for row in links]
+    of_column = [np.flatnonzero(column).tolist() for column in links.T]
+    found: list[tuple[int, int, int, int]] = []
     for i1 in range(height):
         low, high = width, -1
         for i2 in range(i1 + 1, min(height, i1 + longest) + 1):
-            for j in range(width):
-                if links[i2 - 1, j]:
-                    low, high = min(low, j), max(high, j)
+            own = of_row[i2 - 1]
+            if own:
+                low, high = min(low, own[0]), max(high, own[-1])
             if high < 0 or high - low >= longest:
                 continue
-            good = True
-            for j in range(low, high + 1):
-                for i in range(height):
-                    if links[i, j] and not i1 <= i < i2:
-                        good = False
-            if not good:
+            linked = [rows for rows in of_column[low : high + 1] if rows]
+            if any(rows[0] < i1 or rows[-1] >= i2 for rows in linked):
                 continue
-            start = low
-            while True:
-                end = high
-                while True:
-                    if end - start < longest:
-                        if count == len(found):
-                            found = np.concatenate((found, np.empty_like(found)))
-                        found[count, 0], found[count, 1] = i1, i2
-                        found[count, 2], found[count, 3] = start, end + 1
-                        count += 1
-                    end += 1
-                    if end >= width or links[:, end].any():
-                        break
-                start -= 1
-                if start < 0 or links[:, start].any():
-                    break
-    return found[:count]
+            first, last = low, high + 1
+            while first > 0 and not of_column[first - 1]:
+                first -= 1
+            while last < width and not of_column[last]:
+                last += 1
+            for start in range(low, first - 1, -1):
+                ends = range(high + 1, min(last, start + longest) + 1)
+                found += [(i1, i2, start, end) for end in ends]
+    return np.array(found, dtype=np.int64).reshape(-1, 4)
