@@ -69,24 +69,13 @@ $(VENV)/developing: setup.cfg constraints.txt $(LOOPS_IN_C)
 	$(BIN)/pip install -q -c constraints.txt $(WITHOUT_CUDA) -e '.[$(EXTRA),train,dev]'
 	@touch $(VENV)/installed $@
 
-# A wheel in dist/ that brings its loops compiled, for the installed numba: the loops of
-# mine, score and filter, of short texts and long ones, of align, and of pairs without English.
-LOOPS := NUMBA_CACHE_DIR=$(CURDIR)/build/cache
+# A wheel in dist/, for this kind of machine and any Python from 3.10 on.
 wheel: $(VENV)/installed
-	rm -rf build dist miner/kernels/compiled
-	mkdir -p build miner/kernels/compiled
-	for side in de en; do tr '\n' ' ' < $(DEMO)/demo.$$side | cat - $(DEMO)/demo.$$side > build/$$side; done
-	$(LOOPS) $(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en -o build/pairs.tsv
-	$(LOOPS) $(BIN)/miner score --source build/de --target build/en -o build/scored.tsv
-	$(LOOPS) $(BIN)/miner filter build/pairs.tsv --scol 2 --tcol 3 -o build/clean.tsv
-	for n in 2 3; do cut -f $$n build/pairs.tsv > build/side$$n; done
-	$(LOOPS) $(BIN)/miner align build/side2 build/side3 -o build/beads.tsv
-	$(LOOPS) $(BIN)/miner explain Hund chien --source-lang de --target-lang fr > build/explained
-	cp build/cache/bitext-miner/kernels-*/*.loop miner/kernels/compiled
+	rm -rf build dist
 	$(BIN)/pip wheel -q --no-deps -w dist .
 
 clean:
-	rm -rf $(VENV) demo-out site build dist *.egg-info miner/kernels/compiled
+	rm -rf $(VENV) demo-out site build dist *.egg-info
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
 # and name below $(DATA)/train. Its card is train/shipped.md with the table of languages.

@@ -15,7 +15,7 @@ from miner import MinerError
 RESULTS = Path(__file__).parent / "results"
 # Command line of the program of this environment.
 PROGRAM = (sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())")
-LIBRARIES = ("bitext-miner", "numpy", "numba", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
+LIBRARIES = ("bitext-miner", "numpy", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
 
 
 def parser(

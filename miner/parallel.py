@@ -53,9 +53,9 @@ _loops = _Loops()
 def loop_threads() -> int:
     """Return the number of threads of compiled loops that this thread calls.
 
-    It is set by :func:`use_loop_threads`; by default NUMBA_NUM_THREADS, else all cores.
+    It is set by :func:`use_loop_threads`; by default all cores of this process.
     """
-    return _loops.threads or int(os.environ.get("NUMBA_NUM_THREADS") or thread_count())
+    return _loops.threads or thread_count()
 
 
 def use_loop_threads(threads: int | None) -> int | None:

@@ -1,7 +1,6 @@
 """Fixtures of all tests: a small text, a model of it made in a second, indexes of both sides."""
 
 import dataclasses
-import fcntl
 import gc
 import io
 import os
@@ -33,26 +32,8 @@ from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.tokenizer import Tokenizer
 from miner.index.index import Index
-from miner.kernels.cache import folder
-from miner.kernels.loops import Loop
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
-
-
-def compile_in_turn() -> None:
-    """Make this process wait for a kernel that another one compiles, then load its result.
-
-    Without it, each process of a run in a fresh clone compiles every kernel: a minute of one core.
-    """
-    prepare = Loop._prepare
-
-    def locked(self: Loop, *arguments: Any) -> Any:
-        with open(folder() / f"{self.name}.lock", "wb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            return prepare(self, *arguments)
-
-    Loop._prepare = locked  # type: ignore[method-assign]
-
 
 # Shells start jobs in the background with interrupts ignored, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -62,7 +43,7 @@ os.environ.pop("COLUMNS", None)
 
 DIMENSION = 32
 
-# The first call of a kernel compiles it, which no deadline allows for.
+# The first call of a test reads models, which no deadline allows for.
 hypothesis.settings.register_profile("miner", deadline=None)
 hypothesis.settings.load_profile("miner")
 
@@ -75,13 +56,7 @@ sys.dont_write_bytecode = False
 # spin, and trainings of a few sentences take three times the CPU time.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# Several processes of pytest-xdist share numba's cache.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    compile_in_turn()
-
-
-# Files that take long: begun last, they would leave all processes but one idle. Neighbours here
-# begin at the same time, and compile different kernels; one would wait for the other's.
+# Files that take long: begun last, they would leave all processes but one idle.
 LONG = ("test_docs", "test_encoders", "test_reliability", "test_other_encoders")
 
 

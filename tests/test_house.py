@@ -20,7 +20,7 @@ from miner.cli.settings_options import HEADINGS
 from miner.errors import ArtifactError
 
 ROOT = Path(__file__).parent.parent
-HEAVY = ("numpy", "torch", "faiss", "numba", "pandas", "h5py", "sentencepiece", "psutil")
+HEAVY = ("numpy", "torch", "faiss", "pandas", "h5py", "sentencepiece", "psutil")
 # The modules of the miner that have use for torch, in their functions.
 TORCH = (
     "miner.device",

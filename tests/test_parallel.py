@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from miner import parallel
 from miner.errors import ArtifactError, CorpusError, ResourceError
 from miner.parallel import (
     AHEAD,
@@ -76,7 +77,7 @@ def test_ranges_make_up_all_items(threads: int, count: int) -> None:
 
 
 def test_threads_of_loops_are_set_for_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "3")
+    monkeypatch.setattr(parallel, "thread_count", lambda: 3)
     before = use_loop_threads(None)  # a search may have set it
     assert loop_threads() == 3
     use_loop_threads(7)

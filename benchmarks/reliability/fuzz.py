@@ -28,8 +28,6 @@ from typing import Any
 import h5py
 import numpy as np
 
-os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")  # the one that a fork survives
-
 import miner
 from benchmarks.reliability.commands import DEMO, LIMIT
 from benchmarks.reliability.mutations import MUTATIONS, bomb, zstd

@@ -27,7 +27,7 @@ QUICK = 400
 
 def timed(arguments: list[str], threads: int) -> dict[str, float]:
     """Run a command; return its wall seconds and the CPU seconds of it and its children."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "NUMBA_NUM_THREADS": str(threads)}
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([*report.PROGRAM, *arguments], check=True, env=environment, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

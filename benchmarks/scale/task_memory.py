@@ -53,7 +53,7 @@ def started(command: list[str], work: Path) -> subprocess.Popen[bytes]:
     """Start a command with a work directory, with one process of one thread."""
     command += ["--work", str(work), "--shard-lines", "1M", "--threads", "1"]
     command += ["--backend", "processes", "--workers", "1"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     return subprocess.Popen([*report.PROGRAM, *command], env=environment)
 
 

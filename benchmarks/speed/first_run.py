@@ -1,8 +1,8 @@
 """Measure the first run of a command after an installation beside the second, in CPU seconds.
 
-The first run has no cache: it compiles its loops and unpacks the model of languages. A first run
-with the loops of a wheel (``make wheel``) finds them compiled. The second finds the cache of the
-first. Commands import a copy of the package, so that files that a clone has made do not count.
+The first run has no cache: it computes the tables of the model and of languages. The second finds
+the cache of the first. Commands import a copy of the package, so that files that a clone has made
+do not count.
 """
 
 import shutil
@@ -24,7 +24,7 @@ def measure(data: Path, rounds: int, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="first-") as directory:
         work = Path(directory)
         package = work / "tree" / "miner"
-        shutil.copytree(ROOT / "miner", package, ignore=shutil.ignore_patterns("compiled"))
+        shutil.copytree(ROOT / "miner", package)
         every = filter_speed.text(data)
         rows = [
             speed_text.write(work / f"{count}.tsv", every[:count]) for count in (SCORED, FILTERED)
@@ -47,17 +47,12 @@ def _runs(
     command: list[str], package: Path, rounds: int, threads: int, work: Path
 ) -> dict[str, float]:
     def spent(cache: Path) -> float:
-        found = job(package.parent, command, threads, work, NUMBA_CACHE_DIR=str(cache))
+        found = job(package.parent, command, threads, work, XDG_CACHE_HOME=str(cache))
         return found["cpu seconds"]
 
     empty = [work / f"{command[0]}-empty-{turn}" for turn in range(rounds)]
     found = {"first": statistics.median(map(spent, empty))}
     cache = empty[0]
     found["second"] = statistics.median(spent(cache) for _ in range(rounds))
-    (loops,) = (cache / "bitext-miner").glob("kernels-*")
-    shipped = shutil.copytree(loops, package / "kernels" / "compiled")
-    other = [work / f"{command[0]}-{turn}" for turn in range(rounds)]
-    found["first, loops of a wheel"] = statistics.median(map(spent, other))
-    shutil.rmtree(shipped)
     print(f"  {command[0]}: {found}", flush=True)
     return found

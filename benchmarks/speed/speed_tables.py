@@ -128,13 +128,12 @@ def growth(results: dict[str, Any]) -> list[str]:
 
 def first(results: dict[str, Any]) -> list[str]:
     """Return the table of first runs beside second ones."""
-    columns = ["first", "first, loops of a wheel", "second"]
+    columns = ["first", "second"]
     lines = head(["", *columns])
     for row in results["rows"]:
         lines.append(line([row["name"], *(f"{row[column]:.1f}" for column in columns)]))
     return [
         f"CPU seconds of a command's first run and of its second, {results['threads']} threads.",
-        "A clone compiles a command's loops once; a wheel (`make wheel`) brings them compiled.",
         "",
         *lines,
     ]

@@ -77,13 +77,13 @@ def get(
     from miner.datasets import get as get_part
 
     for dataset, part in choose(names, pairs):
-        with Progress(loops=None) as report:
+        with Progress() as report:
             got = get_part(
                 dataset,
                 part,
                 output,
                 mirror=mirror,
-                showing=lambda name: Progress("bytes", loops=None),
+                showing=lambda name: Progress("bytes"),
                 report=report,
             )
         click.echo("\n".join(summary(dataset, part, got)))

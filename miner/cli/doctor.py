@@ -8,7 +8,7 @@ import miner
 from miner.cli.settings_options import Command
 from miner.errors import DependencyError
 
-LIBRARIES = ("numpy", "h5py", "sentencepiece", "numba", "torch", "pyarrow", "backports.zstd")
+LIBRARIES = ("numpy", "h5py", "sentencepiece", "torch", "pyarrow", "backports.zstd")
 # Extras that only work on this program itself needs.
 INTERNAL = ("bench", "dev")
 _REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
@@ -33,6 +33,7 @@ def doctor(gpu: bool) -> None:
 
     from miner.encoder.encoder import Encoder
     from miner.index import faiss
+    from miner.kernels.library import level, levels
     from miner.knn import engines
     from miner.libraries import install_line
     from miner.limits import cpu_quota, memory_left
@@ -45,6 +46,7 @@ def doctor(gpu: bool) -> None:
         click.echo(f"warning: tested with Python {', '.join(tested)}; report what goes wrong here")
     for name in LIBRARIES:
         click.echo(f"{name:14} {_version(name)}")
+    click.echo(f"{'instructions':14} {level()} of {', '.join(levels())}; MINER_CPU chooses another")
     found = faiss.faiss_distributions()
     click.echo(f"{'faiss':14} {', '.join(f'{name} {_version(name)}' for name in found) or 'none'}")
     present, missing = _extras()

@@ -82,7 +82,7 @@ def get(
     if hub and sha256:
         raise click.UsageError("--sha256 is of an archive; name a commit: hf:USER/NAME@COMMIT")
     guard.check_directory(output, "a model", overwrite)
-    with Progress("bytes", loops=None) as report:
+    with Progress("bytes") as report:
         found, digest = get_model(address, output, sha256=sha256 and sha256.lower(), report=report)
     checked = "checksum verified" if sha256 else f"no checksum given; SHA-256 {digest}"
     click.echo(f"{output}: {found.describe()}; {f'commit {digest}' if hub else checked}")

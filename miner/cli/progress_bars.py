@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from miner.cli import interrupts
 from miner.cli.run_options import volume
-from miner.kernels import cache
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -25,16 +24,12 @@ class Progress:
     """A :data:`miner.progress.Reporter` that shows each stage with its rate and time left.
 
     unit: of the counts. ``bytes`` are shown with prefixes (kB, MB).
-    loops: module of :mod:`miner.kernels` whose compilation a first run waits for, ``*`` for any,
-        None for work without compiled loops.
     operations: multiplications and additions of the whole stage. Their rate is shown beside the
         peak rate of float32 matrix products on this machine.
     """
 
-    def __init__(
-        self, unit: str = "lines", *, loops: str | None = "*", operations: float = 0.0
-    ) -> None:
-        self.unit, self.loops, self.operations = unit, loops, operations
+    def __init__(self, unit: str = "lines", *, operations: float = 0.0) -> None:
+        self.unit, self.operations = unit, operations
         self.stage: str | None = None
         self.bar: tqdm | None = None
         self.peak = 0.0
@@ -42,8 +37,6 @@ class Progress:
         self.begun = self.told = 0.0
 
     def __enter__(self) -> Progress:
-        if self.loops is not None:
-            announce(self.loops)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -117,13 +110,3 @@ class Progress:
 def stamp() -> str:
     """Return the time of day, at which a line of progress begins."""
     return time.strftime("%H:%M:%S")
-
-
-def announce(loops: str = "*") -> None:
-    """Say, on a terminal, why a first run stands still for a while: it compiles its loops.
-
-    ``loops`` is the module of :mod:`miner.kernels` that tells, ``*`` for any.
-    """
-    # Asked first, as processes started later share a temporary cache that this one made.
-    if not cache.compiled(loops) and sys.stderr.isatty():
-        print("compiling loops for this machine, once: ten to twenty seconds", file=sys.stderr)

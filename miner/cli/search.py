@@ -57,7 +57,7 @@ def search(
     if model is not None and settings.rank != "margin":
         encoder = load_encoder(model, settings, loading)
     operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
-    with Progress("sentences", loops="exact", operations=operations) as report:
+    with Progress("sentences", operations=operations) as report:
         mine(
             *indexes,
             keep=wanted,

@@ -100,7 +100,7 @@ def stats(
         pairs = stream_bitext(origin, other, layout, more=score_cols)
         blocks = statistics.pair_blocks(pairs, len(names), left_out)
     keep = bool(score_cols or per_pair)
-    with Progress(loops=None) as bar:
+    with Progress() as bar:
         found = statistics.count(
             *(blocks, names, score_cols, origin, left_out),
             idf=None if idf is None else Reader(idf),

@@ -1,4 +1,4 @@
-"""Arrays that take long to compute: kept on the disk beside the compiled loops, mapped into memory.
+"""Arrays that take long to compute: kept in the user's cache directory, mapped into memory.
 
 An entry is a folder of ``.npy`` files. Its name has a hash of what the arrays are computed from,
 so that it is right or absent.
@@ -7,6 +7,7 @@ so that it is right or absent.
 import json
 import os
 import shutil
+import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,15 +19,16 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from miner.json_files import read_json
-from miner.kernels.cache import STALE_DAYS, folder
 from miner.text.durable import replace_directory
 
 # Smaller arrays, in bytes, are computed again: that takes no longer than the disk.
 LEAST = 1 << 19
 # Smaller files, in bytes, are read and not mapped; empty arrays cannot be mapped.
 _PAGE = 4096
+# Entries unused for so long are removed when a new one is made.
+STALE_DAYS = 30
 # Folders whose code computes such arrays, below the package.
-_FOLDERS = "encoder", "scoring"
+_FOLDERS = "encoder", "kernels", "scoring"
 _STAMPS = "stamps.json"
 
 
@@ -50,6 +52,8 @@ def kept(
     made = {one: np.ascontiguousarray(array) for one, array in make().items()}
     if sum(array.nbytes for array in made.values()) < LEAST:
         return made
+    with suppress(OSError):
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with suppress(OSError), TemporaryDirectory(dir=place.parent, ignore_cleanup_errors=True) as new:
         _remove_unused(place.parent)
         for one, array in made.items():
@@ -60,18 +64,30 @@ def kept(
 
 
 def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """Map the arrays of an entry; None if a file is not as it was written.
+    """Map the arrays of an entry; None if a file is not as it was written, or others may write.
 
     Copied folders and layers of an image keep no fractions of a second, and another process may
     replace the entry meanwhile. That needs no word to the user: the arrays are computed again.
     """
     try:
-        if read_json(place / _STAMPS) != _stamps(place, names):
+        if not _is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
             raise ValueError("altered")
-        os.utime(place)  # in use: not stale
+        with suppress(OSError):  # it may be the administrator's
+            os.utime(place)  # in use: not stale
         return {one: _array(place / f"{one}.npy") for one in names}
     except (OSError, ValueError, EOFError):
         return None
+
+
+def _is_safe(place: Path) -> bool:
+    """Return True for a folder of this user or the administrator, which nobody else may write to.
+
+    Loops do not check all offsets of such arrays.
+    """
+    if os.name == "nt":
+        return True
+    found = place.lstat()
+    return found.st_uid in (0, os.getuid()) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _array(path: Path) -> np.ndarray:
@@ -87,6 +103,15 @@ def _stamps(place: Path, names: Sequence[str]) -> dict[str, list[int]]:
     return {one: [stat.st_size, int(stat.st_mtime)] for one, stat in found.items()}
 
 
+def folder() -> Path:
+    """Return the folder of entries, below XDG_CACHE_HOME or the user's cache directory."""
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:  # the user has no home: nothing can be kept
+        base = Path(os.devnull)
+    return base.absolute() / "bitext-miner" / "arrays"
+
+
 def key_of(digest: str, *more: str) -> str:
     """Return the key of arrays that are computed from files of a model with a digest, and more.
 
@@ -97,10 +122,10 @@ def key_of(digest: str, *more: str) -> str:
 
 @cache
 def _code() -> str:
-    """Hash of that code, without loops: the name of `folder` has theirs."""
+    """Hash of that code."""
     digest = sha256()
     for one in _FOLDERS:
-        for path in sorted((Path(__file__).parent.parent / one).glob("*.py")):
+        for path in sorted((Path(__file__).parent.parent / one).glob("*.[cp]*")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

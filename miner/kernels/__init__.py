@@ -1,5 +1,4 @@
-"""Hot loops, compiled by numba. Tests compare each with a plain reference.
+"""Hot loops in C, with the declarations by which Python calls them.
 
-Importing a module of this package loads numba, so callers import it in function bodies. Only
-`cache` is light.
+Tests compare each with a plain reference. See :mod:`miner.kernels.library`.
 """

@@ -7,7 +7,6 @@ the search, the block size, the thread count or the device.
 
 import numpy as np
 
-from miner.kernels.half import bits
 from miner.kernels.library import kernel
 from miner.parallel import in_ranges
 
@@ -24,6 +23,13 @@ _scan = kernel(
     "scan(queries: f4[n, d], base: f4[m, d], rounding: f8[n], start: int, &similarity: f4[n, k], "
     "&row: i8[n, k], begin: int, end: int)"
 )
+
+
+def bits(vectors: np.ndarray) -> np.ndarray:
+    """Return the array that kernels read: uint16 bits of float16, float32 otherwise."""
+    if vectors.dtype == np.float16:
+        return vectors.view(np.uint16)
+    return vectors.astype(np.float32, copy=False)
 
 
 def rescore(

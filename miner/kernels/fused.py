@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from miner.kernels.half import bits
+from miner.kernels.exact import bits
 from miner.kernels.library import kernel
 
 # Rows and columns of one tile: its sums take 12 of 16 vector registers with AVX2.
@@ -85,8 +85,8 @@ def quantise(
 ) -> None:
     """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
 
-    ``vectors`` are float32, or :func:`miner.kernels.half.bits` of float16. Each is scaled up as far
-    as its largest component and its length allow; a zero vector gets the scale 0. ``up``, 0 for
+    ``vectors`` are float32, or :func:`miner.kernels.exact.bits` of float16. Each is scaled up as
+    far as its largest component and its length allow; a zero vector gets the scale 0. ``up``, 0 for
     rows and UP for columns, is added to every value.
     """
     row = np.empty(4 * tiles.shape[1], np.float32)

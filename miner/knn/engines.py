@@ -269,8 +269,8 @@ def round_int8(
     threads: int,
 ) -> None:
     """Round ``vectors (b, d)`` to int8 as :func:`miner.kernels.fused.quantise` does, by threads."""
+    from miner.kernels.exact import bits
     from miner.kernels.fused import quantise
-    from miner.kernels.half import bits
 
     numbers = bits(vectors)
 
@@ -290,8 +290,8 @@ def float32_bound(queries: np.ndarray) -> float:
 
 def _steps(vectors: np.ndarray) -> np.ndarray:
     """Return the width of one int8 step of each of ``vectors (b, d)``: ``(b,) float32``."""
+    from miner.kernels.exact import bits
     from miner.kernels.fused import step_sizes
-    from miner.kernels.half import bits
 
     steps = np.empty(len(vectors), np.float32)
     step_sizes(bits(vectors), steps)

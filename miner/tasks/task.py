@@ -212,10 +212,7 @@ class Job:
 
 
 def load(path: Path) -> np.ndarray:
-    """Map an array into memory. Its pages are copied if they are written to, the file is not.
-
-    A read-only array would be another type to numba, which compiles loops for each.
-    """
+    """Map an array into memory. Its pages are copied if they are written to, the file is not."""
     array = np.load(path, mmap_mode="c", allow_pickle=False)
     assert isinstance(array, np.ndarray)
     return array

@@ -1,4 +1,4 @@
-"""Progress of commands: bars on a terminal, lines elsewhere, and the notice of compiling."""
+"""Progress of commands: bars on a terminal, and lines elsewhere."""
 
 import io
 import os
@@ -20,28 +20,12 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("terminal", [True, False])
-def test_the_first_run_says_why_it_stands_still(tmp_path, monkeypatch, terminal):
-    monkeypatch.setattr("miner.kernels.cache.folder", lambda: tmp_path)
-    shown = Terminal() if terminal else io.StringIO()
-    monkeypatch.setattr(sys, "stderr", shown)
-    progress_bars.announce()
-    assert ("compiling loops for this machine" in shown.getvalue()) == terminal
-    (tmp_path / "pool.mean_pool-0123.loop").touch()
-    second = Terminal()
-    monkeypatch.setattr(sys, "stderr", second)
-    progress_bars.announce()
-    assert second.getvalue() == ""
-    progress_bars.announce("exact")
-    assert "compiling" in second.getvalue(), "what a search needs is not there yet"
-
-
 @pytest.mark.parametrize("operations", [0.0, 1e12])
 def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the peak rate of the machine; rows searched by an earlier run are not counted."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr("miner.machine.matrix_peak", lambda: 1e11)
-    with Progress("sentences", loops="exact", operations=operations) as report:
+    with Progress("sentences", operations=operations) as report:
         report("searching", 500, 1000)
         time.sleep(0.12)
         report("searching", 1000, 1000)

@@ -88,3 +88,22 @@ def test_a_disk_that_cannot_be_written_costs_the_next_process_its_time(
 def test_keys_of_models_differ_by_all_that_the_arrays_depend_on() -> None:
     assert len({key_of("1"), key_of("2"), key_of("1", "de"), key_of("1", "en")}) == 4
     assert key_of("", "de") == ""
+
+
+def test_an_entry_that_others_may_write_is_not_read(place: Path) -> None:
+    place.chmod(0o700)
+    assert computed("a") and not computed("a")
+    place.chmod(0o770)
+    assert computed("a")
+    place.chmod(0o555)  # an image's, for other users
+    assert not computed("a")
+
+
+def test_the_place_of_the_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kept_arrays.folder() == tmp_path / ".cache" / "bitext-miner" / "arrays"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert kept_arrays.folder() == tmp_path / "x" / "bitext-miner" / "arrays"
+    assert computed("a") and not computed("a")
+    assert not kept_arrays.folder().stat().st_mode & 0o077

@@ -104,7 +104,7 @@ def test_less_memory_means_smaller_blocks_and_the_same_lists(kind, blocks):
 def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> None:
     """Allocations of numpy, the result aside, stay within the smallest accepted bound.
 
-    Arrays that numba allocates are not counted: a few kilobytes a thread.
+    Scratch of the compiled loops is not counted: a few kilobytes a thread.
     """
     generator = np.random.default_rng(13)
     n, m, d = 3000, 1500, 128
@@ -119,7 +119,7 @@ def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> 
     source, target = side(vectors, ann=ann), side(units(generator, m, d))
     small = side(vectors[:300])
     search = "faiss" if kind == "compressed" else kind
-    nearest(search, small, small, k)  # compiles the kernels
+    nearest(search, small, small, k)  # opens the library
     memory = least_memory(search, source, target, k)
     blocks.clear()
     tracemalloc.start()

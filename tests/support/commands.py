@@ -38,10 +38,7 @@ class Miner:
         """Run in another process, whose files may not grow beyond ``largest`` bytes."""
         environment, limit = os.environ.copy(), None
         if largest is not None:
-            # Caches of compiled loops and modules would meet the limit, too. Loops that are not
-            # compiled warn where a hash overflows.
-            environment |= {"NUMBA_DISABLE_JIT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-            environment["PYTHONWARNINGS"] = "ignore:overflow"
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"  # caches would meet the limit, too
 
             def limit() -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))

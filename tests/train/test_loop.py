@@ -169,7 +169,7 @@ def test_rate_falls_to_its_final_share(monkeypatch):
 @BOTH
 def test_the_seed_decides_everything(config, monkeypatch):
     first = trained(trainer(config))
-    monkeypatch.setattr("miner.kernels.loops.loop_threads", lambda: 1)
+    monkeypatch.setattr("miner.parallel.loop_threads", lambda: 1)
     assert trained(trainer(config)) == first
     other = trained(trainer(dataclasses.replace(config, seed=2)))
     assert all(
