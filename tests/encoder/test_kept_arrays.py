@@ -81,8 +81,9 @@ def test_entries_that_nobody_used_are_removed(place: Path) -> None:
 def test_a_disk_that_cannot_be_written_costs_the_next_process_its_time(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_arrays, "folder", lambda: place / "none")
-    assert computed("a") and computed("a") and not any(place.iterdir())
+    (place / "file").touch()
+    monkeypatch.setattr(kept_arrays, "folder", lambda: place / "file" / "none")
+    assert computed("a") and computed("a") and [*place.iterdir()] == [place / "file"]
 
 
 def test_keys_of_models_differ_by_all_that_the_arrays_depend_on() -> None:
