@@ -52,7 +52,7 @@ def test_a_log_shows_that_long_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> 
     now = iter(range(0, 10_000, 20))
     monkeypatch.setattr(progress_bars.time, "monotonic", lambda: next(now))
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with Progress("sentences", loops=None) as report:
+    with Progress("sentences") as report:
         for done in range(0, 5000, 1000):
             report("searching", done, 3_605_000)
     lines = sys.stderr.getvalue().splitlines()
@@ -83,7 +83,7 @@ def test_an_ignored_interrupt_stays_ignored(handlers: None) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_python_drops_is_raised_by_the_next_report(handlers, number) -> None:
     interrupts.catch()
-    with Progress(loops=None) as report:
+    with Progress() as report:
         report("reading", 0, 4)
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), number)
