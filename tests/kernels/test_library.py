@@ -1,5 +1,8 @@
 """Declarations of compiled functions: arguments that do not fit are errors, never crashes."""
 
+import gc
+import importlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,9 +10,11 @@ import pytest
 
 from miner.errors import DependencyError
 from miner.kernels import library
-from miner.kernels.library import kernel
-from miner.kernels.pool import mean_rows
+from miner.kernels.library import Kernel, kernel
 
+mean_rows = kernel(
+    "mean_rows(table: i1|u1|f4[V, w], scales: f4[V], ids: i4[t], offsets: i8[n+1], &out: f4[n, d])"
+)
 # The fixture of this folder replaces it.
 TRUE_LEVEL = library.level
 TABLE, SCALES = np.ones((3, 2), np.float32), np.ones(3, np.float32)
@@ -86,3 +91,36 @@ def test_a_library_that_is_missing_or_of_another_system(
     with pytest.raises(DependencyError, match="it.so: cannot be used here") as error:
         library.library.__wrapped__()
     assert "\n" not in str(error.value)
+
+
+def parameters_in_c() -> dict[str, list[tuple[str, str]]]:
+    """Return kind and name of the parameters of each exported function; pointers are ``*``."""
+    found = {}
+    for path in Path(library.__file__).parent.glob("*.c"):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text().replace("\\\n", ""), flags=re.DOTALL)
+        for name, meaning in re.findall(r"#define (\w+) +(.*)", text):
+            text = re.sub(rf"\b{name}\b", lambda _, meaning=meaning: meaning, text)
+        for name, listed in re.findall(r"EXPORT\((\w+?)(?:_?##[^)]*)?\)\(([^)]*)\)", text):
+            pairs = (re.fullmatch(r"\s*(.*?)(\w+)\s*", one) for one in listed.split(","))
+            found[name] = [
+                ("*" if "*" in pair[1] else pair[1].split()[-1], pair[2]) for pair in pairs if pair
+            ]
+    return found
+
+
+def test_declarations_are_those_of_c() -> None:
+    """As many parameters of the same kinds, and sizes of the same names in the same order."""
+    folder = Path(library.__file__).parent
+    for path in folder.glob("[a-z]*.py"):
+        importlib.import_module(f"miner.kernels.{path.stem}")
+    gc.unfreeze()  # what was made before the tests is listed, too
+    known, in_c = [one for one in gc.get_objects() if isinstance(one, Kernel)], parameters_in_c()
+    assert {one.name for one in known} >= {"score_beads", "mean_pool", "rescore"} <= set(in_c)
+    names = {"int": "int64_t", "float": "double"}
+    for one in known:
+        kinds = [names[arg.scalar] if arg.kinds is None else "*" for arg in one.arguments]
+        kinds += ["int64_t"] * len(one.sizes)
+        assert kinds == [kind for kind, _ in in_c[one.name]], one.declaration
+        sizes = [name for _, name in in_c[one.name]][len(one.arguments) :]
+        both = [name for name in sizes if name in one.sizes]
+        assert both == [name for name in one.sizes if name in sizes], (one.declaration, sizes)
