@@ -33,7 +33,7 @@ def write(path: StrPath, found: Aligned) -> None:
         ("Estimated precision", "unknown" if sure is None else f"{sure:.3f}"),
         ("Pairs of documents", f"{len(found.documents):,}, {len(drawn):,} drawn"),
         *([("Least probability", f"{found.threshold:.4f}")] if found.threshold else []),
-        *(("Warning", note) for note in found.notes),
+        *(("Warning", doubt) for doubt in found.warnings),
     ]
     page.write(path, "alignment.html", "Alignment", {}, {"facts": facts, "drawn": drawn})
 

@@ -69,8 +69,8 @@ def compare(source: str, target: str) -> Agreement:
         return NOTHING
     if source > target:  # so that the order of the sides does not matter
         found = compare(target, source)
-        converted = [pair[::-1] for pair in found.converted]
-        return found._replace(missing=found.missing[::-1], converted=converted)
+        swapped = [(one, other) for other, one in found.converted]
+        return found._replace(missing=found.missing[::-1], converted=swapped)
     left, right = numerals(source), numerals(target)
     count = len(left), len(right)
     units = False

@@ -61,11 +61,11 @@ class Jsonl(TextFormat):
                 ) from None
             if not isinstance(record, dict):
                 raise CorpusError(f"{where}: not a JSON object; each line must be one")
-            found = [record.get(key) for key in keys]
-            for text in found:
-                if not isinstance(text, str):
+            found = tuple([record.get(key) for key in keys])
+            for cell in found:
+                if not isinstance(cell, str):
                     return tuple([_text(where, record, column) for column in columns])
-            return tuple(found)
+            return found
 
         return parse
 
