@@ -142,7 +142,7 @@ def _line(
 ) -> bytes:
     """Return a row as its line, or ``named`` as JSON, with more cells at its end."""
     if named:
-        return rows.layout.named(raw, cells or {})
+        return rows.layout.named_line(raw, cells or {})
     return rows.layout.with_cells(raw, cells) if cells else rows.layout.line(raw)
 
 

@@ -101,9 +101,9 @@ class FaultNames:
         """Tell whether a text spells a word in another script, as טום does Tom."""
         if self.verifier.names is None:
             return False
-        both = (self.verifier.prepare([one], 1).tokens for one in (word, text))
+        own, other = (self.verifier.prepare([one], 1).tokens for one in (word, text))
         row = np.zeros(1, dtype=np.int64)
-        return float(self.verifier.names.share(*both, row, row)[0]) >= SPELLED
+        return float(self.verifier.names.share(own, other, row, row)[0]) >= SPELLED
 
     def _word(self, text: str, place: int) -> str:
         """Return the word with a token of a text; ``place`` counts the tokens that are known."""

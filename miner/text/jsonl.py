@@ -61,11 +61,11 @@ class Jsonl(TextFormat):
                 ) from None
             if not isinstance(record, dict):
                 raise CorpusError(f"{where}: not a JSON object; each line must be one")
-            found = tuple([record.get(key) for key in keys])
-            for cell in found:
-                if not isinstance(cell, str):
-                    return tuple([_text(where, record, column) for column in columns])
-            return found
+            found = [record.get(key) for key in keys]
+            texts = tuple([cell for cell in found if isinstance(cell, str)])
+            if len(texts) == len(columns):
+                return texts
+            return tuple([_text(where, record, column) for column in columns])
 
         return parse
 

@@ -172,20 +172,24 @@ class Layout:
         format = self.formats[0] if len(raw) == 1 else "tsv"
         return FORMATS[format].with_cells(self.line(raw), cells)
 
-    def named(self, raw: Raw, more: Mapping[str, str | float]) -> bytes:
-        """Return a row as JSON: source, target, other cells of one file, and ``more`` at its end.
+    def named(self, raw: Raw) -> dict[str, Any]:
+        """Return the cells of a row by name: source, target, and the others of one file."""
+        lines = [line.decode("utf-8", "replace") for line in raw]
+        if len(lines) == 2:
+            return dict(zip(SIDES, lines, strict=True))
+        cells = FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
+        if not self.carry:
+            return cells
+        return {name: cells.get(name, "") for name in (*SIDES, *self.carry)}
+
+    def named_line(self, raw: Raw, more: Mapping[str, str | float]) -> bytes:
+        """Return a row by name as JSON, with ``more`` cells at its end.
 
         A key that is there already gets a number. An infinite number or NaN becomes null.
         """
-        lines = [line.decode("utf-8", "replace") for line in raw]
-        if self._is_named and (line := named_line(lines[0], more)):
+        if self._is_named and (line := named_line(raw[0].decode("utf-8", "replace"), more)):
             return line.encode()
-        if len(lines) == 2:
-            cells: dict[str, Any] = dict(zip(SIDES, lines, strict=True))
-        else:
-            cells = FORMATS[self.formats[0]].cells(lines[0], self.columns[0], self.header)
-        if self.carry:
-            cells = {name: cells.get(name, "") for name in (*SIDES, *self.carry)}
+        cells = self.named(raw)
         cells |= {unused(key, cells): finite(cell) for key, cell in more.items()}
         return replaced(FORMATS["jsonl"].line(cells)).encode()
 

@@ -116,7 +116,7 @@ def test_rows_by_name_are_the_same_unparsed(tmp_path_factory, pairs, ascii_only,
         f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=ascii_only)}" for key, value in members
     )
     line = f"{{{text}}}".encode("utf-8", "replace")
-    found = json.loads(layout.named((line,), {"value": float("nan")} if scored else {}))
+    found = json.loads(layout.named_line((line,), {"value": float("nan")} if scored else {}))
     expected = json.loads(line)
     if scored:
         free = (key for key in ("value", "value_2", "value_3") if key not in expected)
@@ -136,9 +136,9 @@ def test_lines_that_are_no_rows_by_name_are_parsed(tmp_path: Path) -> None:
         (b'{"source": "a", "target": "b", "c": "\\ud800"}', {"c": "\ufffd"}),
         (b'{"source": "a", "target": "b", "c": "\xff"}', {"c": "\ufffd"}),
     ):
-        assert json.loads(layout.named((line,), {})) == row | more
+        assert json.loads(layout.named_line((line,), {})) == row | more
     broken = b'{"source": "a", "target": "b", }'
-    assert json.loads(layout.named((broken,), {}))["line"] == broken.decode()
+    assert json.loads(layout.named_line((broken,), {}))["line"] == broken.decode()
 
 
 def test_broken_json_is_kept_as_text(tmp_path: Path) -> None:
