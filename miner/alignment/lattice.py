@@ -7,7 +7,6 @@ products of their sentences: each pair of sentences within the band is multiplie
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,15 @@ from miner.alignment.anchors import Band, anchors, band
 from miner.alignment.beads import KINDS, MOST
 from miner.encoder.encoder import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.kernels.beads import FEATURES, band_products, bead_features, block_norms, score_beads
+from miner.kernels.beads import (
+    FEATURES,
+    Pair,
+    Products,
+    band_products,
+    bead_features,
+    block_norms,
+    score_beads,
+)
 from miner.knn.settings import SearchSettings
 
 # Cosine of a pair where no anchors tell it, and the anchors that it weighs as much as.
@@ -79,10 +86,10 @@ class Lattice:
     """
 
     band: Band
-    products: tuple[np.ndarray, np.ndarray, np.ndarray]
-    norms: tuple[np.ndarray, np.ndarray]
-    usual: tuple[np.ndarray, np.ndarray]
-    lengths: tuple[np.ndarray, np.ndarray]
+    products: Products
+    norms: Pair
+    usual: Pair
+    lengths: Pair
     facts: tuple[float, float, float]
     likely: tuple[int, int]
 
@@ -106,7 +113,7 @@ class Lattice:
         )
 
     @property
-    def _known(self) -> tuple[Any, ...]:
+    def _known(self) -> tuple[Products, Pair, Pair, Pair, tuple[float, float, float]]:
         return self.products, self.norms, self.usual, self.lengths, self.facts
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
