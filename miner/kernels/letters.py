@@ -85,8 +85,10 @@ def find_all(
 ) -> None:
     """Write gain, start and end of the match of each word ``(m, 3) float32`` in its text.
 
-    Words have at most LONGEST letters, all Latin ones.
+    Words have at most LONGEST letters, all Latin ones. Raises ValueError for others.
     """
+    if np.diff(words[1]).max(initial=0) > LONGEST or words[0].max(initial=0) > LETTERS:
+        raise ValueError(f"a word of more than {LONGEST} letters, or with a foreign one")
     in_ranges(
         lambda first, last: _find_names(*texts, *words, text_row, *operations, first, last, out),
         len(out),

@@ -3,6 +3,7 @@
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,6 +153,9 @@ def test_longest_word_in_no_text_and_hashes() -> None:
     out = np.empty((1, 3), dtype=np.float32)
     find_all(ragged([[]]), ragged([[1] * LONGEST]), np.zeros(1, np.int64), operations, out)
     assert out[0, 0] == NONE  # every letter is left out
+    for word in ([1] * (LONGEST + 1), [1, FIRST]):
+        with pytest.raises(ValueError, match="a word of more"):
+            find_all(ragged([[]]), ragged([word]), np.zeros(1, np.int64), operations, out)
     hashes = np.empty(2, dtype=np.uint32)
     hash_words(*ragged([[1], [1, 2]]), hashes)
     assert hashes.tolist() == [fnv([1]), fnv([1, 2])]
