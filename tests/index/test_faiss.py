@@ -1,9 +1,10 @@
 """miner.index.faiss: errors for a missing FAISS or GPU, and the calls of a GPU search."""
 
 import importlib
-import importlib.metadata
 import re
+import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,9 +21,21 @@ from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
 
 
-def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Pretend that these distributions provide the module."""
-    monkeypatch.setattr(importlib.metadata, "packages_distributions", lambda: {"faiss": [*names]})
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
+    """Install distributions that provide the module, alone, and one of a similar name."""
+
+    def install(*names: str) -> None:
+        for name, package in {**dict.fromkeys(names, "faiss"), "autofaiss": "autofaiss"}.items():
+            place = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+            place.mkdir()
+            (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            (place / "RECORD").write_text(f"{package}/__init__.py,,\n")
+        monkeypatch.setattr(sys, "path", [str(tmp_path)])
+        faiss.faiss_distributions.cache_clear()
+
+    yield install
+    faiss.faiss_distributions.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -33,20 +46,20 @@ def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         (("faiss-gpu",), ImportError("libcublas.so.12: cannot open"), "libcublas.*pip install"),
     ],
 )
-def test_faiss_that_cannot_be_loaded(monkeypatch, names, error, said):
+def test_faiss_that_cannot_be_loaded(monkeypatch, installed, names, error, said):
     def broken(name: str) -> Any:
         raise error
 
-    installed(monkeypatch, *names)
+    installed(*names)
     monkeypatch.setattr(importlib, "import_module", broken)
     assert faiss.faiss_distributions() == [*names]
     with pytest.raises(DependencyError, match=said):
         faiss.faiss()
 
 
-def test_faiss_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faiss_twice(installed: Callable[..., None]) -> None:
     """By whatever names: builds for one version of CUDA have others."""
-    installed(monkeypatch, "faiss-gpu-cu12", "faiss-cpu")
+    installed("faiss-gpu-cu12", "faiss-cpu")
     assert faiss.faiss_distributions() == ["faiss-cpu", "faiss-gpu-cu12"]
     with pytest.raises(DependencyError) as caught:
         faiss.faiss()
