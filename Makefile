@@ -14,7 +14,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test ci lint docs bench model wheel clean
+.PHONY: demo test ci lint docs bench model wheel wheels sanitize clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -73,6 +73,25 @@ $(VENV)/developing: setup.cfg constraints.txt $(LOOPS_IN_C)
 wheel: $(VENV)/installed
 	rm -rf build dist
 	$(BIN)/pip wheel -q --no-deps -w dist .
+
+# Wheels for all machines, by the compiler of the package ziglang.
+WHEELS := x86_64-linux-gnu.2.28=manylinux_2_28_x86_64 aarch64-linux-gnu.2.28=manylinux_2_28_aarch64 \
+  x86_64-macos.11.0=macosx_11_0_x86_64 aarch64-macos.11.0=macosx_11_0_arm64
+wheels: $(VENV)/installed
+	rm -rf build dist
+	$(BIN)/pip install -q ziglang setuptools wheel
+	for one in $(WHEELS); do rm -rf build && MINER_TARGET=$${one%=*} $(BIN)/python setup.py -q \
+	  bdist_wheel --plat-name $${one#*=} || exit 1; done
+
+# The kernels' tests with a library that checks its memory and its arithmetic; without those that
+# load torch.
+CHECKS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+sanitize: $(VENV)/developing
+	CFLAGS="$(CHECKS)" LDFLAGS="$(CHECKS)" $(BIN)/python setup.py -q build_ext --inplace --force
+	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
+	  $(BIN)/python -m pytest tests/kernels --ignore tests/kernels/test_embed.py; \
+	  code=$$?; $(BIN)/python setup.py -q build_ext --inplace --force; exit $$code
 
 clean:
 	rm -rf $(VENV) demo-out site build dist *.egg-info

@@ -7,13 +7,18 @@ from glob import glob
 
 from setuptools import Extension, setup
 
+# Another machine to build for, by zig's name: `make wheels`.
+TARGET = os.environ.get("MINER_TARGET")
 # Python's headers name the compiler that Python was built with; the machine may have another one.
 COMPILER = os.environ.get("CC", "cc")
 MISSING = sys.platform != "win32" and shutil.which(COMPILER.split()[0]) is None
-if MISSING:  # the compiler of the package ziglang, which pip then installs for the build
+if TARGET or MISSING:  # the compiler of the package ziglang, which pip then installs for the build
     # By default it would make code for this very processor.
-    os.environ["CC"] = f"{sys.executable} -m ziglang cc -mcpu=baseline"
-    os.environ["LDSHARED"] = f"{os.environ['CC']} -shared -s"
+    machine = f"-target {TARGET}" if TARGET else "-mcpu=baseline"
+    os.environ["CC"] = f"{sys.executable} -m ziglang cc {machine}"
+    # Python's own functions are found when it opens the library.
+    rest = "-undefined dynamic_lookup" if "macos" in (TARGET or sys.platform) else "-s"
+    os.environ["LDSHARED"] = f"{os.environ['CC']} -shared {rest}"
 
 setup(
     ext_modules=[
@@ -31,5 +36,5 @@ setup(
             py_limited_api=True,
         )
     ],
-    setup_requires=["ziglang"] if MISSING else [],
+    setup_requires=["ziglang"] if TARGET or MISSING else [],
 )
