@@ -9,7 +9,7 @@ from miner.cli.mined import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg
 from miner.cli.sharding import expanded
-from miner.encoder.loading import Loading
+from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
@@ -26,6 +26,8 @@ def mine(
     file: str | None = arg(required=False, metavar="[FILE]"),
     model: str = options.model,
     loading: Loading = options.loading(),
+    second: str | None = options.second,
+    second_pairs: int | None = options.second_pairs,
     keep: dict[str, Any] = mined.keeping,
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
@@ -55,6 +57,7 @@ def mine(
       miner mine news.de news.en --top-n 1000 --work work -o pairs.tsv
       miner mine news.de news.en --labels pairs.tsv.review.jsonl -o better.tsv
       miner mine news.de news.en --model hf:encoders/LaBSE -o pairs.tsv
+      miner mine news.de news.en --second hf:encoders/LaBSE -o pairs.tsv
       miner mine 'de/*.zst' 'en/*.zst' --work work --backend processes -o pairs/
       zcat crawl.de.gz | miner mine - crawl.en > pairs.tsv
     """
@@ -69,7 +72,8 @@ def mine(
     inputs = *texts[0], *texts[1], model
     wanted, output = mined.checked(keep, output, file, work, without, inputs)
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
-    encoder = load_encoder(model, settings, loading)
+    encoder = load_encoder(model, settings, USUAL if second else loading)
+    other = None if second is None else load_encoder(second, settings, loading)
     indexes: list[Index] = []
 
     def done(index: "Index") -> None:
@@ -86,6 +90,8 @@ def mine(
             keep=wanted,
             settings=settings,
             encoder=encoder,
+            second=other,
+            second_pairs=second_pairs,
             without=without,
             carry=carry,
             work=work,

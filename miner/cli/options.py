@@ -96,6 +96,18 @@ model: Any = click.option(
     help="Model directory; 'default' is the one that ships (39 languages and English). "
     "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
 )
+second: Any = click.option(
+    "--second",
+    metavar="MODEL",
+    help="Second opinion: hf:DIR_OR_NAME, model2vec:DIR_OR_NAME or a model directory. It reads "
+    "what is in doubt alone, and both opinions count. Prompts and --runtime are for it.",
+)
+second_pairs: Any = click.option(
+    "--second-pairs",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Read the N likeliest pairs in doubt at most [all of a probability of .01 or more].",
+)
 side: Any = click.option(
     "--side",
     type=click.Choice(SIDES),

@@ -8,7 +8,7 @@ from miner.cli import mined, options, sharding
 from miner.cli.mined import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
-from miner.encoder.loading import Loading
+from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.scoring.without import Without
 from miner.tasks.workers import Workers
@@ -23,6 +23,8 @@ def search(
         "Where the model is now that built the indexes [where it was].", metavar="DIR"
     ),
     loading: Loading = options.loading(),
+    second: str | None = options.second,
+    second_pairs: int | None = options.second_pairs,
     keep: dict[str, Any] = mined.keeping,
     without: Without = options.without(),
     settings: SearchSettings = options.search(),
@@ -55,7 +57,8 @@ def search(
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":
-        encoder = load_encoder(model, settings, loading)
+        encoder = load_encoder(model, settings, USUAL if second else loading)
+    other = None if second is None else load_encoder(second, settings, loading)
     operations = 2.0 * indexes[0].distinct * indexes[1].distinct * indexes[0].dimension
     with Progress("sentences", operations=operations) as report:
         mine(
@@ -63,6 +66,8 @@ def search(
             keep=wanted,
             settings=settings,
             encoder=encoder,
+            second=other,
+            second_pairs=second_pairs,
             without=without,
             work=work,
             beside=output.beside,

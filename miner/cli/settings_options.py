@@ -40,7 +40,7 @@ HEADINGS = {
     "url-column domain-column label-col score-col good bad good-col bad-col more-col pairs text",
     "Search": "index neighbors query-side by-host",
     "Scale": "work backend memory device threads",
-    "Foreign encoders": "source-prompt target-prompt runtime",
+    "Foreign encoders": "second second-pairs source-prompt target-prompt runtime",
     "Any command": "config save-config quiet verbose",
 }
 # Key of the word after "-o FILE", among the facts about a command line.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.device import resolve_device
-from miner.encoder.entries import lent
+from miner.encoder.entries import Entry, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
@@ -27,6 +27,7 @@ from miner.mining.keep import Keep, KeepError
 from miner.mining.leave_out import opened as opened_files
 from miner.mining.mined import Mined, conclude
 from miner.mining.search import languages_of, require_one_model, verifier_for
+from miner.mining.second_stages import Reader
 from miner.names import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
@@ -62,6 +63,8 @@ def mine(
     keep: Keep = Keep(),
     settings: SearchSettings = SearchSettings(),
     encoder: SentenceEncoder | str | Path | Any = None,
+    second: SentenceEncoder | str | Path | Any = None,
+    second_pairs: int | None = None,
     without: Without = NOTHING,
     carry: Sequence[str] = (),
     work: str | Path | None = None,
@@ -82,7 +85,9 @@ def mine(
     list of :class:`pathlib.Path`, or any iterable of texts: a list, a column of Arrow or pandas, a
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
     ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
-    one that built them. Pairs with a sentence of ``without`` are left out.
+    one that built them. ``second`` is another encoder, slow and good, that reads the sentences of
+    the candidates in doubt, of the ``second_pairs`` likeliest at most; both opinions count. Pairs
+    with a sentence of ``without`` are left out.
     ``carry`` are further columns of the files that the pairs kept get, see
     :func:`miner.mining.carry.carried`.
 
@@ -118,10 +123,11 @@ def mine(
     reasons: list[str] = []
     verifier = verifier_for(index, settings.rank, encoder, reasons.append)
     by_margin = _calibrates_margins(verifier, keep, settings, encoder, index)
+    reader, readers = _reader(second, second_pairs, verifier, settings)
     unwanted = opened_files(without, encoder, index)
     by = verifier.encoder if verifier is not None else encoder
     with (
-        lent(*([] if by is None else [by, by.on_side(SIDES[1])])),
+        lent(*([] if by is None else [by, by.on_side(SIDES[1])]), *readers),
         open_run(
             work, own, job, what, stamps=stamped, beside=beside, report=report, note=note
         ) as run,
@@ -137,6 +143,8 @@ def mine(
         sides = opened[0][0], opened[1][0]
         languages = languages_of(*sides, settings.languages)
         told = note_languages(languages, by, note)
+        for fact in readers[0].facts() if readers else ():
+            note(fact)
         for name, side in zip(SIDES, sides, strict=True):
             for doubt in unread(by, side.sentences(spread_rows(len(side), SAMPLE))):
                 told.append(f"the {name}: {doubt}")
@@ -154,13 +162,14 @@ def mine(
             languages,
             estimating=estimating,
             given=keep.decoys,
+            second=reader,
         )
         mined = conclude(
             found,
             keep,
             encoder,
             reasons,
-            warnings,
+            warnings + (readers[0].warnings() if readers else []),
             unwanted,
             estimating=estimating or by_margin,
             decoy_encoder=decoy_encoder,
@@ -206,19 +215,29 @@ def run(
     *,
     estimating: bool = False,
     decoys: Sequence[str] | None = None,
+    second: SentenceEncoder | str | Path | Any = None,
 ) -> Search:
     """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
 
-    ``estimating``: decoys compete, the sentences ``decoys`` or else the model's own.
+    ``estimating``: decoys compete, the sentences ``decoys`` or else the model's own. ``second`` is
+    as in :func:`mine`.
     """
     require_one_model(source, target)
     opened = (source.verify(), None), (target.verify(), None)
     languages = languages_of(source, target, settings.languages)
     encoders = () if verifier is None else (verifier.encoder,)
+    reader, readers = _reader(second, None, verifier, settings)
     workers = own_means(Workers(), settings)
-    with lent(*encoders), open_run(None, workers, "searching", {}, report=report) as work:
+    with lent(*encoders, *readers), open_run(None, workers, "searching", {}, report=report) as work:
         return pipeline.mine(
-            work, opened, settings, verifier, languages, estimating=estimating, given=decoys
+            work,
+            opened,
+            settings,
+            verifier,
+            languages,
+            estimating=estimating,
+            given=decoys,
+            second=reader,
         )
 
 
@@ -308,6 +327,30 @@ def note_languages(
     model = None if encoder is None else encoder.model
     known = {} if model is None else model.languages
     return [*one_language(languages), *doubts(languages, known)]
+
+
+def _reader(
+    second: SentenceEncoder | str | Path | Any,
+    most: int | None,
+    verifier: Verifier | None,
+    settings: SearchSettings,
+) -> tuple[Reader | None, list[SentenceEncoder]]:
+    """Return who gives the second opinion, if anybody, and its encoders of both sides."""
+    if second is None:
+        if most is not None:
+            raise KeepError("the number of pairs is for a second opinion (--second MODEL)")
+        return None, []
+    if verifier is None:
+        raise KeepError(
+            "a second opinion adds to probabilities, which need a model with a verifier, and not "
+            "--rank margin"
+        )
+    if isinstance(second, str | Path):
+        second = load_encoder(second, settings)
+    encoder = as_encoder(second)
+    both = [encoder.on_side(name) for name in SIDES]
+    device = encoding_device(settings)
+    return Reader((Entry.of(both[0], device), Entry.of(both[1], device)), most), both
 
 
 def _calibrates_margins(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.mining.advice import advice
@@ -121,6 +123,10 @@ def conclude(
     if found.recall is not None:
         compressed = any(index.compressed for index in indexes)
         notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
+    if found.second is not None:
+        notes.append(f"second opinion: {found.second}")
+        if found.pairs.second is not None and np.isnan(found.pairs.second).all():
+            warnings.append("too few sentences are in doubt for a second opinion: it was not used")
     if found.copies:
         notes.append(
             f"{count_of(found.copies, 'target')} with the letters of a source: not paired with it, "

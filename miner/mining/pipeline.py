@@ -5,9 +5,10 @@ end: the estimate of precision, the threshold, and the output.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import mul
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from miner.index.build import LINES
 from miner.index.index import Index
 from miner.knn import clusters
 from miner.knn.settings import SearchSettings
-from miner.mining import hybrid_stages, score_stages, search_stages
+from miner.mining import hybrid_stages, score_stages, search_stages, second_stages
 from miner.mining.rounds import Competition, Found, Verified, in_span, load_candidates, neighbors
 from miner.mining.search import pairs_for_hybrid
 from miner.mining.search_stages import DrawnDecoys
+from miner.mining.second_stages import KNOCKED, Opinions, Reader
 from miner.mining.sides import Part, Scorer, Side, find_copies, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
@@ -59,13 +61,14 @@ def mine(
     estimating: bool = False,
     given: Sequence[str] | None = None,
     hybrid_from: int | None = None,
+    second: Reader | None = None,
 ) -> Search:
     """Search two indexes, score and match the candidates; return all that was seen.
 
     ``indexes`` are opened, each with the task that made it, if any. Without a ``verifier`` margins
     rank. ``estimating``: decoys compete, the sentences ``given`` or else the model's own.
     ``hybrid_from``: number of pairs of sentences from which on the search is hybrid, in place of
-    the setting. Raises ResourceError.
+    the setting. ``second`` reads the candidates in doubt. Raises ResourceError.
     """
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)
@@ -132,14 +135,14 @@ def mine(
     reason = None if chosen is None else chosen.value.get("error")
     if chosen is not None and reason is None:
         found = _compete(run, found, chosen)
-    matched, columns = _matched(run, found, settings, scorer)
+    chosen_by = _matched(run, found, settings, scorer, second)
     run.wait(last=True)
 
-    competed, knocked = _competed(found, matched, columns)
+    competed, knocked = _competed(found, chosen_by)
     lists = [neighbors(own) for own in (forward, backward)]
     texts = [None if scorer is None else side.prepared() for side in sides]
     return Search(
-        _pairs(found, matched, columns, indexes),
+        _pairs(found, chosen_by, indexes),
         replace(settings, engine="hybrid" if by_hybrid else searching.engine),
         (sides[0].unread.all(), sides[1].unread.all()),
         lists[0],
@@ -152,6 +155,7 @@ def mine(
         None if measured is None else Recall(**measured.value),
         languages,
         0 if copies is None else copies.value["copies"],
+        None if chosen_by.opinions is None else chosen_by.opinions.asked(sum(sizes)),
     )
 
 
@@ -341,10 +345,31 @@ def _compete(run: Run, found: Found, chosen: Result) -> Found:
     return replace(found, decoys=Competition(drawn, tuple(forward), lists))
 
 
+@dataclass(frozen=True)
+class Matched:
+    """The pairs that were chosen: their task, tasks of their features, and of the knock-outs.
+
+    ``opinions`` are the second opinion's, None without one.
+    """
+
+    matched: Result
+    columns: list[Result]
+    knocked: list[Result]
+    opinions: Opinions | None = None
+
+    def second(self, name: str, pairs: Candidates) -> np.ndarray | None:
+        """Return the second opinion on pairs of a round; None without one."""
+        return None if self.opinions is None else self.opinions.of(name, pairs)
+
+
 def _matched(
-    run: Run, found: Found, settings: SearchSettings, scorer: Scorer | None
-) -> tuple[Result, list[Result]]:
-    """Register the scores of all candidates and the choice of pairs; return pairs and features."""
+    run: Run,
+    found: Found,
+    settings: SearchSettings,
+    scorer: Scorer | None,
+    second: Reader | None,
+) -> Matched:
+    """Register the scores of all candidates and the choice of pairs."""
     sources, targets = found.sides
     shared = {"found": found, "margin": settings.margin_function, "scorer": scorer}
     if scorer is not None:
@@ -357,29 +382,31 @@ def _matched(
         )
         shared["verified"] = Verified(tuple(verify), best)
     scores = run.stage("score", score_stages.score, _each(sources.parts), **shared)
-    matched = run.task(
-        "match",
-        score_stages.match,
-        units=sources.size + targets.size,
-        targets=targets.size,
-        draws=found.draws,
-        parts=scores,
-        retrieval=settings.retrieval,
-    )
+    matching: dict[str, Any] = {
+        "units": sources.size + targets.size,
+        "targets": targets.size,
+        "draws": found.draws,
+        "parts": scores,
+        "retrieval": settings.retrieval,
+    }
+    matched = run.task("match", score_stages.match, **matching)
     if scorer is None:
-        return matched, []
+        return Matched(matched, [], [])
     calls = _each(sources.parts)
-    return matched, run.stage("features", score_stages.features, calls, matched=matched, **shared)
+    columns = run.stage("features", score_stages.features, calls, matched=matched, **shared)
+    if second is None:
+        return Matched(matched, columns, columns)
+    knocked = columns if found.draws else []
+    opinions = second_stages.ask(run, found, scores, knocked, second)
+    matched = run.task("second-match", score_stages.match, **matching, second=opinions)
+    shared |= {"matched": matched, "knocks_out": False}
+    again = run.stage("second-features", score_stages.features, calls, **shared)
+    return Matched(matched, again, columns, opinions)
 
 
-def _pairs(
-    found: Found,
-    matched: Result,
-    columns: list[Result],
-    indexes: Sequence[tuple[Index, Result | None]],
-) -> Pairs:
+def _pairs(found: Found, chosen: Matched, indexes: Sequence[tuple[Index, Result | None]]) -> Pairs:
     """Return the pairs that were matched, with their features."""
-    pairs = load_candidates(matched.array("0-pairs"))
+    pairs = load_candidates(chosen.matched.array("0-pairs"))
     return Pairs(
         pairs.score,
         pairs.source_row,
@@ -390,31 +417,36 @@ def _pairs(
         pairs.backward_rank,
         indexes[0][0],
         indexes[1][0],
-        _collected(found, columns, 0, pairs) if columns else None,
+        _collected(found, chosen.columns, 0, pairs) if chosen.columns else None,
+        second=chosen.second("0", pairs),
     )
 
 
 def _competed(
-    found: Found, matched: Result, columns: list[Result]
+    found: Found, chosen: Matched
 ) -> tuple[tuple[Decoys, DecoyPairs] | None, DecoyPairs | None]:
     """Return the decoys and their pairs of all draws, and knock-outs; None if none competed."""
     if found.decoys is None:
         return None, None
     decoys, parts = found.decoys.decoys.read(), []
-    for draw, chosen in enumerate(decoys.draws):
-        pairs = load_candidates(matched.array(f"{draw + 1}-pairs"))
+    for draw, pool in enumerate(decoys.draws):
+        name = f"{draw + 1}"
+        pairs = load_candidates(chosen.matched.array(f"{name}-pairs"))
         parts.append(
             DecoyPairs.of(
                 pairs,
-                _collected(found, columns, draw + 1, pairs),
-                chosen[pairs.target_row - found.sides[1].size],
+                _collected(found, chosen.columns, draw + 1, pairs),
+                pool[pairs.target_row - found.sides[1].size],
+                chosen.second(name, pairs),
             )
         )
-    knocked = [
-        DecoyPairs.of(pairs, task.array("knocked-features"), pairs.target_row)
-        for task in columns
-        for pairs in [load_candidates(task.array("knocked"))]
-    ]
+    knocked = []
+    for task in chosen.knocked:
+        pairs, features = load_candidates(task.array(KNOCKED)), task.array("knocked-features")
+        added = chosen.second(KNOCKED, pairs)
+        if chosen.opinions is not None:
+            pairs = replace(pairs, score=chosen.opinions.scores(KNOCKED, pairs))
+        knocked.append(DecoyPairs.of(pairs, features, pairs.target_row, added))
     return (decoys, DecoyPairs.joined(parts)), DecoyPairs.joined(knocked)
 
 

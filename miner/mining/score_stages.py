@@ -18,11 +18,13 @@ from miner.mining.rounds import (
     load_candidates,
     save_candidates,
 )
+from miner.mining.second_stages import Opinions, keys
 from miner.mining.sides import Part, Scorer
 from miner.mining.transposed import rival_parts
 from miner.precision.knock_out import LIKELY
 from miner.scoring.context_features import BestLogits
 from miner.scoring.margin import Candidates, Retrieval, best_pairs
+from miner.scoring.second_opinion import DOUBTFUL
 from miner.scoring.verification import BLOCK, Context, PairLogits, candidate_logits, scored_blocks
 from miner.scoring.verification import features as features_of
 from miner.tasks.task import Job, Result, hints
@@ -104,20 +106,24 @@ def score(
 ) -> None:
     """Score a part's candidates; keep the best of each source and, in the part, each target.
 
-    Scores are probabilities, or margins without a ``scorer``.
+    Scores are probabilities, or margins without a ``scorer``. Of probabilities, all candidates that
+    a second opinion may be asked about are kept, too.
     """
     verifier = None if scorer is None else scorer.open(job.threads)
     source = SourcePart(found, part, margin, verifier)
     for one in source.rounds():
-        forward, backward = [Candidates.zeros(0)], [Candidates.zeros(0)]
+        forward, backward, likely = ([Candidates.zeros(0)] for _ in range(3))
         for block in _scored(one, verified):
             best = best_pairs(block)
             forward.append(best[0])
             backward.append(best[1])
+            if scorer is not None:
+                likely.append(block.take(block.score >= DOUBTFUL))
             if sum(map(len, backward)) > COLLECTED:
                 backward = [best_pairs(Candidates.joined(backward))[1]]
-        kept = Candidates.joined(forward), best_pairs(Candidates.joined(backward))[1]
-        for name, pairs in zip(("forward", "backward"), kept, strict=True):
+        backward = [best_pairs(Candidates.joined(backward))[1]]
+        kept = {"forward": forward, "backward": backward, "likely": likely}
+        for name, pairs in ((name, Candidates.joined(own)) for name, own in kept.items()):
             rows = replace(pairs, source_row=pairs.source_row + source.span[0])
             save_candidates(job, f"{one.number}-{name}", rows)
 
@@ -134,21 +140,33 @@ def _scored(one: Round, verified: Verified | None) -> Iterator[Candidates]:
 
 @hints(seconds=4e-6, memory=190)
 def match(
-    job: Job, targets: int, draws: tuple[int, ...], parts: list[Result], retrieval: str
+    job: Job,
+    targets: int,
+    draws: tuple[int, ...],
+    parts: list[Result],
+    retrieval: str,
+    second: Opinions | None = None,
 ) -> dict[str, Any]:
     """Choose pairs among the best of all parts, by the retrieval: one-to-one by default.
 
-    ``targets`` is the number of targets, ``draws`` of the decoys of each draw. Memory: 190 bytes
-    a sentence of either side.
+    ``targets`` is the number of targets, ``draws`` of the decoys of each draw. With a ``second``
+    opinion doubtful candidates are chosen among by both. Memory: 190 bytes a sentence of either
+    side.
     """
     kept = []
     for number in range(1 + len(draws)):
         more = draws[number - 1] if number else 0
         chosen = Retrieval(targets + more, retrieval)
         for task in parts:
-            forward, backward = (
-                load_candidates(task.array(f"{number}-{name}")) for name in ("forward", "backward")
+            forward, backward, likely = (
+                load_candidates(task.array(f"{number}-{name}"))
+                for name in ("forward", "backward", "likely")
             )
+            if second is not None:
+                both = Candidates.joined([forward, backward, likely])
+                both = both.take(np.unique(keys(both), return_index=True)[1])
+                both = replace(both, score=second.scores(f"{number}", both))
+                forward, backward = best_pairs(both)
             chosen.add_best(forward, backward)
         pairs = chosen.result()
         if number:
@@ -167,8 +185,12 @@ def features(
     scorer: Scorer,
     verified: Verified,
     matched: Result,
+    knocks_out: bool = True,
 ) -> None:
-    """Compute the features of the matched pairs of a part, in the order of the pairs."""
+    """Compute the features of the matched pairs of a part, in the order of the pairs.
+
+    With decoys, sources are also matched without their partner, unless ``knocks_out`` is False.
+    """
     source = SourcePart(found, part, margin, scorer.open(job.threads))
     for one in source.rounds():
         pairs = matched.array(f"{one.number}-pairs")
@@ -187,7 +209,7 @@ def features(
 
         computed = features_of(one.verifier, source.text, text, own, shifted)
         job.save(**{f"{one.number}-features": computed})
-    if found.decoys is not None:
+    if found.decoys is not None and knocks_out:
         _knock_out(job, Round(source, 0), verified, matched)
 
 

@@ -1,7 +1,7 @@
 """Fit of the verifier's function to a search: to all its pairs, then to the likely ones."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from miner.precision.near_decoys import NearDecoys, near_decoys
 from miner.precision.search_result import Search
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.quality import Quality
+from miner.scoring.second_opinion import counted
 
 # Pairs expected to be right below which the report says that the refit is mostly the model's.
 FEW_RIGHT = 300
@@ -76,6 +77,11 @@ def fit_to_corpus(
         parts.append((read.rows + first, read.features, read.quality))
         first += len(one)
     theirs = faults.Reading(*map(np.concatenate, zip(*parts, strict=True)))
+    if pairs.second is not None:
+        own, theirs = (
+            replace(one, features=np.column_stack([one.features, counted(added[one.rows])]))
+            for one, added in ((own, pairs.second), (theirs, matched.second))
+        )
     rows = own.rows, theirs.rows
     columns = (
         np.hstack([features[0][own.rows], own.features]),

@@ -56,7 +56,8 @@ class DecoyPairs(Columns):
     ``score (n,) float64`` is the probability by the model's verifier, ``features (n, f) float32``
     are :data:`~miner.scoring.verifier.FEATURES`; ``cosine (n,) float32`` and ``margin_ratio (n,)
     float64`` as in :class:`~miner.scoring.pairs.Pairs`; ``source_row (n,) int64``; ``decoy (n,)
-    int64`` are rows of the pool.
+    int64`` are rows of the pool. ``second (n,) float64`` are the log-odds that the second opinion
+    added, NaN of pairs that it has not read.
     """
 
     score: np.ndarray
@@ -65,12 +66,25 @@ class DecoyPairs(Columns):
     margin_ratio: np.ndarray
     source_row: np.ndarray
     decoy: np.ndarray
+    second: np.ndarray
 
     @classmethod
-    def of(cls, pairs: Candidates, features: np.ndarray, decoy: np.ndarray) -> "DecoyPairs":
+    def of(
+        cls,
+        pairs: Candidates,
+        features: np.ndarray,
+        decoy: np.ndarray,
+        second: np.ndarray | None = None,
+    ) -> "DecoyPairs":
         """Return pairs whose targets are rows ``decoy (n,)`` of the pool, or hide the partner."""
         return cls(
-            pairs.score, features, pairs.similarity, pairs.margin_ratio, pairs.source_row, decoy
+            pairs.score,
+            features,
+            pairs.similarity,
+            pairs.margin_ratio,
+            pairs.source_row,
+            decoy,
+            np.full(len(pairs), np.nan) if second is None else second,
         )
 
 

@@ -11,6 +11,26 @@ from miner.scoring.pair_features import PreparedText
 from miner.scoring.pairs import Pairs
 from miner.scoring.search_recall import Recall
 from miner.scoring.verifier import Verifier
+from miner.text_table import count_of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a second opinion read: ``sentences`` of ``total``, of so many ``pairs``.
+
+    ``seconds`` of one core went into those that no earlier run had read.
+    """
+
+    pairs: int
+    sentences: int
+    total: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{count_of(self.pairs, 'pair')} in doubt, {count_of(self.sentences, 'sentence')} read "
+            f"({self.sentences / max(self.total, 1):.1%} of all), {self.seconds:,.0f} core-seconds"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +43,8 @@ class Search:
     why there are none; None where none were wanted. ``knocked`` are the pairs that likely sources
     would be in without their partner, in which ``decoy`` is a target. ``recall`` is measured on a
     sample; None where all pairs were compared. ``languages``: of both sides, as the verifier was
-    told. ``copies``: targets that copy sources, with which they were not paired.
+    told. ``copies``: targets that copy sources, with which they were not paired. ``second`` says
+    what the second opinion read; None without one.
     """
 
     pairs: Pairs
@@ -39,3 +60,4 @@ class Search:
     recall: Recall | None = None
     languages: tuple[Identified, Identified] = (Identified(()), Identified(()))
     copies: int = 0
+    second: Asked | None = None

@@ -30,8 +30,10 @@ class Pairs(Results):
     :data:`miner.scoring.verifier.FEATURES` of verified pairs, else None. ``q_value (m,) float64``
     comes from :mod:`miner.precision.estimate`, else None: the least estimated false discovery
     rate of any threshold that keeps the pair. ``raw_score (m,) float64`` is the score by the
-    model's own function, where ``score`` was calibrated on the corpus, else None. ``more`` are
-    columns of text of the corpora, ``(m,) object`` each, that were asked for.
+    model's own function, where ``score`` was calibrated on the corpus, else None. ``second (m,)
+    float64`` are the log-odds that the second opinion added to the model's, NaN where it was not
+    asked, and None without it. ``more`` are columns of text of the corpora, ``(m,) object`` each,
+    that were asked for.
     """
 
     score: np.ndarray
@@ -46,6 +48,7 @@ class Pairs(Results):
     features: np.ndarray | None = None
     q_value: np.ndarray | None = None
     raw_score: np.ndarray | None = None
+    second: np.ndarray | None = None
     more: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -154,7 +157,8 @@ class Pairs(Results):
 
     def every_column(self) -> dict[str, Any]:
         """Return all columns, features by name."""
-        names = ("margin_ratio", "cosine", "forward_rank", "backward_rank", "q_value", "raw_score")
+        ranks = "forward_rank", "backward_rank"
+        names = ("margin_ratio", "cosine", *ranks, "q_value", "raw_score", "second")
         found = {name: getattr(self, name) for name in names}
         columns = self.columns() | {name: one for name, one in found.items() if one is not None}
         if self.features is not None:

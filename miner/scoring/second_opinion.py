@@ -1,0 +1,109 @@
+"""Second opinion: margins of doubtful pairs by another encoder, among the sentences that it read.
+
+The engine finds and ranks all pairs by a fast model. A slow encoder, such as a transformer, reads
+the sentences of the pairs in doubt alone. Its vectors are centred by side: what all sentences of a
+language share tells nothing of a pair. The margin of a pair is its cosine less the mean cosine of
+both sentences to their nearest among the sentences read.
+"""
+
+import numpy as np
+
+from miner.kernels.exact import rescore
+from miner.knn.knn_search import nearest_both
+from miner.knn.settings import SearchSettings
+from miner.knn.vector_set import VectorSet
+from miner.scoring.margin import margin_score, neighborhood_mean
+
+# Neighbours of a sentence that its margins are relative to.
+NEAREST = 4
+# Sentences of a side without which neither their centre nor their neighbours tell anything.
+FEWEST = 20
+# Probability by the first opinion of candidates that are read.
+DOUBTFUL = 0.01
+# Log-odds that a margin adds, by spreads of chance cosines, the margin that adds nothing, and what
+# a pair gets that is not read (tried values: benchmarks/LOG.md).
+WEIGHT, NEUTRAL, UNREAD = 0.8, 2.0, -0.8
+# Step from one row to the next of the other side, in pairs by chance.
+STEP = 7919
+# Rows that are centred at a time.
+BLOCK = 1 << 14
+
+
+def centred(vectors: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
+    """Subtract the mean of vectors ``of (k, d)``, by default their own, and normalise them.
+
+    Returns ``(n, d) float32``. Zero rows are sentences without a vector: they stay zero, and are
+    not part of the mean.
+    """
+    base = vectors if of is None else of
+    known = base.any(axis=1)
+    total = np.zeros(base.shape[1])
+    for start in range(0, len(base), BLOCK):
+        total += base[start : start + BLOCK].sum(axis=0, dtype=np.float64)
+    mean = total / max(int(known.sum()), 1)
+    out = np.zeros(vectors.shape, dtype=np.float32)
+    for start in range(0, len(vectors), BLOCK):
+        part = vectors[start : start + BLOCK].astype(np.float64)
+        there = part.any(axis=1)
+        part -= mean
+        length = np.linalg.norm(part, axis=1)
+        # A sentence at the centre, up to rounding, has no direction.
+        there &= length > 1e-6
+        out[start : start + BLOCK][there] = part[there] / length[there, None]
+    return out
+
+
+def margins(
+    source: np.ndarray,
+    target: np.ndarray,
+    source_row: np.ndarray,
+    target_row: np.ndarray,
+    *,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> np.ndarray:
+    """Return the margins of pairs of rows by centred vectors ``(n, d)`` and ``(m, d) float32``.
+
+    ``(p,) float64``: the cosine less half the sum of the mean cosines of both sentences to their
+    :data:`NEAREST` on the other side. NaN where a sentence has no vector, and everywhere if a side
+    has fewer than :data:`FEWEST` with one.
+    """
+    sides = [VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in (source, target)]
+    if min(map(len, sides)) < FEWEST or not len(source_row):
+        return np.full(len(source_row), np.nan)
+    settings = SearchSettings(
+        NEAREST, rank="margin", exact=True, device="cpu", threads=threads, memory=memory
+    )
+    forward, backward = (neighborhood_mean(lists) for lists in nearest_both(*sides, settings))
+    cosine = np.empty((len(source_row), 1), dtype=np.float32)
+    rows = np.ascontiguousarray(target_row)[:, None]
+    rescore(source, target, rows, cosine, np.ascontiguousarray(source_row))
+    found = margin_score(cosine[:, 0], forward[source_row], backward[target_row], "distance")
+    known = source.any(axis=1)[source_row] & target.any(axis=1)[target_row]
+    return np.where(known, found, np.nan)
+
+
+def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
+    """Return the standard deviation of the cosines of pairs by chance, of centred vectors.
+
+    Encoders differ in it by their dimension and training, and in their margins in proportion.
+    """
+    left, right = (side[side.any(axis=1)] for side in (source, target))
+    if min(len(left), len(right)) < FEWEST:
+        return 1.0
+    rows = np.arange(max(len(left), len(right)))
+    own, others = left[rows % len(left)], right[rows * STEP % len(right)]
+    return max(float(np.einsum("nd,nd->n", own, others, dtype=np.float64).std()), 1e-3)
+
+
+def evidence(margin: np.ndarray, spread: float) -> np.ndarray:
+    """Return the log-odds ``(m,) float64`` that margins add, by the spread of chance pairs.
+
+    NaN where there is no margin.
+    """
+    return np.asarray(WEIGHT * (margin / spread - NEUTRAL), dtype=np.float64)
+
+
+def counted(added: np.ndarray) -> np.ndarray:
+    """Return log-odds ``(m,)`` with those of pairs that were not read in place of NaN."""
+    return np.where(np.isnan(added), UNREAD, added)
