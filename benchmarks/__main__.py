@@ -15,6 +15,7 @@ BENCHMARKS = {
     "between": "benchmarks.mining.between_languages",
     "documents": "benchmarks.mining.document_pairs",
     "sparse": "benchmarks.mining.sparse_corpora",
+    "second": "benchmarks.mining.second_opinion",
     "sweep": "benchmarks.mining.precision_sweep",
     "review": "benchmarks.mining.review_labels",
     "verification": "benchmarks.mining.verification_cost",

@@ -16,7 +16,7 @@ from miner.text_table import count_of
 
 @dataclass(frozen=True)
 class Asked:
-    """What a second opinion read: ``sentences`` of ``total``, of so many ``pairs``.
+    """Cost of a second opinion: ``sentences`` of ``total`` were read, of so many ``pairs``.
 
     ``seconds`` of one core went into those that no earlier run had read.
     """
