@@ -22,7 +22,7 @@ FEWEST = 20
 DOUBTFUL = 0.01
 # Log-odds that a margin adds, by spreads of chance cosines, the margin that adds nothing, and what
 # a pair gets that is not read (tried values: benchmarks/LOG.md).
-WEIGHT, NEUTRAL, UNREAD = 0.8, 2.0, -0.8
+WEIGHT, NEUTRAL, UNREAD = 1.0, 2.0, -1.6
 # Step from one row to the next of the other side, in pairs by chance.
 STEP = 7919
 # Rows that are centred at a time.
