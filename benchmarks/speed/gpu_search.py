@@ -46,12 +46,12 @@ POLL = 0.02
 TORCH, FAISS = "torch matmul and topk, bf16", "FAISS knn_gpu, float32, twice"
 
 
-def peak(device: str) -> float:
-    """Return the FLOP/s of a bf16 product on the first GPU; 0 if torch has none."""
+def peak(device: str) -> tuple[float, str]:
+    """Return the FLOP/s of a bf16 product on the first GPU, and its name; 0 if torch has none."""
     import torch
 
     if not torch.cuda.is_available():
-        return 0.0
+        return 0.0, device
     place = device if ":" in device else "cuda:0"
     left, right = (torch.randn(SQUARE, SQUARE, device=place).bfloat16() for _ in range(2))
     work = 20
@@ -61,12 +61,14 @@ def peak(device: str) -> float:
             left @ right.T
         torch.cuda.synchronize()
 
-    return work * 2 * SQUARE**3 / best(products)
+    return work * 2 * SQUARE**3 / best(products), torch.cuda.get_device_name(place)
 
 
-def ours(engine: str, device: str, threads: int, source: np.ndarray, target: np.ndarray) -> Found:
+def ours(
+    engine: str, gpus: list[int], threads: int, source: np.ndarray, target: np.ndarray
+) -> Found:
     sides = [VectorSet(vectors, np.arange(len(vectors))) for vectors in (source, target)]
-    made, memory = ENGINES[engine](device, threads), memory_budget()
+    made, memory = ENGINES[engine]("cuda", threads, gpus), memory_budget()
     lists = BlockSearch(sides[0], sides[1], K, memory, made).candidates()
     found = [refine_part(sides[i], sides[1 - i], lists[i], K, memory, made) for i in (0, 1)]
     return found[0].row, found[1].row
@@ -88,24 +90,22 @@ def faiss_twice(source: np.ndarray, target: np.ndarray) -> Found:
     return found[0], found[1]
 
 
-def measure_in_child(system: str, device: str, threads: int, place: str) -> dict[str, Any]:
-    """Measure one system on the vectors in ``place``."""
+def measure_in_child(system: str, gpus: list[int], threads: int, place: str) -> dict[str, Any]:
+    """Measure one system on the vectors in ``place``; peers use the first of the GPUs, if any."""
     source, target = (np.load(Path(place, f"{side}.npy")) for side in ("source", "target"))
     searches: dict[str, Callable[[], Found]] = {
-        **{
-            f"ours, {name}": partial(ours, name, device, threads, source, target)
-            for name in ENGINES
-        },
-        TORCH: partial(torch_topk, device, source, target),
+        **{f"ours, {name}": partial(ours, name, gpus, threads, source, target) for name in ENGINES},
+        TORCH: partial(torch_topk, f"cuda:{gpus[0]}" if gpus else "cpu", source, target),
         FAISS: partial(faiss_twice, source, target),
     }
     found: list[Found] = []
-    least, stopped = [free_memory(0)], threading.Event()
+    first = gpus[0] if gpus else 0
+    least, stopped = [free_memory(first)], threading.Event()
     before = least[0]
 
     def watch() -> None:
         while not stopped.wait(POLL):
-            least.append(free_memory(0))
+            least.append(free_memory(first))
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -151,7 +151,7 @@ def measure(
                             "benchmarks.speed.gpu_search:measure_in_child",
                             PATIENCE,
                             system=system,
-                            device=device,
+                            gpus=ENGINES[usable[0]](device, threads).gpus,
                             threads=threads,
                             place=place,
                         )
@@ -196,11 +196,11 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         for name in usable_engines(device)
     ]
     rows = measure(vectors, device, sizes, arguments.dimensions, threads)
-    top = peak(device)
+    top, card = peak(device)
     for row in rows:
         if top and "seconds" in row:
             work = 2 * row["a side"] ** 2 * row["dimension"]
             row["share of the bf16 peak"] = work / row["seconds"] / top
-    found = {"device": device, "checks": checks, "rows": rows, "bf16 peak, TFLOP/s": top / 1e12}
+    found = {"device": card, "checks": checks, "rows": rows, "bf16 peak, TFLOP/s": top / 1e12}
     print("\n".join(table({"results": found})))
     return found

@@ -49,8 +49,8 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
     assert speed_tables.jobs(results)[-1].startswith("| score | 2.00; 1.5 to 4.0 | 2.00;")
 
 
-@pytest.mark.parametrize(("system", "device"), [("ours, faiss", "cuda"), (gpu_search.TORCH, "cpu")])
-def test_searches_on_gpus_are_measured(monkeypatch, tmp_path: Path, system, device) -> None:
+@pytest.mark.parametrize(("system", "gpus"), [("ours, faiss", [0]), (gpu_search.TORCH, [])])
+def test_searches_on_gpus_are_measured(monkeypatch, tmp_path: Path, system, gpus) -> None:
     """By a simulated GPU, and by torch's processor."""
     simulate(monkeypatch)
     monkeypatch.setattr(limits, "RUNS", 1)
@@ -58,7 +58,7 @@ def test_searches_on_gpus_are_measured(monkeypatch, tmp_path: Path, system, devi
     vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
     for name, side in zip(("source", "target"), vectors.astype(np.float16), strict=True):
         np.save(tmp_path / f"{name}.npy", side)
-    row = gpu_search.measure_in_child(system, device, 1, str(tmp_path))
+    row = gpu_search.measure_in_child(system, gpus, 1, str(tmp_path))
     assert row["seconds"] > 0 and row["recall"] > 0.9 and row["device MiB"] == 0
     row |= {"name": system, "a side": 60, "dimension": 8, "pairs/s": 3600 / row["seconds"]}
     results = {"device": "cuda", "bf16 peak, TFLOP/s": 0.0, "rows": [row]}

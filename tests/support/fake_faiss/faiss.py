@@ -100,8 +100,8 @@ class OnGpus:
 
 def index_cpu_to_gpu(resources, gpu, index, options=None):
     assert resources.temporary
-    if not index.ntotal:  # for a training, which takes FAISS's own classes
-        return index
+    if isinstance(index, _real.IndexFlat) and not index.ntotal:
+        return index  # for a training, which takes FAISS's own classes
     return OnGpus(index, [gpu], bool(options and options.useFloat16))
 
 
