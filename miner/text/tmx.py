@@ -56,11 +56,7 @@ class Tmx(Units):
                 f'o-tmf="bitext" adminlang="en" srclang={source} datatype="plaintext"/>\n<body>\n'
             )
             for row in rows:
-                cells = {
-                    key: _NO_XML.sub("\ufffd", _CONTROL.sub("", one_line(str(cell))))
-                    for key, cell in row.items()
-                    if cell is not None
-                }
+                cells = {key: _text(str(cell)) for key, cell in row.items() if cell is not None}
                 left, right = (escape(cells.pop(side, "")) for side in self.sides)
                 number = f" tuid={quoteattr(cells.pop('id'))}" if cells.get("id") else ""
                 more = "".join(
@@ -72,3 +68,10 @@ class Tmx(Units):
                     f"<tuv xml:lang={target}><seg>{right}</seg></tuv></tu>\n"
                 )
             file.write("</body>\n</tmx>\n")
+
+
+def _text(text: str) -> str:
+    """Return a text that XML can hold, in one line."""
+    if text.isprintable():  # as most are
+        return text
+    return _NO_XML.sub("\ufffd", _CONTROL.sub("", one_line(text)))
