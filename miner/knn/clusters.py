@@ -45,7 +45,7 @@ class Groups:
     @classmethod
     def by(cls, keys: np.ndarray, number: int, room: Room) -> "Groups":
         """Group positions by ``keys (n, p) int32``, the clusters of each."""
-        flat, width = np.asarray(keys).reshape(-1), keys.shape[1]
+        flat, width = np.ascontiguousarray(keys).reshape(-1), keys.shape[1]
         lists = np.arange(len(keys) + 1, dtype=np.int64) * width, np.arange(len(keys))
         offsets = offsets_of(count_holders(flat, *lists, number))
         rows = room.empty(int(offsets[-1]), np.int32)
