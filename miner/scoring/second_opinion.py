@@ -68,18 +68,18 @@ def margins(
     :data:`NEAREST` on the other side. NaN where a sentence has no vector, and everywhere if a side
     has fewer than :data:`FEWEST` with one.
     """
-    sides = [VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in (source, target)]
-    if min(map(len, sides)) < FEWEST or not len(source_row):
+    left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in (source, target))
+    if min(len(left), len(right)) < FEWEST or not len(source_row):
         return np.full(len(source_row), np.nan)
     settings = SearchSettings(
         NEAREST, rank="margin", exact=True, device="cpu", threads=threads, memory=memory
     )
-    forward, backward = (neighborhood_mean(lists) for lists in nearest_both(*sides, settings))
+    forward, backward = (neighborhood_mean(lists) for lists in nearest_both(left, right, settings))
     cosine = np.empty((len(source_row), 1), dtype=np.float32)
     rows = np.ascontiguousarray(target_row)[:, None]
     rescore(source, target, rows, cosine, np.ascontiguousarray(source_row))
     found = margin_score(cosine[:, 0], forward[source_row], backward[target_row], "distance")
-    known = source.any(axis=1)[source_row] & target.any(axis=1)[target_row]
+    known = source[source_row].any(axis=1) & target[target_row].any(axis=1)
     return np.where(known, found, np.nan)
 
 
