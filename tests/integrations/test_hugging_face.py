@@ -6,7 +6,9 @@ import miner
 
 
 def test_data_sets_in_and_out(german, english, knowing_model, tmp_path):
-    datasets = pytest.importorskip("datasets", reason="needs the extra integrations")
+    pytest.importorskip("datasets.arrow_dataset", reason="needs the extra integrations")
+    import datasets
+
     rows = [
         {"source": one, "target": other, "url": str(n)}
         for n, (one, other) in enumerate(zip(german[:20], english[:20], strict=True))
