@@ -25,7 +25,8 @@ def call(function: str, seconds: float, **arguments: Any) -> Any:
     """Return the JSON value of ``module:name(**arguments)``, called in a child process.
 
     ``arguments`` are JSON values. The child gets this process's import path and environment.
-    Raises :class:`ChildError` if the call raises, is killed by a signal, or takes more ``seconds``.
+    Raises :class:`ChildError` if the call raises, is killed by a signal, or takes longer than
+    ``seconds``.
     """
     command = [sys.executable, "-m", "miner.child", function, json.dumps(arguments)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -17,7 +17,7 @@ _NO_MEMORY = re.compile(r"out of memory|alloc fail|failed to allocate|bad_alloc"
 def resolve_device(
     device: str, count_gpus: Callable[[], int] | None = None, library: str = "torch"
 ) -> str:
-    """Resolve ``auto``, ``cpu``, ``cuda`` or ``cuda:N`` to one of the last three.
+    """Return the device of a name: ``cpu``, ``cuda`` or ``cuda:N``; resolve ``auto``.
 
     ``cuda`` is all GPUs for a search, the first one for other work; ``auto`` is ``cuda`` if there
     is a GPU. ``count_gpus`` returns the number of GPUs that ``library`` can use; by default torch

@@ -81,7 +81,7 @@ class Text:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the pairs, of labels where some are no translations, and of files held out."""
+        """Hash of the pairs, of their labels if any is 0, and of the marks of held-out files."""
         marks = [
             one
             for one, usual in ((self.same, True), (self.held_out, False))

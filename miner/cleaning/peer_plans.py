@@ -184,7 +184,7 @@ def _both(value: Any) -> list[Any]:
 
 
 def _plain(name: str, difference: str = "", **bounds: float) -> Translation:
-    """Make the translation to a filter with fixed bounds, or its own."""
+    """Return a translator of a peer's filter to ours, with these bounds or our usual ones."""
 
     def translate(own: Own, note: Note) -> list[Table]:
         if difference:

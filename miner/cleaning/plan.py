@@ -208,7 +208,7 @@ def default_plan(context: Context, mono: bool = False) -> Plan:
 
 
 def for_one_language(plan: Plan) -> Plan:
-    """Return a plan that was read as one for text in one language.
+    """Return a plan for monolingual text, from a plan read for pairs.
 
     Raises ArtifactError for a filter that compares two sides.
     """

@@ -246,7 +246,7 @@ def _files(
 def _of_one_text(
     inputs: list[str], kept: list[str], languages: Languages, layout: BitextFormat
 ) -> Languages:
-    """Return the language of text in one for both sides; refuse what has two."""
+    """Return the code of a monolingual text for both sides; refuse two codes."""
     if len(inputs) + len(kept) > 2 or languages[1] or layout.target_column is not None:
         raise click.UsageError("--mono reads one FILE and has one side; leave out the other's")
     read, written = file_format(inputs[0], layout.format), file_format(kept[0], None)

@@ -82,7 +82,7 @@ def choose_engine(engine: str, exact: bool, threads: int) -> Engine:
 
 
 def search_device(device: str, engine: str, exact: bool = False) -> str:
-    """Resolve ``auto`` to ``cuda`` or ``cpu``; others stay.
+    """Resolve ``auto`` to ``cuda`` or ``cpu``; return other names unchanged.
 
     Raises ResourceError for a missing device, and for what the hybrid engine does not take.
     """

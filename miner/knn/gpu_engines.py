@@ -103,7 +103,7 @@ class GpuEngine:
         raise NotImplementedError
 
     def release(self) -> None:
-        """Give device memory that is not in use back."""
+        """Release the cached device memory."""
 
 
 class FaissGpuEngine(GpuEngine):

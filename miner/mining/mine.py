@@ -335,7 +335,7 @@ def _reader(
     verifier: Verifier | None,
     settings: SearchSettings,
 ) -> tuple[Reader | None, list[SentenceEncoder]]:
-    """Return who gives the second opinion, if anybody, and its encoders of both sides."""
+    """Return the reader of the second opinion, None without one, and its encoder of each side."""
     if second is None:
         if most is not None:
             raise KeepError("the number of pairs is for a second opinion (--second MODEL)")

@@ -369,7 +369,7 @@ def _matched(
     scorer: Scorer | None,
     second: Reader | None,
 ) -> Matched:
-    """Register the scores of all candidates and the choice of pairs."""
+    """Register the tasks that score all candidates and match sources with targets."""
     sources, targets = found.sides
     shared = {"found": found, "margin": settings.margin_function, "scorer": scorer}
     if scorer is not None:

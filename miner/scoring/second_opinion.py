@@ -84,7 +84,7 @@ def margins(
 
 
 def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
-    """Return the standard deviation of the cosines of pairs by chance, of centred vectors.
+    """Return the standard deviation of the cosines of random pairs of centred vectors.
 
     Encoders differ in it by their dimension and training, and in their margins in proportion.
     """
@@ -97,9 +97,9 @@ def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
 
 
 def evidence(margin: np.ndarray, spread: float) -> np.ndarray:
-    """Return the log-odds ``(m,) float64`` that margins add, by the spread of chance pairs.
+    """Return the log-odds ``(m,) float64`` that margins add.
 
-    NaN where there is no margin.
+    ``spread`` is the result of :func:`chance_spread`. NaN where there is no margin.
     """
     return np.asarray(WEIGHT * (margin / spread - NEUTRAL), dtype=np.float64)
 
