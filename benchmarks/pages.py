@@ -1,4 +1,4 @@
-"""Write the tables of README.md and docs/results.md, and the plots, from ``results/*.json``.
+"""Write the tables of README.md and docs/results/, and the plots, from ``results/*.json``.
 
     python -m benchmarks pages [--check]
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import plots, report, which_setting
+from benchmarks import plots, report, summary, which_setting
 from benchmarks.alignment import alignment_quality
 from benchmarks.filtering import filter_tables, quality_bounds
 from benchmarks.markdown import conjoined, filled, table
@@ -42,7 +42,11 @@ from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
 FILLED = "evaluation", "languages", "papers", "results", "which-setting"
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in FILLED)]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in FILLED),
+    *sorted((ROOT / "docs" / "results").glob("*.md")),
+]
 NAMES = {
     "p19-tuned": "P19's objective (`p19-tuned`), trained on the pair's text",
     "fast": "fast recipe, trained on the pair's text",
@@ -240,6 +244,7 @@ def part(
 
 SECTIONS: dict[str, Callable[[], list[str]]] = {
     "best-mining": best_mining,
+    "summary": summary.lines,
     "which-setting": which_setting.lines,
     "mining": simple("bucc.json", mining),
     "evaluations": part("evaluations.json", evaluation_tables.main_table),

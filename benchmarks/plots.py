@@ -1,4 +1,4 @@
-"""Plots of docs/results.md, from ``results/*.json``. Equal results give identical SVG files."""
+"""Plots of docs/results/, from ``results/*.json``. Equal results give identical SVG files."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEMO = Path(miner.__file__).parent / "demo"
 # Pages whose examples are run.
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 # Pages whose links are checked here; those of docs/ are checked by 'make docs', too.
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -200,7 +200,7 @@ def test_readme_counts_the_languages_as_the_card_of_the_model_does() -> None:
 
 
 def test_the_share_of_known_test_sentences_is_that_of_the_results() -> None:
-    text = (DOCS / "results.md").read_text(encoding="utf-8")
+    text = (DOCS / "results/known-sentences.md").read_text(encoding="utf-8")
     shares = [
         int(seen.replace(",", "")) / int(total.replace(",", ""))
         for seen, total in re.findall(

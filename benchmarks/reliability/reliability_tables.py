@@ -1,4 +1,4 @@
-"""Tables of the reliability campaign for docs/results.md."""
+"""Tables of the reliability campaign for docs/results/reliability.md."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -134,7 +134,7 @@ def test_rows_of_the_default_model_tell_its_fingerprint(name: str) -> None:
 def test_the_first_tables_name_the_measured_model() -> None:
     rows = [row for row in report.read("bucc.json")["results"] if row["name"] == "default"]
     (name,) = {pages.named(row) for row in rows}
-    for page in ("README.md", "docs/results.md"):
+    for page in ("README.md", "docs/results/mining.md"):
         assert f"| {name} |" in (pages.ROOT / page).read_text(encoding="utf-8")
 
 
