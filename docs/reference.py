@@ -1,12 +1,6 @@
-"""Write docs/cli.md, the help text of every command.
-
-    python docs/reference.py [--check]
-
-``--check`` only compares, and exits with 1 where the page is out of date.
-"""
+"""Write docs/cli.md, the help text of every command: `make docs` calls it before the site is built."""
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +17,7 @@ HEAD = """\
 miner COMMAND --help
 ```
 
-The help text of every command, but for the options that all have. `make docs` writes this page.
+The help text of every command, but for the options that all have.
 
 Exit codes: 0 done, 1 the input is at fault, 2 the command line is at fault, 130 interrupted.
 Results go to files or standard output; notes, tables and progress go to standard error.
@@ -66,13 +60,5 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def main() -> None:
-    """Write the page, or check it."""
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(page(), encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != page():
-        sys.exit(f"{PAGE} is out of date: run 'make docs'")
-
-
 if __name__ == "__main__":
-    main()
+    PAGE.write_text(page(), encoding="utf-8")

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEMO = Path(miner.__file__).parent / "demo"
 # Pages whose examples are run.
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - {DOCS / "cli.md"})]
 # Pages whose links are checked here; those of docs/ are checked by 'make docs', too.
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -163,19 +163,16 @@ def test_every_command_and_option_is_in_the_reference(reference: ModuleType) -> 
                     assert re.search(rf"(?<![\w-]){name}\b", sections[path]), (path, name)
 
 
-def test_what_is_taken_from_the_code_is_that_of_today(reference: ModuleType) -> None:
-    written = reference.PAGE.read_text(encoding="utf-8")
-    assert written == reference.page(), "run 'make docs', which writes docs/cli.md"
-
-
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
-def test_linked_files_and_sections_are_there(page: Path) -> None:
+def test_linked_files_and_sections_are_there(page: Path, reference: ModuleType) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for name, anchor in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]*))?\)", text):
-        linked = (page.parent / name) if name else page
-        assert linked.exists(), name
+        linked = (page.parent / name).resolve() if name else page
+        generated = linked == reference.PAGE  # by 'make docs'
+        assert generated or linked.exists(), name
         if anchor:
-            heads = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            content = reference.page() if generated else linked.read_text(encoding="utf-8")
+            heads = re.findall(r"^#+ (.*)$", content, re.MULTILINE)
             known = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
             assert anchor in known, f"{name}#{anchor}"
 
