@@ -34,7 +34,7 @@ def tokenizer_and_table() -> tuple[Any, np.ndarray]:
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
     encoder = Encoder.load("default")
-    proto = protocol.ModelProto()  # type: ignore[attr-defined]
+    proto = protocol.ModelProto()
     proto.ParseFromString(encoder.model.vocabularies["sp.model"])
     pieces = [(piece.piece, piece.score) for piece in proto.pieces]
     tokenizer = Tokenizer(models.Unigram(pieces, proto.trainer_spec.unk_id, False))
