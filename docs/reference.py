@@ -1,4 +1,4 @@
-"""Write docs/cli.md, the help text of every command: `make docs` calls it before the site is built."""
+"""Write docs/cli.md, the help text of every command: part of `make docs`."""
 
 import re
 from collections.abc import Iterator
