@@ -147,7 +147,7 @@ def _keys() -> Iterator[str]:
 
 
 def _show(question: Question, number: int, unmatched: Unmatched) -> None:
-    from miner.scoring.marks import marked
+    from miner.scoring.highlight import marked
 
     texts = question.source, question.target
     style = ("\x1b[1;31m", "\x1b[0m") if sys.stdout.isatty() else ("[", "]")
@@ -162,8 +162,8 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
     """Return the function that finds words without counterpart; none, if the model cannot."""
     from miner.encoder.open_encoder import open_encoder
     from miner.errors import ArtifactError, DependencyError
+    from miner.scoring.highlight import unmatched
     from miner.scoring.languages import identify
-    from miner.scoring.marks import unmatched
     from miner.scoring.verifier import Verifier
 
     some = opened.questions(50)

@@ -12,7 +12,7 @@ from miner.precision.search_result import Search
 from miner.reports import page, search_charts
 from miner.reports.page import check
 from miner.scoring.explain import match
-from miner.scoring.marks import segments, spans_of
+from miner.scoring.highlight import segments, spans_of
 from miner.scoring.verifier import FEATURES
 
 # Bands of probability that samples are shown of.

@@ -19,7 +19,7 @@ from typing import Any
 from miner.errors import MinerError, ResourceError
 from miner.json_files import parsed
 from miner.review.review import Review
-from miner.scoring.marks import Spans, segments
+from miner.scoring.highlight import Spans, segments
 from miner.text.answers import KINDS, RIGHT, SKIP
 
 # Finds the words without a counterpart in the two texts of a pair.
