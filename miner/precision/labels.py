@@ -4,7 +4,7 @@ The scores that decoys give are the start. A logistic function of them and of al
 pairs is fitted to the labels, and at a small weight to the other pairs, by their own probability,
 and to the decoys; a ridge penalty centred at the start holds it back. A second function of its
 log-odds alone is fitted to the labels and makes probabilities of them. Both know that judges err
-and that some pairs have faults that no feature sees (:mod:`miner.scoring.answered`).
+and that some pairs have faults that no feature sees (:mod:`miner.scoring.judgement_fit`).
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,15 @@ from miner.arrays import Columns
 from miner.errors import CorpusError
 from miner.precision.mixture import RESAMPLES, SEED, UNLIKE_MISSED
 from miner.results import BLOCK
-from miner.scoring.answered import Answered, Scale, Unlabelled, believed, fit_answers, line, prior
+from miner.scoring.judgement_fit import (
+    JudgementFit,
+    Scale,
+    Unlabelled,
+    believed,
+    fit_answers,
+    line,
+    prior,
+)
 from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.pairs import Pairs
 from miner.text.answers import key_of
@@ -92,7 +100,7 @@ class Refined:
     design: np.ndarray
     own: np.ndarray
     right: np.ndarray
-    calibrated: Answered
+    calibrated: JudgementFit
     total: float
 
     def resample(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

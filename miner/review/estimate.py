@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from miner.review.sample import is_probability
-from miner.scoring.answered import fit_answers
+from miner.scoring.judgement_fit import fit_answers
 from miner.scoring.logistic import log_odds
 
 # Share of cases in which an interval is to hold the true value.

@@ -18,8 +18,8 @@ import numpy as np
 from miner.encoder.known_languages import quality_map
 from miner.errors import ArtifactError
 from miner.names import SIDES
-from miner.scoring.answered import fit_again
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
+from miner.scoring.judgement_fit import fit_again
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.number_agreement import compare, contradict
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText

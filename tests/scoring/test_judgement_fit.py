@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.scoring.answered import believed, fit_again, fit_answers
+from miner.scoring.judgement_fit import believed, fit_again, fit_answers
 from miner.scoring.logistic import FARTHEST, Logistic, fit_ridge, shift_to, sigmoid
 
 

@@ -21,7 +21,7 @@ ROUNDS = 15
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class JudgementFit:
     """The fitted function: ``weights (f,)``, the share of pairs with a fault, and of errors.
 
     ``faulty`` are numbers of pairs with a fault and without, ``erring`` of answers that err and
@@ -75,7 +75,7 @@ def fit_answers(
     *,
     errors: tuple[float, float] = ERRORS,
     unlabelled: Unlabelled | None = None,
-) -> Answered:
+) -> JudgementFit:
     """Fit the function to rows of ``design (n, f)`` and how right their pairs are, ``(n,)``.
 
     ``penalty`` and ``center`` are as in :func:`~miner.scoring.logistic.fit_ridge`, ``errors``
@@ -102,7 +102,7 @@ def fit_answers(
     likely = sigmoid(rows @ at)
     curvature = (positive + negative) * likely * (1 - likely)
     hessian = (rows * curvature[:, None]).T @ rows + np.diag(penalty)
-    return Answered(at, faulty, erring, np.linalg.inv(hessian))
+    return JudgementFit(at, faulty, erring, np.linalg.inv(hessian))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def prior(features: int, penalty: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
     return precision, np.eye(1, len(precision), 1)[0]
 
 
-def line(design: np.ndarray, fitted: Answered) -> np.ndarray:
+def line(design: np.ndarray, fitted: JudgementFit) -> np.ndarray:
     """Return the design of a second function, of the log-odds of a first one: ``(m, 2)``.
 
     It makes probabilities of what the first one ranks.
