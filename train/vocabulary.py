@@ -10,7 +10,7 @@ import numpy as np
 
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES
 from miner.encoder.normaliser import Normaliser
-from miner.encoder.one_script import in_one_script
+from miner.encoder.script_folding import in_one_script
 from miner.encoder.trigram_units import unpack_trigrams
 from miner.encoder.unit_lists import code_points
 from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs

@@ -60,7 +60,7 @@ class Architecture:
     :data:`DIRECTIONS`, apply to recurrent parts. ``separate`` means that the source and the target
     column of the training text have a vocabulary each, so that an encoder must be told its column;
     ``alike`` means that pieces of both with one spelling share an embedding (P19).
-    ``one_script``: sentences are read :func:`~miner.encoder.one_script.in_one_script`. Raises
+    ``one_script``: sentences are read :func:`~miner.encoder.script_folding.in_one_script`. Raises
     ValueError for anything else.
     """
 

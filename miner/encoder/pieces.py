@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.one_script import in_one_script
+from miner.encoder.script_folding import in_one_script
 from miner.encoder.unigram_pieces import SPACE_MARK, UnigramPieces
 from miner.encoder.unit_lists import keep_ids
 from miner.errors import ArtifactError
@@ -22,7 +22,7 @@ class PieceTokenizer:
     Unknown pieces are dropped, and control pieces never occur. The bare word-boundary mark, which
     SentencePiece puts before an unknown word, is dropped as well: with it, all sentences in a
     script that the model does not know would share one vector. With ``one_script``,
-    sentences are read :func:`~miner.encoder.one_script.in_one_script`.
+    sentences are read :func:`~miner.encoder.script_folding.in_one_script`.
     """
 
     def __init__(self, vocabulary: bytes, name: str = "sp.model", one_script: bool = False):

@@ -14,7 +14,7 @@ import numpy as np
 
 from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.normaliser import Normaliser
-from miner.encoder.one_script import dependent, depends, in_one_script
+from miner.encoder.script_folding import dependent, depends, in_one_script
 from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pieces
 from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.normaliser import Normaliser
-from miner.encoder.one_script import in_one_script
+from miner.encoder.script_folding import in_one_script
 from miner.text.invisible import visible
 from tests.support.tokens import texts
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.model import load
-from miner.encoder.one_script import in_one_script
 from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.script_folding import in_one_script
 from miner.encoder.unigram_pieces import JOINING, SPACE_MARK, UnigramPieces
 from miner.errors import ArtifactError
 from miner.kernels import unigram
