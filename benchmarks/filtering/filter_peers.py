@@ -1,8 +1,8 @@
 """Run other filters as commands of another environment, because they need other versions.
 
 docs/results/filtering.md has the commands that make this environment. bicleaner-hardrules pins
-packages that no longer build, so it is installed without its pins. It runs without identification of languages:
-that model would have to be downloaded.
+packages that no longer build, so it is installed without its pins. It runs without
+identification of languages: that model would have to be downloaded.
 """
 
 import json

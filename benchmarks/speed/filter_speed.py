@@ -2,8 +2,8 @@
 
 Every system is a command, its start included. Peers run in an environment of their own
 (docs/results/filtering.md). OpusFilter has the filters that its ``opusfilter-autogen`` chooses, and
-fewer rows, because its identification of languages is slow. bicleaner-hardrules runs without the rules
-that need another model.
+fewer rows, because its identification of languages is slow. bicleaner-hardrules runs without the
+rules that need another model.
 """
 
 import json

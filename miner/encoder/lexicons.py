@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from miner.encoder.kept_arrays import kept, key_of
+from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.lexicon import Lexicon, Translations
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, primary
@@ -78,7 +78,7 @@ class Lexicons:
         """
         a, b = sorted(self._known(language) for language in (source, target))
         key = key_of(self.digest, a, b)
-        return Lexicon(**kept("lexicon", _ARRAYS, key, lambda: vars(self._chosen(a, b))))
+        return Lexicon(**cached_arrays("lexicon", _ARRAYS, key, lambda: vars(self._chosen(a, b))))
 
     def _chosen(self, a: str, b: str) -> Lexicon:
         if (a, b) in self.tables:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.kept_arrays import kept, key_of
+from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.script_folding import dependent, depends, in_one_script
 from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pieces
@@ -43,7 +43,7 @@ class UnigramPieces:
 
         self._one_script = one_script
         key = key_of(hashlib.sha256(vocabulary).hexdigest())
-        found = kept("pieces", ARRAYS, key, lambda: read_pieces(vocabulary))
+        found = cached_arrays("pieces", ARRAYS, key, lambda: read_pieces(vocabulary))
         self._trie, self._scores, self._numbers = (found[name] for name in ARRAYS[:3])
         self.meaningful = found["meaningful"]
         self.size: int = len(self.meaningful)

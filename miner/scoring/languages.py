@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from miner.encoder.kept_arrays import kept
+from miner.encoder.cached_arrays import cached_arrays
 from miner.ragged import offsets_of
 from miner.text.invisible import visible
 from miner.text.language_codes import FORMS, alike, describe, primary
@@ -153,7 +153,7 @@ def _model() -> dict[str, np.ndarray]:
     from py3langid import langid  # here, as it loads slowly
 
     key = f"py3langid {version('py3langid')}, distances"
-    return kept("languages", _NAMES, key, lambda: _unpacked(langid))
+    return cached_arrays("languages", _NAMES, key, lambda: _unpacked(langid))
 
 
 def _unpacked(langid: Any) -> dict[str, np.ndarray]:

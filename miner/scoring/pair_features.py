@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.encoder import CHUNK
-from miner.encoder.kept_arrays import kept, key_of
 from miner.encoder.lexicon import Lexicon
 from miner.encoder.part import Part, quantise
 from miner.encoder.tokenizer import Tokenizer
@@ -178,7 +178,7 @@ class TokenTable:
     def __init__(self, part: Part, lexicon: Lexicon):
         # Codes of float parts would fill the disk.
         key = key_of(part.digest) if part.scales is not None else ""
-        found = kept("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
+        found = cached_arrays("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
         codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
         # The model's own table serves if it needs no zeros; of int8 as it is, without a copy.
         self.codes: np.ndarray = codes if len(codes) else part.numbers()

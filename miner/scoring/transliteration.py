@@ -15,7 +15,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from miner.encoder.kept_arrays import kept, key_of
+from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError
 from miner.kernels.letters import LETTERS, UNKNOWN, WEIGHTS, share_names
@@ -62,7 +62,9 @@ class Names:
         _check(arrays, name)
         digest = sha256(b"".join(arrays[one].tobytes() for one in ARRAYS)).hexdigest()
         key = key_of(tokenizer.digest, digest)
-        found = kept("names", (*SPELLED, *OPERATIONS), key, lambda: _prepared(arrays, tokenizer))
+        found = cached_arrays(
+            "names", (*SPELLED, *OPERATIONS), key, lambda: _prepared(arrays, tokenizer)
+        )
         self.script, *spelled = (found[one] for one in SPELLED)
         self.spelled = tuple(spelled)
         self.operations = tuple(found[one] for one in OPERATIONS)

@@ -60,7 +60,7 @@ def test_text_without_letters_is_in_no_language(texts: list[str]) -> None:
 def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("miner.encoder.kept_arrays.folder", lambda: tmp_path)
+    monkeypatch.setattr("miner.encoder.cached_arrays.folder", lambda: tmp_path)
     found = []
     for damage in (b"garbage", None):  # and the first time there is nothing
         found.append(Identifier().evidence(["Guten Tag", "Bonjour à tous"]).scores)

@@ -32,7 +32,7 @@ _FOLDERS = "encoder", "kernels", "scoring"
 _STAMPS = "stamps.json"
 
 
-def kept(
+def cached_arrays(
     name: str, names: Sequence[str], key: str, make: Callable[[], Mapping[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """Return the arrays ``names`` that ``make`` computes, from the disk if an entry has them.

@@ -1,4 +1,4 @@
-"""miner.encoder.kept_arrays: computed once, and again where an entry is not as it was written."""
+"""miner.encoder.cached_arrays: computed once, and again where an entry is not as it was written."""
 
 import os
 import time
@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner.encoder import kept_arrays
-from miner.encoder.kept_arrays import STALE_DAYS, kept, key_of
+from miner.encoder import cached_arrays
+from miner.encoder.cached_arrays import STALE_DAYS, cached_arrays, key_of
 
-LARGE = np.arange(kept_arrays.LEAST // 8)
+LARGE = np.arange(cached_arrays.LEAST // 8)
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(kept_arrays, "folder", lambda: tmp_path)
+    monkeypatch.setattr(cached_arrays, "folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -27,7 +27,7 @@ def computed(key: str, large: np.ndarray = LARGE) -> bool:
         calls.append(key)
         return {"large": large, "none": np.empty((0, 3), np.int8)}
 
-    found = kept("example", ("large", "none"), key, make)
+    found = cached_arrays("example", ("large", "none"), key, make)
     np.testing.assert_array_equal(found["large"], large)
     assert found["none"].shape == (0, 3) and list(found) == ["large", "none"]
     return bool(calls)
@@ -82,7 +82,7 @@ def test_a_disk_that_cannot_be_written_costs_the_next_process_its_time(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (place / "file").touch()
-    monkeypatch.setattr(kept_arrays, "folder", lambda: place / "file" / "none")
+    monkeypatch.setattr(cached_arrays, "folder", lambda: place / "file" / "none")
     assert computed("a") and computed("a") and [*place.iterdir()] == [place / "file"]
 
 
@@ -103,8 +103,8 @@ def test_an_entry_that_others_may_write_is_not_read(place: Path) -> None:
 def test_the_place_of_the_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert kept_arrays.folder() == tmp_path / ".cache" / "bitext-miner" / "arrays"
+    assert cached_arrays.folder() == tmp_path / ".cache" / "bitext-miner" / "arrays"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert kept_arrays.folder() == tmp_path / "x" / "bitext-miner" / "arrays"
+    assert cached_arrays.folder() == tmp_path / "x" / "bitext-miner" / "arrays"
     assert computed("a") and not computed("a")
-    assert not kept_arrays.folder().stat().st_mode & 0o077
+    assert not cached_arrays.folder().stat().st_mode & 0o077
