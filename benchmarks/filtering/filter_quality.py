@@ -15,7 +15,8 @@ Sections, each merged into the JSON:
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
 ``--peers``, OpusFilter and bicleaner-hardrules from another environment
-(docs/results/filtering.md). A missing system is reported as missing. Thresholds are never chosen on test text.
+(docs/results/filtering.md). A missing system is reported as missing. Thresholds are never chosen on
+test text.
 """
 
 import os

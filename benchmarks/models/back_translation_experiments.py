@@ -17,7 +17,7 @@ from benchmarks.models.trained_models import counted, noted
 from benchmarks.models.training_text import ENGLISH, Pair, draw
 from miner.text.words import plain_form, tokens
 from miner_train.papers.build import translate_all, whole
-from miner_train.papers.phrase_decoder import PhraseTranslator, Search
+from miner_train.papers.phrase_decoder import BeamLimits, PhraseTranslator
 from miner_train.papers.translators import Translation, Translator
 
 LANGUAGES = ("de-en", "fr-en")
@@ -25,7 +25,7 @@ SOURCE = "tatoeba"
 SEEDS = (1, 2, 3)
 # Pairs that teach the translator; its beam, narrow for the sake of time; pieces of a vocabulary.
 TAUGHT = 20_000
-SEARCH = Search(beam=10, jump=3)
+LIMITS = BeamLimits(beam=10, jump=3)
 PIECES = 8000
 
 
@@ -70,7 +70,7 @@ def translated(
 
     def learned() -> Translator:
         source, target = ([pair[side] for pair in taught] for side in (0, 1))
-        return PhraseTranslator.learn(source, target, SEARCH)
+        return PhraseTranslator.learn(source, target, LIMITS)
 
     bench.work.mkdir(parents=True, exist_ok=True)
     name = f"{languages}.translations" if best == 1 else f"{languages}.{best}-translations"
@@ -80,7 +80,7 @@ def translated(
             whole(len(own), learned),
             best,
             bench.work / name,
-            {"taught": len(taught), "beam": SEARCH.beam},
+            {"taught": len(taught), "beam": LIMITS.beam},
         )
     return own, translations, new[len(own) :]
 

@@ -25,14 +25,14 @@ TABLE, OTHERS = 0.3, 0.5
 
 
 @dataclass(frozen=True)
-class Search:
+class BeamLimits:
     """Limits of the search: hypotheses of a stack, and words that a phrase may jump."""
 
     beam: int = 20
     jump: int = 4
 
 
-USUAL_SEARCH = Search()
+USUAL_LIMITS = BeamLimits()
 # Translation of a span of the source: its end, words, and score without the language model.
 Option = tuple[int, Words, float]
 
@@ -65,8 +65,8 @@ class PhraseTranslator:
     of the model per word.
     """
 
-    def __init__(self, table: PhraseTable, language: Trigrams, search: Search = USUAL_SEARCH):
-        self.table, self.search = table, search
+    def __init__(self, table: PhraseTable, language: Trigrams, limits: BeamLimits = USUAL_LIMITS):
+        self.table, self.limits = table, limits
         self._number = language.numbers.get
         self._log = lru_cache(1 << 20)(_log_of(language))
 
@@ -75,13 +75,13 @@ class PhraseTranslator:
         cls,
         source: Sequence[str],
         target: Sequence[str],
-        search: Search = USUAL_SEARCH,
+        limits: BeamLimits = USUAL_LIMITS,
         report: Reporter = silent,
     ) -> PhraseTranslator:
         """Learn to translate from aligned sentences. Raises CorpusError for none."""
         left, right = ([tokens(text) for text in side] for side in (source, target))
         language = Trigrams.train(right, "the references")
-        return cls(learn_phrases(left, right, report), language, search)
+        return cls(learn_phrases(left, right, report), language, limits)
 
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
         """Return the ``k`` best translations of each sentence, the best first."""
@@ -104,7 +104,7 @@ class PhraseTranslator:
         for count in range(n):
             every = [one for same in stacks[count].values() for one in same]
             for here in heapq.nlargest(
-                self.search.beam, every, key=lambda one: one.score + future[one.covered]
+                self.limits.beam, every, key=lambda one: one.score + future[one.covered]
             ):
                 for longer in self._longer(here, options, n):
                     stack = stacks[longer.covered.bit_count()]
@@ -145,7 +145,7 @@ class PhraseTranslator:
         while here.covered >> gap & 1:
             gap += 1
         # No word stays further behind than a jump can reach.
-        for start in range(gap, min(n, gap + self.search.jump + 1)):
+        for start in range(gap, min(n, gap + self.limits.jump + 1)):
             for end, words, score in options[start]:
                 span = (1 << end) - (1 << start)
                 if here.covered & span:

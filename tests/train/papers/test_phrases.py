@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from miner.errors import CorpusError
 from miner.kernels.ngrams import START, conditional
 from miner.scoring.trigram_lm import Trigrams
-from miner_train.papers.phrase_decoder import OTHERS, TABLE, PhraseTranslator, Search
+from miner_train.papers.phrase_decoder import OTHERS, TABLE, BeamLimits, PhraseTranslator
 from miner_train.papers.phrase_table import PhraseTable, learn_phrases, phrase_spans, symmetrised
 
 
@@ -97,7 +97,7 @@ def test_a_wide_beam_finds_the_best_of_all() -> None:
     }
     language = Trigrams.train([["x", "z", "y"], ["z", "y", "w"], ["y", "x"]], "t")
     table: PhraseTable = choices
-    wide = PhraseTranslator(table, language, search=Search(beam=10_000, jump=3))
+    wide = PhraseTranslator(table, language, limits=BeamLimits(beam=10_000, jump=3))
     source = ["a", "b", "c"]
     best: dict[tuple[str, ...], float] = {}
     segmentations = [[(0, 1), (1, 2), (2, 3)], [(0, 2), (2, 3)]]
