@@ -197,9 +197,9 @@ def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
     sides, gold = CORPORA[name](data)
     # Reading likely pairs takes nine tenths of a fit, and does not depend on labels.
     read = faults.read
-    known: dict[tuple[int, int], faults.Reading] = {}
+    known: dict[tuple[int, int], faults.FaultFeatures] = {}
 
-    def once(*arguments: Any) -> faults.Reading:
+    def once(*arguments: Any) -> faults.FaultFeatures:
         key = hash(arguments[2][1].tobytes()), hash(arguments[4].tobytes())
         if key not in known:
             known[key] = read(*arguments)

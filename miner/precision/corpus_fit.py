@@ -76,7 +76,7 @@ def fit_to_corpus(
         read = faults.read(quality, (text, its), rows, one.cosine, probability[part])
         parts.append((read.rows + first, read.features, read.quality))
         first += len(one)
-    theirs = faults.Reading(*map(np.concatenate, zip(*parts, strict=True)))
+    theirs = faults.FaultFeatures(*map(np.concatenate, zip(*parts, strict=True)))
     if pairs.second is not None:
         own, theirs = (
             replace(one, features=np.column_stack([one.features, counted(added[one.rows])]))
@@ -110,7 +110,7 @@ def fit_to_corpus(
 
 
 def _score(
-    last: refit.Scored, own: faults.Reading, found: Search, quality: Quality
+    last: refit.Scored, own: faults.FaultFeatures, found: Search, quality: Quality
 ) -> tuple[np.ndarray, NearDecoys | None]:
     """Return the probability of each pair to be right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)

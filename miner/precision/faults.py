@@ -29,7 +29,7 @@ USUAL, CONFIDENT, FEWEST = 0.9, 0.9, 30
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class FaultFeatures:
     """Pairs that were read.
 
     ``rows (r,) int64`` are their positions among all pairs, ascending; ``features (r, f) float32``
@@ -60,8 +60,8 @@ class Reading:
 def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) -> np.ndarray:
     """Return the probability ``(r,) float64`` of pairs to be right: neither chance nor faulty.
 
-    ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in :class:`Reading`;
-    log-odds are raised by ``raised`` (:meth:`Reading.raised`).
+    ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in :class:`FaultFeatures`;
+    log-odds are raised by ``raised`` (:meth:`FaultFeatures.raised`).
     """
     score = probability * sigmoid(quality + FAULTLESS)
     return sigmoid(log_odds(score) + raised) if raised else score
@@ -73,7 +73,7 @@ def read(
     places: tuple[np.ndarray, np.ndarray],
     cosine: np.ndarray,
     probability: np.ndarray,
-) -> Reading:
+) -> FaultFeatures:
     """Read the pairs that are possible.
 
     ``places`` are the rows of all pairs in both ``texts``, ``(m,) int64`` each, ``cosine (m,)``
@@ -90,6 +90,6 @@ def read(
         own = places[0][rows[part]], places[1][rows[part]]
         columns[part] = features_of_rows(quality.verifier, *texts, own, cosine[rows[part]])
         release(*texts)
-    return Reading(
+    return FaultFeatures(
         rows, columns[:, len(PAIR_FEATURES) :], quality.function.logit(columns).astype(np.float64)
     )

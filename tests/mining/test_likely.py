@@ -7,14 +7,14 @@ from support.near_copies import NEAR
 from miner.evaluation.gold import read_gold
 from miner.precision import faults as likely
 from miner.precision.estimate import Estimate
-from miner.precision.faults import FAULTLESS, FEWEST, POSSIBLE, USUAL, Reading
+from miner.precision.faults import FAULTLESS, FEWEST, POSSIBLE, USUAL, FaultFeatures
 from miner.precision.search_result import Search
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import Quality, features
 
 
-def reading(found: Search) -> Reading:
+def reading(found: Search) -> FaultFeatures:
     assert found.verifier is not None
     assert found.source_text is not None and found.target_text is not None
     quality = Quality(found.verifier)
@@ -50,7 +50,7 @@ def test_faults_are_relative_to_the_corpus() -> None:
     def scores(median: float, probability: np.ndarray = sure) -> np.ndarray:
         own = np.concatenate([median + np.linspace(-1, 1, count - 1), [median - 8]])
         quality = np.concatenate([own, generator.normal(-9, 1, 500)])
-        found = Reading(np.arange(count + 500), np.zeros((count + 500, 0)), quality)
+        found = FaultFeatures(np.arange(count + 500), np.zeros((count + 500, 0)), quality)
         return likely.scores(probability, quality, found.raised(probability))
 
     usual = scores(USUAL + 2)
