@@ -136,7 +136,7 @@ def place(module: str) -> int:
 def test_there_is_something_to_check() -> None:
     assert {"miner.cli.mine", "miner.kernels.exact", "miner.knn.knn_search"} <= set(MINER)
     assert "miner_train.loop" in TRAIN
-    assert {"miner.errors", "h5py"} <= imported(MINER["miner.index.store"])
+    assert {"miner.errors", "h5py"} <= imported(MINER["miner.index.columns"])
     assert "miner.index.faiss" in imported(MINER["miner.index.index"])
     assert "miner.kernels.exact" in imported(MINER["miner.knn.refine"])
 

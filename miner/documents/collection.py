@@ -14,9 +14,9 @@ import numpy as np
 from miner.alignment.aligned import Document
 from miner.documents.layout import WITH_DOCUMENTS, DocumentFormat
 from miner.errors import CorpusError
+from miner.index.columns import TextWriter
 from miner.index.parts import part_texts
 from miner.index.sources import Source
-from miner.index.store import TextWriter
 from miner.index.text_files import TextFile, text_files
 from miner.tasks.task import Job, Result, hints
 from miner.text.corpus import Reader

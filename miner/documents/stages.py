@@ -15,11 +15,11 @@ import numpy as np
 
 from miner.documents.collection import Name, StoredDocument, names_of, write_names
 from miner.encoder.entries import Entry
+from miner.index.columns import SENTENCES, TextWriter, VectorWriter
+from miner.index.directory import FLAT, finish
 from miner.index.parts import part_texts
 from miner.index.sources import Source
 from miner.index.stages import EncodedSpan
-from miner.index.store import SENTENCES, TextWriter, VectorWriter
-from miner.index.stored import FLAT, finish
 from miner.kernels.numbers import find_numbers
 from miner.knn.neighbors import Neighbors
 from miner.ragged import offsets_of, take_lists

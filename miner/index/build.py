@@ -12,9 +12,9 @@ import numpy as np
 
 from miner.encoder.entries import Entry, lent
 from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.index.directory import FLAT, StoredIndex
 from miner.index.sources import Source
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
-from miner.index.stored import FLAT, StoredIndex
 from miner.index.text_files import TextFile, known_as, stamps, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
 from miner.names import SIDES

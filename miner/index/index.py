@@ -13,8 +13,8 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MismatchError
 from miner.index import faiss
 from miner.index.build import index_texts, indexing
+from miner.index.directory import EXTERNAL, FLAT, META, StoredIndex, finish
 from miner.index.parts import copy_index, join_vectors
-from miner.index.stored import EXTERNAL, FLAT, META, StoredIndex, finish
 from miner.index.vectors import open_vectors
 from miner.progress import Reporter, silent
 from miner.tasks.workers import Workers
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Index(StoredIndex):
     """Sentences of one corpus with their vectors, ready to be searched.
 
-    See :class:`~miner.index.stored.StoredIndex` for its attributes.
+    See :class:`~miner.index.directory.StoredIndex` for its attributes.
     """
 
     @classmethod

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from miner.errors import MismatchError
+from miner.index.columns import BLOCK, PART, SENTENCES, TextWriter, VectorWriter
+from miner.index.directory import DIGEST, FILES, META, StoredIndex, digest, write_meta
 from miner.index.sentence_file import Texts
 from miner.index.sources import Source, read_corpus
-from miner.index.store import BLOCK, PART, SENTENCES, TextWriter, VectorWriter
-from miner.index.stored import DIGEST, FILES, META, StoredIndex, digest, write_meta
 from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
 from miner.tasks.task import Result

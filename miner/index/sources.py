@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.index import store
+from miner.index import columns
 from miner.index.text_files import stamp
 from miner.progress import Reporter
 from miner.text.corpus import Reader
@@ -33,7 +33,7 @@ class Source:
 
 
 def read_corpus(
-    writer: store.TextWriter,
+    writer: columns.TextWriter,
     path: str | Path,
     reading: Mapping[str, Any],
     report: Reporter,

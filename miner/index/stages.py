@@ -10,12 +10,12 @@ import numpy as np
 from miner.arrays import temporary_array
 from miner.encoder.encoder import CHUNK
 from miner.encoder.entries import Entry
+from miner.index.columns import BLOCK, SENTENCES, TextWriter
+from miner.index.directory import FLAT, StoredIndex, finish
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
 from miner.index.parts import join_parts, long_lines, part_texts
 from miner.index.sentence_file import Texts
 from miner.index.sources import Source, read_corpus
-from miner.index.store import BLOCK, SENTENCES, TextWriter
-from miner.index.stored import FLAT, StoredIndex, finish
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
 from miner.tasks.task import Job, Result, hints

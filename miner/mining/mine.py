@@ -15,9 +15,9 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
 from miner.index.build import Text, identity, index_texts
+from miner.index.directory import FLAT
 from miner.index.index import Index
 from miner.index.parts import copy_index
-from miner.index.stored import FLAT
 from miner.index.text_files import stamps
 from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings

@@ -14,9 +14,9 @@ import numpy as np
 from miner.encoder.encoder import Encoder
 from miner.encoder.entries import Entry
 from miner.index.build import cut
+from miner.index.columns import BLOCK
+from miner.index.directory import GROWN, META
 from miner.index.index import Index
-from miner.index.store import BLOCK
-from miner.index.stored import GROWN, META
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 from miner.names import SIDES, Languages

@@ -11,8 +11,8 @@ from support.indexes import everything, text
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ResourceError
+from miner.index.directory import FLAT
 from miner.index.index import Index
-from miner.index.stored import FLAT
 
 
 @pytest.mark.parametrize("factory", [FLAT, "SQ8"])

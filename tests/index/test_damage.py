@@ -15,9 +15,9 @@ from support.files import entries
 from support.indexes import refused, text, with_checksums
 
 from miner.errors import ArtifactError
+from miner.index.columns import EMBEDDINGS, IDS, SENTENCES
+from miner.index.directory import ANN, META
 from miner.index.index import Index
-from miner.index.store import EMBEDDINGS, IDS, SENTENCES
-from miner.index.stored import ANN, META
 from miner.mining.mine import search
 
 

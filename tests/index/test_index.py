@@ -12,10 +12,10 @@ from support.indexes import everything, text
 
 from miner.encoder.encoder import Encoder
 from miner.errors import ArtifactError, ResourceError
-from miner.index import faiss, store
+from miner.index import columns, faiss
+from miner.index.columns import EMBEDDINGS, SENTENCES
+from miner.index.directory import ANN, FLAT, META
 from miner.index.index import Index
-from miner.index.store import EMBEDDINGS, SENTENCES
-from miner.index.stored import ANN, FLAT, META
 
 
 def test_build_and_open(encoder, german_file, german, tmp_path):
@@ -67,7 +67,7 @@ def test_a_compressed_index_of_no_sentences(encoder: Encoder, tmp_path: Path, fa
 
 
 def test_the_index_does_not_depend_on_blocks(encoder, indexes, german_file, tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "BLOCK", 7)
+    monkeypatch.setattr(columns, "BLOCK", 7)
     again = Index.build(encoder, german_file, tmp_path / "i", block=11)
     assert everything(again) == everything(indexes[0])
 

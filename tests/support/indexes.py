@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from miner.errors import ArtifactError
+from miner.index.directory import DIGEST, FILES, META, digest, write_meta
 from miner.index.index import Index
-from miner.index.stored import DIGEST, FILES, META, digest, write_meta
 
 
 def with_checksums(path: Path, **changes: Any) -> Path:

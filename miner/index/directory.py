@@ -1,6 +1,6 @@
 """Index directory as it is stored: opening, its sentences and ids, and ``meta.json``.
 
-It holds a store (:mod:`miner.index.store`), ``meta.json`` and, for a compressed index,
+It holds a store (:mod:`miner.index.columns`), ``meta.json`` and, for a compressed index,
 ``faiss.index`` over the distinct rows. ``meta.json`` lists size and SHA-256 of every other file,
 and a digest of itself. Opening compares sizes and that digest; :meth:`StoredIndex.verify`, which a
 search calls first, compares the content.
@@ -21,7 +21,7 @@ import numpy as np
 from miner.encoder.loading import Loading
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, MismatchError
-from miner.index import faiss, store
+from miner.index import columns, faiss
 from miner.index.sources import Source
 from miner.json_files import read_json
 from miner.progress import Reporter
@@ -63,7 +63,7 @@ class StoredIndex:
             if size != entry["bytes"]:
                 fault = "missing" if size is None else f"{size} bytes, not {entry['bytes']}"
                 raise ArtifactError(f"{path / name}: {fault}; build the index again")
-        self.store = store.Store(path)
+        self.store = columns.Store(path)
         self.fingerprint: str = meta["model"]["fingerprint"]
         self.model_name: str = meta["model"]["name"]
         self.side: str | None = meta["model"].get("side")
@@ -72,7 +72,7 @@ class StoredIndex:
         self.distinct: int = meta["distinct"]
         self.sources = [Source(**entry) for entry in meta["sources"]]
         if len(self.store) != meta["sentences"] or self.dimension != meta["dimension"]:
-            raise ArtifactError(f"{path}: {META} and {store.EMBEDDINGS} disagree; build it again")
+            raise ArtifactError(f"{path}: {META} and {columns.EMBEDDINGS} disagree; build it again")
 
     def __len__(self) -> int:
         return len(self.store)
@@ -220,7 +220,7 @@ def finish(
 
     ``before`` is the index that text was added to; a FAISS index is trained on ``device``.
     """
-    opened = store.Store(directory)
+    opened = columns.Store(directory)
     rows = opened.distinct()
     if index != FLAT:
         report(f"building {index}", 0, len(rows))

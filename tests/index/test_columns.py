@@ -1,4 +1,4 @@
-"""miner.index.store: rows are read as they were written, and only from a complete store."""
+"""miner.index.columns: rows are read as they were written, and only from a complete store."""
 
 import os
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from miner.errors import ArtifactError, ResourceError
-from miner.index import store
+from miner.index import columns
+from miner.index.columns import EMBEDDINGS, IDS, Store, TextWriter, VectorWriter
 from miner.index.sentence_file import Texts
-from miner.index.store import EMBEDDINGS, IDS, Store, TextWriter, VectorWriter
 from miner.knn.vector_set import VectorSet
 from miner.text.output import one_line
 from miner.text.words import plain_form
@@ -110,7 +110,7 @@ def test_ids_of_a_replaced_store_stay(tmp_path: Path) -> None:
 
 
 def test_distinct_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "BLOCK", 2)
+    monkeypatch.setattr(columns, "BLOCK", 2)
     vectors = vectors_for(6)
     vectors[[3, 5]] = 0
     opened = write(tmp_path, ["a", "b", "a", "zero", "c", "b"], vectors=vectors)
@@ -149,9 +149,9 @@ def test_texts_of_no_bytes(tmp_path: Path) -> None:
 
 def test_more_rows_than_positions_are_refused(tmp_path, monkeypatch):
     """A search has positions as int32, which would wrap around."""
-    assert store.MOST == 2**31 - 1
+    assert columns.MOST == 2**31 - 1
     opened = write(tmp_path / "five", list("abcde"))
-    monkeypatch.setattr(store, "MOST", 4)
+    monkeypatch.setattr(columns, "MOST", 4)
     with pytest.raises(ResourceError, match="at most 4 sentences; split the corpus"):
         write(tmp_path / "more", list("abcde"))
     with pytest.raises(ResourceError, match="an index holds at most 4"):
