@@ -60,8 +60,8 @@ class FaultFeatures:
 def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) -> np.ndarray:
     """Return the probability ``(r,) float64`` of pairs to be right: neither chance nor faulty.
 
-    ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in :class:`FaultFeatures`;
-    log-odds are raised by ``raised`` (:meth:`FaultFeatures.raised`).
+    ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in
+    :class:`FaultFeatures`; ``raised``: increase of the log-odds (:meth:`FaultFeatures.raised`).
     """
     score = probability * sigmoid(quality + FAULTLESS)
     return sigmoid(log_odds(score) + raised) if raised else score

@@ -25,7 +25,7 @@ def test_interrupted_at_the_last_moment(ready, command, german_file, english_fil
             patch.setattr(Index, "sentences", interrupt)
             done = ready.mine(german_file, english_file, "-o", output)
         else:
-            patch.setattr(store.VectorWriter, "seal", interrupt)
+            patch.setattr(columns.VectorWriter, "seal", interrupt)
             more = ["--add"] if command == "add" else ["--overwrite"]
             done = ready.index(english_file, "de", *more)
     assert (done.code, done.out) == (130, "")

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from miner.encoder import cached_arrays
+from miner.encoder import cached_arrays as cache
 from miner.encoder.cached_arrays import STALE_DAYS, cached_arrays, key_of
 
-LARGE = np.arange(cached_arrays.LEAST // 8)
+LARGE = np.arange(cache.LEAST // 8)
 
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(cached_arrays, "folder", lambda: tmp_path)
+    monkeypatch.setattr(cache, "folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -82,7 +82,7 @@ def test_a_disk_that_cannot_be_written_costs_the_next_process_its_time(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (place / "file").touch()
-    monkeypatch.setattr(cached_arrays, "folder", lambda: place / "file" / "none")
+    monkeypatch.setattr(cache, "folder", lambda: place / "file" / "none")
     assert computed("a") and computed("a") and [*place.iterdir()] == [place / "file"]
 
 
@@ -103,8 +103,8 @@ def test_an_entry_that_others_may_write_is_not_read(place: Path) -> None:
 def test_the_place_of_the_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cached_arrays.folder() == tmp_path / ".cache" / "bitext-miner" / "arrays"
+    assert cache.folder() == tmp_path / ".cache" / "bitext-miner" / "arrays"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
-    assert cached_arrays.folder() == tmp_path / "x" / "bitext-miner" / "arrays"
+    assert cache.folder() == tmp_path / "x" / "bitext-miner" / "arrays"
     assert computed("a") and not computed("a")
-    assert not cached_arrays.folder().stat().st_mode & 0o077
+    assert not cache.folder().stat().st_mode & 0o077
