@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.commands import MINER, Done, Miner, fault, many, miner, ready, write  # noqa: F401 (fixtures)
 
+from miner.index import columns
 from miner.index.index import Index
 
 
