@@ -10,7 +10,7 @@ from miner.progress import Reporter, silent
 from miner.scoring.without import NOTHING, Without
 from miner.text.durable import scratch_directory
 from miner.text.formats import USUAL_FORMAT, BitextFormat
-from miner.text.given import Given, GivenTexts, given_bitexts
+from miner.text.in_memory import Given, GivenTexts, given_bitexts
 from miner.text.language_codes import language_pair
 from miner_train.config import TrainConfig
 from miner_train.read import TextPair

@@ -14,7 +14,7 @@ from miner.scoring.languages import Identified, identify
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.formats import FORMATS, BitextFormat, file_format
-from miner.text.given import GivenTexts, given_rows
+from miner.text.in_memory import GivenTexts, given_rows
 from miner.text.language_codes import SEVERAL
 from miner.text.lines import display_name
 from miner.text.rows import Rows, spread_rows

@@ -24,7 +24,7 @@ from miner.tasks.run import Run
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
-from miner.text.given import Given, given_bitexts
+from miner.text.in_memory import Given, given_bitexts
 from miner.text.language_codes import language_pair
 from miner.text.write_bitext import write_bitext
 

@@ -35,7 +35,7 @@ from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.formats import USUAL_FORMAT, BitextFormat
-from miner.text.given import GivenTexts
+from miner.text.in_memory import GivenTexts
 from miner.text.language_codes import SEVERAL
 
 # Pairs whose keys one task compares.

@@ -23,7 +23,7 @@ from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reader, Reading
-from miner.text.given import Name
+from miner.text.in_memory import Name
 from miner.text.words import LONGEST
 
 if TYPE_CHECKING:

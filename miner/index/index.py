@@ -20,7 +20,7 @@ from miner.progress import Reporter, silent
 from miner.tasks.workers import Workers
 from miner.text.artifacts import atomic_directory, replaceable
 from miner.text.corpus import Reading
-from miner.text.given import Corpus, named
+from miner.text.in_memory import Corpus, named
 from miner.text.locks import lock
 
 if TYPE_CHECKING:

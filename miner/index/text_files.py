@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from miner.errors import CorpusError, writing
-from miner.text.given import GivenTexts, Name
+from miner.text.in_memory import GivenTexts, Name
 from miner.text.lines import is_read_once, opened
 from miner.text.remote import is_remote, local_copy, named, remote_stamp
 

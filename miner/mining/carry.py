@@ -13,7 +13,7 @@ from miner.names import SIDES
 from miner.scoring.pairs import Pairs
 from miner.text.corpus import Reading
 from miner.text.formats import ALL, FORMATS, BitextFormat, file_format
-from miner.text.given import GivenTexts, Name
+from miner.text.in_memory import GivenTexts, Name
 from miner.text.lines import is_read_once
 from miner.text.remote import local_copy
 from miner.text.rows import Rows

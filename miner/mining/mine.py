@@ -48,7 +48,7 @@ from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
 from miner.text.corpus import Reading
-from miner.text.given import Corpus, Name, named
+from miner.text.in_memory import Corpus, Name, named
 from miner.text.remote import is_remote
 from miner.text.rows import spread_rows
 
