@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from miner.mining.mined import Mined as Mined
     from miner.scoring.pairs import Pairs as Pairs
     from miner.scoring.without import Without as Without
-    from miner_train.calls import train as train
+    from miner_train.api import train as train
 
 __version__ = VERSION
 # The public names of each module.
@@ -57,7 +57,7 @@ _NAMES = {
     "miner.mining.mined": "Mined",
     "miner.scoring.pairs": "Pairs",
     "miner.scoring.without": "Without",
-    "miner_train.calls": "train",
+    "miner_train.api": "train",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
