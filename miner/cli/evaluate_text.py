@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from miner.cli import guard, options
-from miner.cli.evaluated import models, run_task
+from miner.cli.evaluate_options import models, run_task
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command, arg, opt
 from miner.errors import CorpusError

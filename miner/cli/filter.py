@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import click
 
 from miner.cleaning.settings import Selection
-from miner.cli import filtering, guard, options, run_options, sharding
+from miner.cli import filter_options, guard, options, run_options, sharding
 from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command, Settings, after_output, opt
@@ -87,7 +87,7 @@ def filter(
     ),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
-    languages: tuple[str | None, str | None] = filtering.languages,
+    languages: tuple[str | None, str | None] = filter_options.languages,
     lid: str | None = opt(
         "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
         metavar="FILE",
@@ -96,7 +96,7 @@ def filter(
         "BITEXT is text in one language, of --source-lang, a text a row or in the column --scol; "
         "filters that compare two sides are left out."
     ),
-    layout: BitextFormat = filtering.reading,
+    layout: BitextFormat = filter_options.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
     workers: Workers = sharding.with_threads,
 ) -> None:
@@ -131,7 +131,7 @@ def filter(
       miner filter --list
     """
     if listing:
-        click.echo(filtering.listing())
+        click.echo(filter_options.listing())
         return
     from miner.cleaning import funnel
     from miner.cleaning.bitexts import refuse_equal_names, sample
@@ -149,7 +149,9 @@ def filter(
         layout = layout.of_one_text()
     names = sharding.bitexts(inputs)
     written = *kept, outputs.rejected, outputs.scores
-    folders = dry_run is None and len(kept) == 1 and filtering.in_folders(inputs, names, *written)
+    folders = (
+        dry_run is None and len(kept) == 1 and filter_options.in_folders(inputs, names, *written)
+    )
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,
@@ -158,7 +160,7 @@ def filter(
     }
     if outputs.page is not None and not outputs.as_json:
         cleaning_report.check(outputs.page)
-    context = filtering.context(languages, model)
+    context = filter_options.context(languages, model)
     if config is None:
         plan = default_plan(context, mono)
     else:
@@ -178,7 +180,7 @@ def filter(
         guard.check_suffixes(texts, tables)
         guard.check_writable(named.values())
     plan = dataclasses.replace(plan, repair=plan.repair or repair)
-    filtering.refuse_selection(plan, selection, threshold)
+    filter_options.refuse_selection(plan, selection, threshold)
     if threshold is not None:
         plan = plan.with_bound(threshold)
     if selection.temperature is not None and len(names) < 2:
@@ -188,7 +190,7 @@ def filter(
         work, beside = None, None if work is None or is_remote(work) else work
     elif dry_run is not None and work is not None:
         work = f"{work}.sample"
-    opened = filtering.opened("filtering", names, layout, workers, work, beside)
+    opened = filter_options.opened("filtering", names, layout, workers, work, beside)
     with opened as (report, run, bitexts):
         roles = {"rejected": outputs.rejected, "scores": outputs.scores}
         wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
@@ -202,13 +204,13 @@ def filter(
                 "sample, which has fewer duplicates than the whole text"
             )
         if config is None:
-            plan = filtering.completed(plan, bitexts)
+            plan = filter_options.completed(plan, bitexts)
         else:
-            filtering.identified(plan, bitexts)
+            filter_options.identified(plan, bitexts)
         if lid is not None:
             plan = plan.with_identifier(lid)
         plan, selection = plan.leaving_out(without).selecting(selection)
-        filtering.warn(plan)
+        filter_options.warn(plan)
         found = filter_text(
             run,
             bitexts,
@@ -218,7 +220,7 @@ def filter(
             all_scores=all_scores or dry_run is not None or outputs.scores is not None,
         )
         counts = {"rows": found.summary.rows, "kept": found.summary.kept}
-        describe(places, carry, {**filtering.provenance(paths), **counts})
+        describe(places, carry, {**filter_options.provenance(paths), **counts})
         say(funnel.table(found.summary))
         if outputs.page is not None and outputs.as_json:
             write_json(outputs.page, funnel.as_dict(found.summary), indent=2)
@@ -240,7 +242,7 @@ def _files(
             raise click.UsageError(f"{after} would be replaced, as the second file of -o")
         given.remove(after)
         second = [after]
-    return filtering.inputs(given, source, target), [output or "-", *second]
+    return filter_options.inputs(given, source, target), [output or "-", *second]
 
 
 def _of_one_text(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from miner.cli import filtering, guard, options
+from miner.cli import filter_options, guard, options
 from miner.cli.options import say
 from miner.cli.settings_options import Command, opt
 from miner.text.answers import KINDS
@@ -78,7 +78,7 @@ def review(
     from miner.review.population import origin_of
     from miner.review.review import Review
 
-    first, *other_side = filtering.inputs(bitext, source, target)
+    first, *other_side = filter_options.inputs(bitext, source, target)
     target = other_side[0] if other_side else None
     if tsv is not None and labels is not None:
         raise click.UsageError("--tsv writes a sheet and --labels reads one; do one after another")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import click
 
-from miner.cli import filtering, guard, options, run_options, sharding
+from miner.cli import filter_options, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.settings_options import Command, after_output, opt
 from miner.scoring.without import Without
@@ -32,8 +32,8 @@ def score(
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
-    languages: tuple[str | None, str | None] = filtering.languages,
-    layout: BitextFormat = filtering.reading,
+    languages: tuple[str | None, str | None] = filter_options.languages,
+    layout: BitextFormat = filter_options.reading,
     work: str | None = sharding.work(),
     workers: Workers = sharding.with_threads,
     score_only: bool = opt("Write scores without the rows."),
@@ -70,8 +70,8 @@ def score(
     layout = replace(layout, carry=carry)
     if after_output() in bitext and (len(bitext) > 1 or source is not None):
         raise click.UsageError("-o takes one file; --score-only writes scores without the text")
-    inputs = filtering.inputs(bitext, source, target)
-    known = filtering.scoring()
+    inputs = filter_options.inputs(bitext, source, target)
+    known = filter_options.scoring()
     for name in names:
         if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):
             raise click.UsageError(f"{name} needs settings; give it in a --config")
@@ -80,8 +80,8 @@ def score(
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
     files = sharding.bitexts(inputs)
-    folders = filtering.in_folders(inputs, files, output)
-    context = filtering.context(languages, model)
+    folders = filter_options.in_folders(inputs, files, output)
+    context = filter_options.context(languages, model)
     if config is None:
         plan = scores_plan(names or ("quality",), context)
     else:
@@ -95,13 +95,17 @@ def score(
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
     beside = guard.beside(output)
-    with filtering.opened("scoring", files, layout, workers, work, beside) as (_, run, bitexts):
+    with filter_options.opened("scoring", files, layout, workers, work, beside) as (
+        _,
+        run,
+        bitexts,
+    ):
         if not folders:
-            filtering.identified(plan, bitexts)
+            filter_options.identified(plan, bitexts)
         wanted = {"only" if score_only else "scored": output}
         outputs = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
         found = score_text(run, bitexts, plan, outputs)
-        describe(outputs, carry, {**filtering.provenance(paths), "rows": found["rows"]})
+        describe(outputs, carry, {**filter_options.provenance(paths), "rows": found["rows"]})
     if found["unreadable"]:
         say(f"unreadable rows, scored as empty ones: {found['unreadable']}")
     if found["replaced"]:

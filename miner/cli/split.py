@@ -3,7 +3,7 @@
 import click
 
 from miner.cleaning.settings import Split
-from miner.cli import filtering, guard, options
+from miner.cli import filter_options, guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, opt
@@ -18,7 +18,7 @@ def split(
     source: str | None,
     target: str | None,
     settings: Split = Settings(Split, "settings")(),
-    layout: BitextFormat = filtering.reading,
+    layout: BitextFormat = filter_options.reading,
     output: str = opt("Directory of the parts.", "-o --output", required=True, metavar="DIR"),
 ) -> None:
     """Split BITEXT, or aligned files SOURCE and TARGET, into train, dev and test in DIR.
@@ -32,7 +32,7 @@ def split(
       miner split web.de web.en --dev 0.01 --test 0.01 -o split
       miner split pairs.jsonl --document-col url --near 1 -o split
     """
-    inputs = filtering.inputs(bitext, source, target)
+    inputs = filter_options.inputs(bitext, source, target)
     guard.check(inputs, {"-o": output})
     from miner.cleaning.split import split as split_rows
 

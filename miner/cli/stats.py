@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import click
 
-from miner.cli import filtering, guard, options
+from miner.cli import filter_options, guard, options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, opt
@@ -65,7 +65,7 @@ def stats(
       miner stats classified.tsv --column 1 --score-col 2
       zcat web.tsv.gz | miner stats - --format tsv --per-pair statistics.tsv.gz
     """
-    origin, *aligned = filtering.inputs(bitext, source, target)
+    origin, *aligned = filter_options.inputs(bitext, source, target)
     file, other = (None, aligned[0]) if aligned else (origin, None)
     scol, tcol, format = layout.source_column, layout.target_column, layout.format
     columns = [str(name) for name in (scol, tcol, column, *score_cols) if name is not None]

@@ -7,7 +7,7 @@ import click
 
 from miner.cli import guard
 from miner.cli.evaluate import task_command
-from miner.cli.evaluated import models, run_task
+from miner.cli.evaluate_options import models, run_task
 from miner.cli.settings_options import Command, arg, opt
 
 SETS = ("MR", "CR", "SUBJ", "MPQA", "SST2", "SST5", "TREC", "MRPC", "SICK-E", "SICK-R", "STS-B")

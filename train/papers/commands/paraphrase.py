@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from miner.cli import filtering, guard, options, run_options
+from miner.cli import filter_options, guard, options, run_options
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Group, arg, opt
@@ -122,7 +122,7 @@ def _filtered(
         with open_output(raw) as file:
             file.writelines(lines)
         filters.write_text(work.FILTERS, encoding="utf-8")
-        context = filtering.context((None, None), "default")
+        context = filter_options.context((None, None), "default")
         plan = read_plan(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
