@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from miner.alignment.align import align as align
     from miner.alignment.aligned import Aligned as Aligned
     from miner.alignment.settings import BeadSettings as BeadSettings
-    from miner.cleaning.calls import filter as filter
-    from miner.cleaning.calls import score as score
+    from miner.cleaning.api import filter as filter
+    from miner.cleaning.api import score as score
     from miner.documents.align_documents import AlignedDocuments as AlignedDocuments
     from miner.documents.align_documents import align_documents as align_documents
     from miner.encoder.encoder import Encoder as Encoder
@@ -44,7 +44,7 @@ _NAMES = {
     "miner.alignment.align": "align",
     "miner.alignment.aligned": "Aligned",
     "miner.alignment.settings": "BeadSettings",
-    "miner.cleaning.calls": "filter score",
+    "miner.cleaning.api": "filter score",
     "miner.documents.align_documents": "AlignedDocuments align_documents",
     "miner.encoder.encoder": "Encoder",
     "miner.encoder.open_encoder": "open_encoder",

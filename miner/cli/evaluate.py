@@ -12,8 +12,8 @@ import click
 
 from miner import extensions
 from miner.cli import guard, options
-from miner.cli.evaluate_text import contrast, labelled
 from miner.cli.evaluate_options import against, evaluated, report
+from miner.cli.evaluate_text import contrast, labelled
 from miner.cli.option_types import NUMBER
 from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command, Group, arg, opt

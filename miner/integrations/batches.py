@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from miner.cleaning.calls import filter, score
+from miner.cleaning.api import filter, score
 from miner.cleaning.plan import Plan, with_quality_bounds
 from miner.cleaning.plan_file import plan_of
 from miner.errors import ArtifactError
