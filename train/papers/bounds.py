@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.filters import ngram_overlap
-from miner.filters.given import spread
+from miner.filters.external_scores import spread
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.bitext import parse_scores, read_bitext

@@ -118,7 +118,7 @@ def generate(
 
     from miner.device import resolve_device
     from miner.encoder.open_encoder import open_encoder
-    from miner.filters.given import spread
+    from miner.filters.external_scores import spread
     from miner.scoring.trigram_lm import Trigrams
     from miner.text.corpus import Reader
     from miner.text.output import open_output

@@ -9,8 +9,8 @@ import pytest
 from support.classifiers import made
 
 from miner.errors import ArtifactError, CorpusError, MinerError
+from miner.filters.external_scores import spread
 from miner.filters.filter_types import Batch, Context, Scorer
-from miner.filters.given import spread
 from miner.filters.registry import FILTERS
 from miner.names import SIDES
 from miner.scoring.classifier import Classifier
