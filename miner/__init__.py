@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from miner.mining.mine import mine as mine
     from miner.mining.mine import search as search
     from miner.mining.mined import Mined as Mined
+    from miner.scoring.decontaminate_settings import Without as Without
     from miner.scoring.pairs import Pairs as Pairs
-    from miner.scoring.without import Without as Without
     from miner_train.api import train as train
 
 __version__ = VERSION
@@ -56,7 +56,7 @@ _NAMES = {
     "miner.mining.mine": "mine search",
     "miner.mining.mined": "Mined",
     "miner.scoring.pairs": "Pairs",
-    "miner.scoring.without": "Without",
+    "miner.scoring.decontaminate_settings": "Without",
     "miner_train.api": "train",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}

@@ -7,7 +7,7 @@ from typing import Any
 from miner.encoder.encoder import Encoder
 from miner.libraries import require
 from miner.progress import Reporter, silent
-from miner.scoring.without import NOTHING, Without
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.durable import scratch_directory
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner.text.in_memory import Given, GivenTexts, given_bitexts

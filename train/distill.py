@@ -22,7 +22,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, CorpusError
 from miner.progress import Reporter, silent
-from miner.scoring.without import NOTHING, Without
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner.text.corpus import Reader
 from miner_train import selection

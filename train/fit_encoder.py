@@ -21,10 +21,10 @@ from miner.encoder.open_encoder import FittedEncoder
 from miner.encoder.part import quantise
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import CorpusError
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.scoring.languages import identify
 from miner.scoring.quality import NAME, Quality
 from miner.scoring.verifier import Verifier
-from miner.scoring.without import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
 from miner_train.heldout import mining_f1

@@ -20,7 +20,7 @@ from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner.names import SIDES
 from miner.progress import Reporter, silent
-from miner.scoring.without import NOTHING, Without
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train import extend
 from miner_train.assemble import assemble

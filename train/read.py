@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.scoring.unwanted import Unwanted
-from miner.scoring.without import Without
+from miner.scoring.decontaminate import Unwanted
+from miner.scoring.decontaminate_settings import Without
 from miner.text.bitext import parse_scores, read_bitext
 from miner.text.formats import USUAL_FORMAT, BitextFormat
 from miner_train import selection

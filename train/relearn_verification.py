@@ -7,7 +7,7 @@ from pathlib import Path
 from miner.encoder.model import Model, load
 from miner.encoder.model_files import CONFIG
 from miner.errors import ArtifactError, CorpusError
-from miner.scoring.without import NOTHING, Without
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
 from miner_train.config import TrainConfig
 from miner_train.learn_verification import add_verification

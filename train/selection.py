@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.scoring.unwanted import Unwanted
+from miner.scoring.decontaminate import Unwanted
 from miner.text.lines import display_name
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from miner.encoder.model import load
-from miner.scoring.unwanted import Unwanted
-from miner.scoring.without import Without
+from miner.scoring.decontaminate import Unwanted
+from miner.scoring.decontaminate_settings import Without
 from miner_train.config import TrainConfig
 from miner_train.pipeline import train_model
 from miner_train.read import TextPair

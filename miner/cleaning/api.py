@@ -19,7 +19,7 @@ from miner.filters.filter_types import Context
 from miner.names import Languages
 from miner.progress import Reporter, silent
 from miner.results import Results
-from miner.scoring.without import NOTHING, Without
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.tasks.run import Run
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory

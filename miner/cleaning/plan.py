@@ -16,8 +16,8 @@ from miner.encoder.model_files import known_by, resolve
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter, place
 from miner.filters.registry import FILTERS, MONO
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.scoring.languages import Identified
-from miner.scoring.without import NOTHING, Without
 from miner.text.language_codes import alike
 
 # The filter whose score ranks the pairs, unless another is named.

@@ -13,7 +13,7 @@ from miner.cli.sharding import expanded
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading
 from miner.libraries import require
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 

@@ -13,7 +13,7 @@ from miner.cli.options import say, write_json
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
 from miner.names import Languages
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat, file_format
 from miner.text.remote import is_remote

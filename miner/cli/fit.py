@@ -13,7 +13,7 @@ from miner.cli.settings_options import Command, opt
 from miner.cli.training_text import ParallelText
 from miner.encoder.loading import Loading, split_name
 from miner.libraries import require
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat
 
 # Estimated precision of the pairs that are taken for bitext.

@@ -11,7 +11,7 @@ from miner.cli.settings_options import Command, arg
 from miner.cli.sharding import expanded
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 
 if TYPE_CHECKING:

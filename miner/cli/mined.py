@@ -15,7 +15,7 @@ from miner.cli.options import command_line, say
 from miner.cli.settings_options import Settings
 from miner.config_fields import no_option, option
 from miner.mining.keep import Keep, KeepError
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import TABLES
 from miner.text_table import count_of
 

@@ -24,7 +24,7 @@ from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.names import SIDES
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat, file_format
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from miner.cli.settings_options import Command, arg, opt
 from miner.cli.sharding import expanded
 from miner.encoder.loading import Loading
 from miner.knn.settings import SearchSettings
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.lines import is_read_once
 

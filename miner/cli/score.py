@@ -7,7 +7,7 @@ import click
 from miner.cli import filter_options, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.settings_options import Command, after_output, opt
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
 from miner.text_table import count_of

@@ -10,7 +10,7 @@ from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 
 

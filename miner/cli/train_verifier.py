@@ -8,7 +8,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, arg, opt
 from miner.cli.training_text import ParallelText
 from miner.libraries import require
-from miner.scoring.without import Without
+from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat
 
 

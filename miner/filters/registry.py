@@ -3,6 +3,7 @@
 from miner.filters import (
     agreement,
     crosslingual,
+    decontaminate,
     duplicates,
     encoding,
     external_scores,
@@ -13,12 +14,11 @@ from miner.filters import (
     rules,
     scripts,
     selection,
-    unwanted,
 )
 from miner.filters.filter_types import LOCAL, Filter
 
 FAMILIES = (
-    unwanted,
+    decontaminate,
     rules,
     length,
     scripts,

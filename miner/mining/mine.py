@@ -23,8 +23,8 @@ from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
+from miner.mining.decontaminate import opened as opened_files
 from miner.mining.keep import Keep, KeepError
-from miner.mining.leave_out import opened as opened_files
 from miner.mining.mined import Mined, conclude
 from miner.mining.search import languages_of, require_one_model, verifier_for
 from miner.mining.second_stages import Reader
@@ -32,6 +32,7 @@ from miner.names import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import Search
 from miner.progress import Reporter, silent
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.scoring.language_notes import (
     SAMPLE,
     describe_both,
@@ -42,7 +43,6 @@ from miner.scoring.language_notes import (
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
 from miner.scoring.verifier import Verifier
-from miner.scoring.without import NOTHING, Without
 from miner.tasks.identity import PLAN
 from miner.tasks.run import Run, open_run
 from miner.tasks.task import Result

@@ -11,15 +11,15 @@ import numpy as np
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.mining.advice import advice
+from miner.mining.decontaminate import LeftOut, decontaminate
 from miner.mining.keep import Keep
-from miner.mining.leave_out import LeftOut, leave_out
 from miner.precision.estimate import Estimate, Row, calibrate, rounded
 from miner.precision.margins import DecoyPool, calibrate_by_margin, encoded_pool, pool_with_vectors
 from miner.precision.search_result import Search
 from miner.results import KeptPairs
+from miner.scoring.decontaminate import Unwanted
 from miner.scoring.language_notes import mismatched
 from miner.scoring.pairs import Pairs, each_duplicate
-from miner.scoring.unwanted import Unwanted
 from miner.text_table import count_of
 
 # Threshold on probabilities where a precision is wanted and cannot be estimated.
@@ -140,7 +140,7 @@ def conclude(
     kept = pairs if threshold is None else pairs.at_least(threshold)
     gone = None
     if unwanted:
-        kept, gone = leave_out(kept, unwanted)
+        kept, gone = decontaminate(kept, unwanted)
         notes.append(gone.note())
     kept = kept if keep.top_n is None else kept.top(keep.top_n)
     notes += advice(found, kept)

@@ -10,8 +10,8 @@ from support.browser import needs_browser, slid
 
 from miner.alignment.aligned import Aligned, Document
 from miner.index.index import Index
+from miner.mining.decontaminate import LeftOut
 from miner.mining.keep import Keep
-from miner.mining.leave_out import LeftOut
 from miner.mining.mine import run
 from miner.mining.mined import Mined
 from miner.mining.search import verifier_for

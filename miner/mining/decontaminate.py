@@ -11,9 +11,9 @@ from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.index.index import Index
+from miner.scoring.decontaminate import Unwanted
+from miner.scoring.decontaminate_settings import Without
 from miner.scoring.pairs import Pairs
-from miner.scoring.unwanted import Unwanted
-from miner.scoring.without import Without
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def opened(
     return without.opened(encoder)
 
 
-def leave_out(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, LeftOut]:
+def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, LeftOut]:
     """Split pairs into those without unwanted sentences, and the others."""
     file, line = np.full(len(pairs), -1), np.zeros(len(pairs), np.int64)
     sides = (pairs.source, pairs.source_row), (pairs.target, pairs.target_row)

@@ -8,7 +8,7 @@ import numpy as np
 
 from miner.filters.crosslingual import MODEL_SETTING, encoders_of
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
-from miner.scoring.unwanted import Unwanted
+from miner.scoring.decontaminate import Unwanted
 
 
 def _copies(settings: Mapping[str, Any], context: Context) -> Scorer:

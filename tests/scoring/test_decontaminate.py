@@ -10,8 +10,8 @@ from support.files import write
 from miner.config_fields import SettingsError
 from miner.encoder.encoder import Encoder
 from miner.errors import CorpusError
-from miner.scoring.unwanted import Unwanted, texts_of
-from miner.scoring.without import Without
+from miner.scoring.decontaminate import Unwanted, texts_of
+from miner.scoring.decontaminate_settings import Without
 from miner.text.durable import scratch_directory
 from miner.text.near_copies import plain
 from miner.text.write_bitext import write_bitext

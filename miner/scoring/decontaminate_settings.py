@@ -10,7 +10,7 @@ from miner.config_fields import SettingsError, check, option
 
 if TYPE_CHECKING:
     from miner.encoder.sentence_encoder import SentenceEncoder
-    from miner.scoring.unwanted import Unwanted
+    from miner.scoring.decontaminate import Unwanted
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Without:
         Raises CorpusError.
         """
         from miner.encoder.open_encoder import open_encoder
-        from miner.scoring.unwanted import Unwanted
+        from miner.scoring.decontaminate import Unwanted
 
         if self.near_vectors is None:
             return [Unwanted(path, self.near) for path in self.files]
