@@ -20,7 +20,7 @@ PART = 1 << 20
 
 
 @dataclass(frozen=True)
-class Stage:
+class FunnelRow:
     """One filter's row of the funnel.
 
     label, bounds: as text. seen: pairs it scored. alone: pairs of those that it would remove by
@@ -63,7 +63,7 @@ class Cleaned:
         # Scores of GLOBAL filters by label, (n,) float64; NaN for pairs that were not compared.
         self.compared: dict[str, np.ndarray] = {}
         self.reasons: list[str] = []
-        self.stages: list[Stage] = []
+        self.stages: list[FunnelRow] = []
 
     @cached_property
     def state(self) -> np.ndarray:
@@ -133,7 +133,7 @@ class Cleaned:
         self.reasons.append(label)
         left &= ~bad
         self.stages.append(
-            Stage(
+            FunnelRow(
                 label,
                 bounds,
                 int(seen.sum()),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.cleaning.decide import UNREAD, Cleaned, Stage
+from miner.cleaning.decide import UNREAD, Cleaned, FunnelRow
 from miner.cleaning.scorers import REPAIRED
 from miner.text.layout import REPLACED
 from miner.text_table import aligned, count_of
@@ -31,7 +31,7 @@ class Summary:
     replaced: int
     repaired: int
     quality: int | None
-    stages: tuple[Stage, ...]
+    stages: tuple[FunnelRow, ...]
 
     @property
     def precision(self) -> float | None:
@@ -69,13 +69,13 @@ def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
         own = [
             next(
                 (stage for stage in part.stages if stage.label == label),
-                Stage(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0),
+                FunnelRow(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0),
             )
             for part in parts
         ]
-        names = [one.name for one in dataclasses.fields(Stage)[2:]]
+        names = [one.name for one in dataclasses.fields(FunnelRow)[2:]]
         sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
-        stages.append(Stage(label, own[0].bounds, **sums))
+        stages.append(FunnelRow(label, own[0].bounds, **sums))
     names = [one.name for one in dataclasses.fields(Summary)[:-2]]
     counts = {name: sum(getattr(part, name) for part in parts) for name in names}
     known = [part.quality for part in parts if part.quality is not None]

@@ -16,7 +16,7 @@ from typing import Any
 from miner.cleaning import comparing, stages
 from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
 from miner.cleaning.comparing import PieceScores, comparison_of
-from miner.cleaning.decide import Cleaned, Stage, choose
+from miner.cleaning.decide import Cleaned, FunnelRow, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.plan import Plan, with_languages, with_quality_bounds
@@ -191,7 +191,7 @@ class Filtered:
         parts = []
         for one in self.written:
             found = one.value
-            steps = tuple(Stage(**stage) for stage in found["stages"])
+            steps = tuple(FunnelRow(**stage) for stage in found["stages"])
             parts.append(Summary(**(found | {"stages": steps})))
         labels = [step.label for step in self.plan.steps]
         return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])

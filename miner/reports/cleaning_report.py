@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning import funnel, samples
-from miner.cleaning.decide import Cleaned, Stage
+from miner.cleaning.decide import Cleaned, FunnelRow
 from miner.cleaning.pipeline import Filtered
 from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, StepSummary
@@ -124,7 +124,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
     return rows
 
 
-def _stage(found: Cleaned, stage: Stage) -> dict[str, Any]:
+def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
     """Return a row of the funnel, numbers as text."""
     total, seconds = found.count, sum(one.seconds for one in found.stages)
     summaries = {step.label: step.filter.summary for step in found.plan.steps}
