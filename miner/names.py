@@ -14,9 +14,9 @@ COPIES = ("drop", "keep")
 RANKS = ("probability", "margin")
 BACKENDS = ("serial", "processes", "ray", "slurm")
 # Keys at the top of a file of filters.
-# Suffixes of configurations of OpusFilter and OpusCleaner, which become plans.
-PEER_PLANS = (".yaml", ".yml", ".json")
-PLAN_KEYS = ("source_lang", "target_lang", "model", "rank", "repair", "filter")
+# Suffixes of configurations of OpusFilter and OpusCleaner.
+PEER_CONFIGS = (".yaml", ".yml", ".json")
+CONFIG_KEYS = ("source_lang", "target_lang", "model", "rank", "repair", "filter")
 
 # Language codes of source and target; None where nobody gave one.
 Languages = tuple[str | None, str | None]

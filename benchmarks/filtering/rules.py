@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.filtering.noisy_text import one
 from benchmarks.markdown import head, line
-from miner.cleaning.plan import default_plan
+from miner.cleaning.config import default_config
 from miner.cleaning.scorers import broken
 from miner.filters.filter_types import LOCAL, Batch, Context
 from miner.text.bitext import read_bitext
@@ -29,9 +29,9 @@ def measure(data: Path) -> dict[str, Any]:
         language = path.name.removesuffix(SUFFIX)
         bitext = read_bitext(one(data / "tatoeba", f"{language}-en.tsv"))
         batch = Batch(bitext.source, bitext.target)
-        plan = default_plan(Context(language, "en"))
-        steps = plan.stage(LOCAL)
-        scores = [step.filter.build(step.settings, plan.context)(batch) for step in steps]
+        config = default_config(Context(language, "en"))
+        steps = config.stage(LOCAL)
+        scores = [step.filter.build(step.settings, config.context)(batch) for step in steps]
         wrong = broken(steps, np.column_stack(scores).astype(np.float32))
         dropped = {step.label: int(own.sum()) for step, own in zip(steps, wrong.T, strict=True)}
         any_filter = int(wrong.any(axis=1).sum())

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from miner.cleaning import pipeline
 from miner.cleaning.bitexts import Bitext, languages_of
+from miner.cleaning.config import FilterConfig, default_config, for_one_language, scores_of
+from miner.cleaning.config_file import config_of, read_config, scores_config
 from miner.cleaning.funnel import Summary, table
-from miner.cleaning.plan import Plan, default_plan, for_one_language, scores_of
-from miner.cleaning.plan_file import plan_of, read_plan, scores_plan
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import Context
 from miner.names import Languages
@@ -115,12 +115,12 @@ def score(
 
     Raises ArtifactError for a score that does not exist, CorpusError, ResourceError.
     """
-    plan = scores_of(scores_plan(scores, _context(languages, model)), without)
+    config = scores_of(scores_config(scores, _context(languages, model)), without)
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("scoring", source, target, layout, ["scored"], means)
     with opened as (run, bitexts, outputs):
-        warnings = _warned(plan, bitexts, note)
-        pipeline.score_text(run, bitexts, plan, outputs)
+        warnings = _warned(config, bitexts, note)
+        pipeline.score_text(run, bitexts, config, outputs)
         return BitextRows(_rows(outputs, "scored"), warnings=warnings)
 
 
@@ -158,28 +158,30 @@ def filter(
         if not isinstance(source, str | Path):
             source, layout = ({"source": text} for text in source), _MONO
         layout = layout.of_one_text()
-    plan = _plan(filters, _context(languages, model), mono, note)
-    if plan.ranking is None and (selection.any or threshold is not None):
+    config = _config(filters, _context(languages, model), mono, note)
+    if config.ranking is None and (selection.any or threshold is not None):
         raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
     if threshold is not None:
-        plan = plan.with_bound(threshold)
+        config = config.with_bound(threshold)
     means = {"work": work, "workers": workers, "report": report, "note": note}
     opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
     with opened as (run, bitexts, outputs):
-        warnings = _warned(plan, bitexts, note)
+        warnings = _warned(config, bitexts, note)
         if filters is None:
-            plan = pipeline.completed(plan, bitexts)
-        plan, rest = plan.leaving_out(without).selecting(selection)
-        found = pipeline.filter_text(run, bitexts, plan, outputs=outputs, selection=rest)
+            config = pipeline.completed(config, bitexts)
+        config, rest = config.decontaminated(without).selecting(selection)
+        found = pipeline.filter_text(run, bitexts, config, outputs=outputs, selection=rest)
         kept, bad = (_rows(outputs, role) for role in ("kept", "rejected"))
         for row in (*kept, *bad) if mono else ():
             row.pop("target", None)
         return FilteredRows(kept, BitextRows(bad), found.summary, warnings=warnings)
 
 
-def _warned(plan: Plan, bitexts: list[Bitext], note: Callable[[str], None]) -> tuple[str, ...]:
+def _warned(
+    config: FilterConfig, bitexts: list[Bitext], note: Callable[[str], None]
+) -> tuple[str, ...]:
     """Return warnings about the languages of a text, and tell them."""
-    found = tuple(pipeline.language_doubts(plan, languages_of(bitexts, plan.context.languages)))
+    found = tuple(pipeline.language_doubts(config, languages_of(bitexts, config.context.languages)))
     for warning in found:
         note(f"warning: {warning}")
     return found
@@ -209,17 +211,17 @@ def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
     return [json.loads(line) for text in texts for line in text.split("\n") if line]
 
 
-def _plan(
+def _config(
     filters: Filters | None, context: Context, mono: bool, note: Callable[[str], None]
-) -> Plan:
+) -> FilterConfig:
     if filters is None:
-        return default_plan(context, mono)
+        return default_config(context, mono)
     if isinstance(filters, str | Path):
-        plan = read_plan(filters, context, note=note)
+        config = read_config(filters, context, note=note)
     else:
         tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
-        plan = plan_of({"filter": tables}, context, "filters")
-    return for_one_language(plan) if mono else plan
+        config = config_of({"filter": tables}, context, "filters")
+    return for_one_language(config) if mono else config
 
 
 def _context(languages: Languages | None, model: str | Path) -> Context:

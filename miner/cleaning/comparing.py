@@ -13,9 +13,9 @@ from numpy.lib.recfunctions import repack_fields
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
+from miner.cleaning.config import FilterConfig, Step
 from miner.cleaning.decide import Cleaned, compared_values, decided, to_compare
 from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
-from miner.cleaning.plan import Plan, Step
 from miner.cleaning.settings import EVERYTHING, Limits, Selection
 from miner.filters.filter_types import GLOBAL, MODEL, Comparison, Rivals
 from miner.tasks.task import Job, Result, hints
@@ -23,14 +23,14 @@ from miner.tasks.task import Job, Result, hints
 
 @dataclass(frozen=True)
 class PieceScores:
-    """Scores that a piece has so far: ``plan`` are the filters that have scored it, with bounds.
+    """Scores that a piece has so far: ``config`` are the filters that have scored it, with bounds.
 
     ``checked``, ``rated`` and ``compared`` are the results of cheap filters, of expensive ones, if
     any, and of each that compares pairs.
     """
 
     piece: Piece
-    plan: Plan
+    config: FilterConfig
     checked: Result
     rated: Result | None
     compared: tuple[Result, ...] = ()
@@ -45,7 +45,7 @@ class PieceScores:
         """Decide on the rows of the piece by these filters."""
         model = None if self.rated is None else self.rated.array("scores")
         values = (np.asarray(one.array("values")) for one in self.compared)
-        return decided(self.plan, self.checked.array("scores"), model, self.seconds, values)
+        return decided(self.config, self.checked.array("scores"), model, self.seconds, values)
 
     def sketches(self, comparison: Comparison, rows: np.ndarray) -> np.ndarray:
         if comparison.field is None:
@@ -53,9 +53,9 @@ class PieceScores:
         return np.asarray(self.checked.array("scores")[comparison.field[0]][rows])
 
 
-def comparison_of(step: Step, plan: Plan) -> Comparison:
+def comparison_of(step: Step, config: FilterConfig) -> Comparison:
     """Return the comparison of a whole-corpus filter."""
-    found: Comparison = step.filter.build(step.settings, plan.context)
+    found: Comparison = step.filter.build(step.settings, config.context)
     return found
 
 
@@ -69,7 +69,7 @@ def send(
     in order of their rank. So does the selection of the best, without a ``step``.
     """
     found = scores.decided()
-    comparison = None if step is None else comparison_of(step, scores.plan)
+    comparison = None if step is None else comparison_of(step, scores.config)
     if step is None:
         rows = np.flatnonzero(found.kept)
         assert found.rank is not None
@@ -106,13 +106,15 @@ def best(job: Job, sent: list[Result], partition: int) -> None:
 
 
 @hints(seconds=2e-6, memory=150)
-def together(job: Job, sent: list[Result], pieces: list[Piece], step: Step, plan: Plan) -> None:
+def together(
+    job: Job, sent: list[Result], pieces: list[Piece], step: Step, config: FilterConfig
+) -> None:
     """Compare all pairs at once, by their keys alone."""
     rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
     keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
     starts = np.array([piece.first for piece in pieces if not piece.number])
     rivals = Rivals(np.concatenate(rows), keys=keys, rank=rank, starts=starts)
-    scores = comparison_of(step, plan).scores(rivals)
+    scores = comparison_of(step, config).scores(rivals)
     job.save(scores=scores, starts=np.cumsum([0, *map(len, rows)]))
 
 
@@ -156,7 +158,7 @@ def compare(
     ``found`` are the results of all partitions, or the one result for all. The piece is its
     ``index``. With a ``header``, the first row is line 2. All ``pieces`` are ``checked``.
     """
-    comparison = comparison_of(step, scores.plan)
+    comparison = comparison_of(step, scores.config)
     rows = sent.array("rows")
     rivals = Rivals(scores.piece.first + rows)
     if comparison.by == "place":
@@ -233,9 +235,9 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
-def whole(gathered: Result, plan: Plan) -> Cleaned:
-    """Decide on all rows of a text by the filters of a plan, whose scores are ``gathered``."""
-    model = gathered.array("rated") if plan.stage(MODEL) else None
-    values = (gathered.array(f"values-{level}") for level in range(len(plan.stage(GLOBAL))))
+def whole(gathered: Result, config: FilterConfig) -> Cleaned:
+    """Decide on all rows of a text by the ``gathered`` scores of its filters."""
+    model = gathered.array("rated") if config.stage(MODEL) else None
+    values = (gathered.array(f"values-{level}") for level in range(len(config.stage(GLOBAL))))
     seconds = gathered.value["seconds"]
-    return decided(plan, gathered.array("checked"), model, seconds, values)
+    return decided(config, gathered.array("checked"), model, seconds, values)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from miner.cleaning.plan import Plan, Step
+from miner.cleaning.config import FilterConfig, Step
 from miner.cleaning.scorers import broken
 from miner.cleaning.settings import Limits, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
@@ -43,19 +43,19 @@ class FunnelRow:
 class Cleaned:
     """Scores of the rows of a text, or of a piece of it, and the decision on every row.
 
-    plan: the filters that ran. local, model: records ``(n,)`` of `Scoring.dtype`; model is None
+    config: the filters that ran. local, model: records ``(n,)`` of `Scoring.dtype`; model is None
     without MODEL filters. removed: ``(n,) int16``, -1 for a row that is kept, else the index in
     `reasons` of the filter that removed it. stages: the funnel.
     """
 
     def __init__(
         self,
-        plan: Plan,
+        config: FilterConfig,
         local: np.ndarray,
         model: np.ndarray | None,
         seconds: dict[str, float],
     ):
-        self.plan = plan
+        self.config = config
         self.local, self.model = local, model
         self.count = len(local)
         self.seconds = seconds
@@ -88,7 +88,7 @@ class Cleaned:
         if label in self.compared:
             return self.compared[label]
         for stage, table in ((LOCAL, self.local), (MODEL, self.model)):
-            labels = [step.label for step in self.plan.stage(stage)]
+            labels = [step.label for step in self.config.stage(stage)]
             if label in labels:
                 assert table is not None
                 return np.asarray(table["score"][:, labels.index(label)])
@@ -97,7 +97,7 @@ class Cleaned:
     @cached_property
     def rank(self) -> np.ndarray | None:
         """The score that ranks the pairs, ``(n,) float64``, higher is better; None without one."""
-        step = self.plan.ranking
+        step = self.config.ranking
         if step is None:
             return None
         return self.ranked(step)
@@ -115,11 +115,11 @@ class Cleaned:
     @cached_property
     def _causes(self) -> list[tuple[Step | None, np.ndarray]]:
         """For each reason the step that removed rows, None for unreadable ones, and its scores."""
-        steps = {step.label: step for step in self.plan.steps}
+        steps = {step.label: step for step in self.config.steps}
         found: list[tuple[Step | None, np.ndarray]] = []
         for label in self.reasons:
             # Reasons that are no filter, such as top-n, go by the score that ranks.
-            step = None if label == UNREAD else steps.get(label, self.plan.ranking)
+            step = None if label == UNREAD else steps.get(label, self.config.ranking)
             found.append((step, self.words if step is None else self.scores(step.label)))
         return found
 
@@ -154,28 +154,28 @@ def rounded(step: Step, value: float) -> float | int:
 
 
 def decided(
-    plan: Plan,
+    config: FilterConfig,
     local: np.ndarray,
     model: np.ndarray | None,
     seconds: dict[str, float],
     compared: Iterable[np.ndarray],
 ) -> Cleaned:
-    """Decide on all rows by the filters of a plan.
+    """Decide on all rows by the filters of a configuration.
 
     ``compared`` are the scores ``(n,)`` by each GLOBAL filter, NaN for pairs that it did not
     compare; :class:`Cleaned` has the other arguments, too.
     """
-    found = Cleaned(plan, local, model, seconds)
+    found = Cleaned(config, local, model, seconds)
     everything = np.ones(found.count, dtype=bool)
     unread = (found.state & UNREADABLE) > 0
     if unread.any():
         found._remove(UNREAD, "", everything, unread)
-    for step in (*plan.stage(LOCAL), *plan.stage(MODEL)):
+    for step in (*config.stage(LOCAL), *config.stage(MODEL)):
         values = found.scores(step.label)
         bad = broken([step], values[:, None])[:, 0]
         seen = ~np.isnan(values) & ~unread
         found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
-    for step, values in zip(plan.stage(GLOBAL), compared, strict=True):
+    for step, values in zip(config.stage(GLOBAL), compared, strict=True):
         found.compared[step.label] = values
         seen = ~np.isnan(values)
         bad = broken([step], values[:, None])[:, 0] & seen
@@ -186,7 +186,7 @@ def decided(
 def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a GLOBAL filter compares, ``(m,) int64``, and their rank ``(m,)``."""
     rows = np.flatnonzero(found.kept)
-    by = next((other for other in found.plan.steps if other.label == step.ranked_by), None)
+    by = next((other for other in found.config.steps if other.label == step.ranked_by), None)
     rank = found.rank if by is None else found.ranked(by)
     return rows, np.zeros(len(rows)) if rank is None else rank[rows]
 

@@ -43,7 +43,7 @@ class Summary:
 
 def summary(found: Cleaned) -> Summary:
     """Count what a run has done."""
-    step, quality = found.plan.ranking, None
+    step, quality = found.config.ranking, None
     if step is not None and step.name == "quality" and found.rank is not None:
         quality = int(np.rint(found.rank[found.kept] * UNITS).astype(np.int64).sum())
     return Summary(

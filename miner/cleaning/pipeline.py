@@ -1,4 +1,4 @@
-"""The plan of a filtering, and of a scoring: stages of tasks, for one piece of text or a thousand.
+"""Pipelines of a filtering and of a scoring: stages of tasks over pieces of a text.
 
 A filtering reads a text in pieces. Cheap filters score every row; expensive ones those that are
 left; some compare all pairs, by their keys alone; then the rows themselves go to their outputs.
@@ -16,10 +16,10 @@ from typing import Any
 from miner.cleaning import comparing, stages
 from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
 from miner.cleaning.comparing import PieceScores, comparison_of
+from miner.cleaning.config import FilterConfig, with_languages, with_quality_bounds
 from miner.cleaning.decide import Cleaned, FunnelRow, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
-from miner.cleaning.plan import Plan, with_languages, with_quality_bounds
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.encoder.known_languages import KnownLanguage
@@ -47,13 +47,13 @@ AGREEING = 16
 def filter_text(
     run: Run,
     bitexts: Sequence[Bitext],
-    plan: Plan,
+    config: FilterConfig,
     *,
     outputs: Sequence[Outputs] = (),
     selection: Selection = EVERYTHING,
     all_scores: bool = False,
 ) -> Filtered:
-    """Decide on each row of a text by the filters of a plan, and write it to an output.
+    """Decide on each row of a text by the filters of a configuration, and write it to an output.
 
     The text joins all ``bitexts``, in their order; each has its ``outputs``, or none. Expensive
     filters score only the rows that cheap ones leave, unless ``all_scores``. The result is the same
@@ -61,32 +61,32 @@ def filter_text(
 
     Raises the errors of `Rows` and of the filters, and ResourceError.
     """
-    plan = plan.located()
-    if plan.stage(MODEL):
-        codes: list[str | None] = [*plan.context.languages]
+    config = config.located()
+    if config.stage(MODEL):
+        codes: list[str | None] = [*config.context.languages]
         if not all(codes):
-            sides = languages_of(bitexts, plan.context.languages)
+            sides = languages_of(bitexts, config.context.languages)
             source, target = (SEVERAL if side.mixed else side.seen for side in sides)
-            plan = _identified(plan, (source, target))
+            config = _identified(config, (source, target))
             codes = [code for side in sides for code in side.several or (side.code,)]
-        plan = with_quality_bounds(plan, codes)
+        config = with_quality_bounds(config, codes)
     cuts, of_bitexts = cut_all(run, bitexts)
     pieces = [piece for own in of_bitexts for piece in own]
 
-    cheap = Scoring.of(plan, (LOCAL, GLOBAL))
-    expensive = Scoring.of(plan, (MODEL,), _sample(run, plan, pieces))
+    cheap = Scoring.of(config, (LOCAL, GLOBAL))
+    expensive = Scoring.of(config, (MODEL,), _sample(run, config, pieces))
     _prepare(run, expensive, pieces)
     checked = run.stage("check", stages.check, _calls(pieces), scoring=cheap)
     rated: list[Result] = []
     if expensive.steps:
-        bounds = None if all_scores else plan.stage(LOCAL)
+        bounds = None if all_scores else config.stage(LOCAL)
         calls = _calls(pieces, **({} if all_scores else {"checked": checked}))
         rated = run.stage("rate", stages.rate, calls, scoring=expensive, bounds=bounds)
-    filtered = Filtered(run, plan, selection, pieces, checked, rated, cuts[0].value["header"])
-    scores = filtered.compared(plan)
+    filtered = Filtered(run, config, selection, pieces, checked, rated, cuts[0].value["header"])
+    scores = filtered.compared(config)
     chosen = {}
     if selection.any:
-        level = len(plan.stage(GLOBAL))
+        level = len(config.stage(GLOBAL))
         sent = run.stage("send", comparing.send, _calls(pieces, f"{level}-", scores=scores))
         order = run.task("order", comparing.order, str(level), sent=sent, selection=selection)
         chosen = {"sent": sent, "order": [order] * len(pieces), "index": range(len(pieces))}
@@ -102,43 +102,45 @@ def filter_text(
     written = run.stage("write", stages.write, calls, selection=selection)
     results = joined(run, of_outputs, written, wanted)
     run.wait(last=True)
-    deliver(results, wanted, bitexts[: len(wanted)], plan.context.languages)
+    deliver(results, wanted, bitexts[: len(wanted)], config.context.languages)
     filtered.written = written
     return filtered
 
 
 def completed(
-    plan: Plan,
+    config: FilterConfig,
     bitexts: Sequence[Bitext],
     found: tuple[Identified, Identified] | None = None,
-) -> Plan:
-    """Add the default filters that need the languages to a plan, if the text tells them.
+) -> FilterConfig:
+    """Add the default filters that need the languages to a configuration, if the text tells them.
 
     ``found`` are the languages of the text, by default identified. Several bitexts must agree on
     them. Raises the errors of `Rows`.
     """
-    given = plan.context.languages
+    given = config.context.languages
     if all(given):
-        return plan
+        return config
     some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
     if len({tuple(side.code for side in languages_of([one], given)) for one in some}) > 1:
-        return plan
-    return with_languages(plan, *(found or languages_of(bitexts, given)))
+        return config
+    return with_languages(config, *(found or languages_of(bitexts, given)))
 
 
-def language_doubts(plan: Plan, languages: tuple[Identified, Identified]) -> Iterator[str]:
+def language_doubts(
+    config: FilterConfig, languages: tuple[Identified, Identified]
+) -> Iterator[str]:
     """Yield warnings about the languages of a text, also as the model of the quality knows them."""
     known: Mapping[str, KnownLanguage] = {}
-    quality = any(step.name == "quality" for step in plan.steps)
-    if quality and split_name(plan.context.encoder) is None:
-        known = known_by(plan.context.encoder)
-    yield from doubts(languages[:1] if plan.mono else languages, known, by_row=True)
+    quality = any(step.name == "quality" for step in config.steps)
+    if quality and split_name(config.context.encoder) is None:
+        known = known_by(config.context.encoder)
+    yield from doubts(languages[:1] if config.mono else languages, known, by_row=True)
 
 
 def score_text(
     run: Run,
     bitexts: Sequence[Bitext],
-    plan: Plan,
+    config: FilterConfig,
     outputs: Sequence[Outputs],
 ) -> dict[str, int]:
     """Write the rows of each bitext ``scored``, with scores at their ends, or the scores ``only``.
@@ -147,14 +149,14 @@ def score_text(
     a pair of empty texts. Returns the numbers of ``rows``, of ``unreadable`` ones and of those with
     ``replaced`` bytes. Raises the errors of `Rows` and of the filters, and ResourceError.
     """
-    plan = plan.located()
-    identify = _lacks_languages(plan)
-    cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=plan.context.languages)
+    config = config.located()
+    identify = _lacks_languages(config)
+    cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=config.context.languages)
     written: list[Result] = []
     of_outputs = by_outputs(of_bitexts, outputs)
     each = outputs if of_outputs is of_bitexts else [*outputs] * len(bitexts)
     for done, pieces, wanted in zip(cuts, of_bitexts, each, strict=True):
-        own = _identified(plan, done.value["languages"]) if identify else plan
+        own = _identified(config, done.value["languages"]) if identify else config
         scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
         if not written:
             _prepare(run, scoring, pieces)
@@ -165,7 +167,7 @@ def score_text(
         written += run.stage("write", stages.write_scored, calls, scoring=scoring)
     results = joined(run, of_outputs, written, outputs)
     run.wait(last=True)
-    deliver(results, outputs, bitexts[: len(outputs)], plan.context.languages)
+    deliver(results, outputs, bitexts[: len(outputs)], config.context.languages)
     values = [one.value for one in written]
     return {name: sum(value[name] for value in values) for name in values[0]}
 
@@ -178,7 +180,7 @@ class Filtered:
     """
 
     run: Run
-    plan: Plan
+    config: FilterConfig
     selection: Selection
     pieces: list[Piece]
     checked: list[Result]
@@ -193,29 +195,29 @@ class Filtered:
             found = one.value
             steps = tuple(FunnelRow(**stage) for stage in found["stages"])
             parts.append(Summary(**(found | {"stages": steps})))
-        labels = [step.label for step in self.plan.steps]
+        labels = [step.label for step in self.config.steps]
         return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])
 
-    def compared(self, plan: Plan, prefix: str = "") -> list[PieceScores]:
+    def compared(self, config: FilterConfig, prefix: str = "") -> list[PieceScores]:
         """Register the stages that compare all pairs; return the scores of each piece to be.
 
-        ``plan`` has the same filters, perhaps by other bounds, where a ``prefix`` tells them apart.
+        ``config`` may have other bounds of the same filters; a ``prefix`` then tells them apart.
         """
         run, pieces = self.run, self.pieces
-        alone = [step for step in plan.steps if step.filter.stage != GLOBAL]
+        alone = [step for step in config.steps if step.filter.stage != GLOBAL]
         scores = [
             PieceScores(
                 piece,
-                dataclasses.replace(plan, steps=tuple(alone)),
+                dataclasses.replace(config, steps=tuple(alone)),
                 self.checked[number],
                 self.rated[number] if self.rated else None,
             )
             for number, piece in enumerate(pieces)
         ]
         total = sum(piece.rows for piece in pieces)
-        for level, bounded in enumerate(plan.stage(GLOBAL)):
+        for level, bounded in enumerate(config.stage(GLOBAL)):
             step, name = bounded.unbounded, f"{prefix}{level}"
-            by = comparison_of(step, plan).by
+            by = comparison_of(step, config).by
             count = max(1, -(-total // PARTITION)) if by == "best" else 1
             sent = run.stage(
                 "send", comparing.send, _calls(pieces, f"{name}-", scores=scores), step=step,
@@ -225,7 +227,11 @@ class Filtered:
             if by == "place":
                 found = [run.task("order", comparing.order, name, sent=sent, **size)]
             elif by == "all":
-                one: dict[str, Any] = {"pieces": pieces, "step": step, "plan": scores[0].plan}
+                one: dict[str, Any] = {
+                    "pieces": pieces,
+                    "step": step,
+                    "config": scores[0].config,
+                }
                 found = [run.task("together", comparing.together, name, sent=sent, **one, **size)]
             else:
                 parts = {
@@ -241,7 +247,7 @@ class Filtered:
             scores = [
                 dataclasses.replace(
                     one,
-                    plan=dataclasses.replace(plan, steps=(*one.plan.steps, bounded)),
+                    config=dataclasses.replace(config, steps=(*one.config.steps, bounded)),
                     compared=(*one.compared, value),
                 )
                 for one, value in zip(scores, values, strict=True)
@@ -250,7 +256,7 @@ class Filtered:
 
     def whole(self) -> Cleaned:
         """Return the decisions on all rows of the text, for a report."""
-        found = self._gathered(self.plan, "")
+        found = self._gathered(self.config, "")
         if self.selection.any:
             choose(found, self.selection)
         return found
@@ -262,13 +268,13 @@ class Filtered:
         duplicate removed for a pair below the threshold is below it, too. This does not hold for
         `relative` filters. Pairs that a cheap bound kept from the expensive filters pass them.
         """
-        return self._gathered(self.plan.with_bound(None), "free-")
+        return self._gathered(self.config.with_bound(None), "free-")
 
-    def _gathered(self, plan: Plan, prefix: str) -> Cleaned:
-        scores = self.compared(plan, prefix)
+    def _gathered(self, config: FilterConfig, prefix: str) -> Cleaned:
+        scores = self.compared(config, prefix)
         found = self.run.task("gather", comparing.gather, f"{prefix}all", scores=scores)
         self.run.wait(last=True)
-        return comparing.whole(found, plan)
+        return comparing.whole(found, config)
 
 
 @contextmanager
@@ -332,11 +338,11 @@ def _prepare(run: Run, scoring: Scoring, pieces: Sequence[Piece]) -> None:
         run.task("prepare", stages.prepare, scoring=scoring, largest=largest)
 
 
-def _sample(run: Run, plan: Plan, pieces: Sequence[Piece]) -> list[Result]:
+def _sample(run: Run, config: FilterConfig, pieces: Sequence[Piece]) -> list[Result]:
     """Sample a text, evenly spread, for filters that compare with it; none without such."""
     wanted = [
         step.settings["pairs"]
-        for step in plan.steps
+        for step in config.steps
         if step.filter.sampled and not step.settings["reference"]
     ]
     if not wanted:
@@ -345,19 +351,19 @@ def _sample(run: Run, plan: Plan, pieces: Sequence[Piece]) -> list[Result]:
     first = pieces[0].first
     calls = _calls(pieces, first=[piece.first - first for piece in pieces])
     total = sum(piece.rows for piece in pieces)
-    columns, repair = tuple(plan.columns), plan.repair
+    columns, repair = tuple(config.columns), config.repair
     return run.stage(
         "sample", stages.sample, calls, size=size, total=total, columns=columns, repair=repair
     )
 
 
-def _lacks_languages(plan: Plan) -> bool:
+def _lacks_languages(config: FilterConfig) -> bool:
     """Return True if a model scores, and some language is not given."""
-    return bool(plan.stage(MODEL)) and not all(plan.context.languages)
+    return bool(config.stage(MODEL)) and not all(config.context.languages)
 
 
-def _identified(plan: Plan, seen: Languages) -> Plan:
-    """Return the plan with the languages of the text, ISO 639 codes, which models are told."""
+def _identified(config: FilterConfig, seen: Languages) -> FilterConfig:
+    """Set the identified languages of the text, ISO 639 codes, which models are told."""
     source, target = seen
-    context = dataclasses.replace(plan.context, identified=(source, target))
-    return dataclasses.replace(plan, context=context)
+    context = dataclasses.replace(config.context, identified=(source, target))
+    return dataclasses.replace(config, context=context)

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from miner.cleaning.bitexts import Piece
+from miner.cleaning.config import FilterConfig, Step
 from miner.cleaning.decide import PART, UNREAD, Cleaned
-from miner.cleaning.plan import Plan, Step
 from miner.cleaning.scorers import broken, repaired
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
@@ -65,13 +65,13 @@ class Nearest:
 
 def steps(found: Cleaned) -> list[Step]:
     """The steps in the order in which they decided."""
-    return [step for stage in (LOCAL, MODEL, GLOBAL) for step in found.plan.stage(stage)]
+    return [step for stage in (LOCAL, MODEL, GLOBAL) for step in found.config.stage(stage)]
 
 
 def places(found: Cleaned) -> range:
     """Indices of the steps in `Cleaned.reasons`, where unreadable rows, if any, come first."""
     first = int(((found.state & UNREADABLE) > 0).any())
-    return range(first, first + len(found.plan.steps))
+    return range(first, first + len(found.config.steps))
 
 
 def summaries(found: Cleaned) -> list[StepSummary]:
@@ -249,7 +249,7 @@ def _some(scores: np.ndarray) -> np.ndarray:
 
 
 def texts(
-    plan: Plan,
+    config: FilterConfig,
     pieces: Sequence[Piece],
     rows: Iterable[int],
     report: Reporter = silent,
@@ -263,10 +263,10 @@ def texts(
     for piece in pieces:
         own = chosen[(chosen >= piece.first) & (chosen < piece.first + piece.rows)]
         if len(own):
-            with piece.opened(plan.columns) as found:
+            with piece.opened(config.columns) as found:
                 blocks = found.chosen(own - piece.first)
                 for row, block in zip(own.tolist(), blocks, strict=True):
-                    seen = repaired(found.layout.texts(block), plan.repair)
+                    seen = repaired(found.layout.texts(block), config.repair)
                     out[row] = seen.source[0], seen.target[0]
         report("fetching samples", len(out), len(chosen))
     return out

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from miner.cleaning.plan import Plan, Step
+from miner.cleaning.config import FilterConfig, Step
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import model_digest, resolve
 from miner.encoder.pretrained import directory_digest
@@ -59,20 +59,22 @@ class Scoring:
     sketched: tuple[Step, ...] = ()
 
     @classmethod
-    def of(cls, plan: Plan, stages: Sequence[int], samples: Sequence[Result] = ()) -> Scoring:
-        """Return the pass by the filters of some stages of a plan."""
-        steps = tuple(step.unbounded for step in plan.steps if step.filter.stage in stages)
-        context = plan.context
+    def of(
+        cls, config: FilterConfig, stages: Sequence[int], samples: Sequence[Result] = ()
+    ) -> Scoring:
+        """Return the pass by the filters of some stages of a configuration."""
+        steps = tuple(step.unbounded for step in config.steps if step.filter.stage in stages)
+        context = config.context
         if MODEL not in stages:
             context = dataclasses.replace(context, model=None, identified=(None, None))
         first = GLOBAL in stages
         return cls(
             tuple(step for step in steps if step.filter.stage != GLOBAL),
             context,
-            plan.repair,
-            tuple(plan.columns),
+            config.repair,
+            tuple(config.columns),
             tuple((name, content(name)) for name in file_names(steps, context)),
-            libraries(steps, plan.repair),
+            libraries(steps, config.repair),
             tuple(samples),
             first,
             tuple(step for step in steps if step.filter.stage == GLOBAL),

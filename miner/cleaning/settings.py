@@ -19,7 +19,7 @@ class Selection:
     the most pairs whose estimated share of good ones, their mean quality, is at least this. The
     strictest of several limits counts; None is no limit.
 
-    per_source, percentile, balance and temperature become filters of a plan (`Plan.selecting`): the
+    per_source, percentile, balance and temperature become filters (`FilterConfig.selecting`): the
     most pairs of a source; the range of ranks in per cent that is kept; what the ``top`` pairs are
     balanced by; and how several corpora share them. Raises ValueError for a range that is none, and
     SettingsError for a mixture without ``top``, or of two kinds.

@@ -10,9 +10,9 @@ import numpy as np
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.comparing import PieceScores, places_of
+from miner.cleaning.config import Step
 from miner.cleaning.decide import PART, decide_places
 from miner.cleaning.funnel import summary
-from miner.cleaning.plan import Step
 from miner.cleaning.scorers import (
     ROWS,
     SAMPLE,
@@ -116,7 +116,7 @@ def write(
         places = places_of(sent, order, index)
         decide_places(found, selection, sent.array("rows"), places, order.value["kept"])
     if packings:
-        with scores.piece.opened(scores.plan.columns) as rows:
+        with scores.piece.opened(scores.config.columns) as rows:
             outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}
             write_rows(found, rows, outputs, job.report)
     return asdict(summary(found))

@@ -9,8 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned, rounded
-from miner.cleaning.plan import Step
 from miner.cleaning.scorers import REPAIRED, ROWS, repaired
 from miner.filters.filter_types import Batch
 from miner.progress import Reporter, silent
@@ -72,10 +72,10 @@ def write_rows(
 def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
     """Return functions that name the faults of rows, by the place of the reason to remove them."""
     out = {}
-    for step in found.plan.steps:
+    for step in found.config.steps:
         place = found.reasons.index(step.label) if step.label in found.reasons else -2
         if step.filter.faults is not None and (found.removed == place).any():
-            out[place] = step.filter.faults(step.settings, found.plan.context)
+            out[place] = step.filter.faults(step.settings, found.config.context)
     return out
 
 
@@ -164,7 +164,7 @@ def _written(found: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
         one = Block(block.first + number, [raws[number]])
-        texts = repaired(rows.layout.texts(one), found.plan.repair)
+        texts = repaired(rows.layout.texts(one), found.config.repair)
         raws[number] = rows.layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
 
@@ -176,11 +176,11 @@ def _text(lines: list[bytes]) -> bytes:
 def score_lines(found: Cleaned, part: slice) -> list[bytes]:
     """Format all scores of some rows as JSON by label; null if not computed or infinite."""
     columns = []
-    for step in found.plan.steps:
+    for step in found.config.steps:
         form = "%d" if step.filter.whole else "%.6g"
         values = found.scores(step.label)[part].tolist()
         columns.append([form % value if math.isfinite(value) else "null" for value in values])
     # Formatted without the json module, which takes five times as long.
-    labels = [json.dumps(step.label).replace("%", "%%") for step in found.plan.steps]
+    labels = [json.dumps(step.label).replace("%", "%%") for step in found.config.steps]
     line = "{" + ", ".join(f"{label}: %s" for label in labels) + "}"
     return [(line % values).encode() for values in zip(*columns, strict=True)]

@@ -135,10 +135,10 @@ def filter(
         return
     from miner.cleaning import funnel
     from miner.cleaning.bitexts import refuse_equal_names, sample
+    from miner.cleaning.config import default_config, for_one_language
+    from miner.cleaning.config_file import read_config
     from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import filter_text
-    from miner.cleaning.plan import default_plan, for_one_language
-    from miner.cleaning.plan_file import read_plan
     from miner.reports import cleaning_report
     from miner.text.sheet import read_labels
 
@@ -162,9 +162,9 @@ def filter(
         cleaning_report.check(outputs.page)
     context = filter_options.context(languages, model)
     if config is None:
-        plan = default_plan(context, mono)
+        plan = default_config(context, mono)
     else:
-        plan = read_plan(config, context, run_options.from_file(), say)
+        plan = read_config(config, context, run_options.from_file(), say)
         plan = for_one_language(plan) if mono else plan
     if labels is not None:
         read_labels(labels)
@@ -209,7 +209,7 @@ def filter(
             filter_options.identified(plan, bitexts)
         if lid is not None:
             plan = plan.with_identifier(lid)
-        plan, selection = plan.leaving_out(without).selecting(selection)
+        plan, selection = plan.decontaminated(without).selecting(selection)
         filter_options.warn(plan)
         found = filter_text(
             run,

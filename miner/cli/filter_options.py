@@ -19,7 +19,7 @@ from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES, BitextFormat
 
 if TYPE_CHECKING:
     from miner.cleaning.bitexts import Bitext
-    from miner.cleaning.plan import Plan
+    from miner.cleaning.config import FilterConfig
     from miner.cleaning.settings import Selection
     from miner.filters.filter_types import Context, Filter
     from miner.scoring.languages import Identified
@@ -88,7 +88,7 @@ def opened(
         yield report, run, bitexts
 
 
-def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:
+def identified(plan: FilterConfig, bitexts: Iterable[Bitext]) -> tuple[Identified, Identified]:
     """Identify the languages of a text, and warn of those that are odd or weak."""
     from miner.cleaning.bitexts import languages_of
     from miner.cleaning.pipeline import language_doubts
@@ -99,7 +99,7 @@ def identified(plan: Plan, bitexts: Iterable[Bitext]) -> tuple[Identified, Ident
     return languages
 
 
-def refuse_selection(plan: Plan, selection: Selection, threshold: float | None) -> None:
+def refuse_selection(plan: FilterConfig, selection: Selection, threshold: float | None) -> None:
     """Refuse to choose the best pairs of a plan that does not rank them, or not by quality."""
     if plan.ranking is None and (selection.any or threshold is not None):
         raise click.UsageError(
@@ -110,7 +110,7 @@ def refuse_selection(plan: Plan, selection: Selection, threshold: float | None) 
         raise click.UsageError("--target-precision needs pairs to be ranked by their quality")
 
 
-def warn(plan: Plan) -> None:
+def warn(plan: FilterConfig) -> None:
     """Tell of filters that do less than a user may expect."""
     from miner.filters.filter_types import GLOBAL
 
@@ -120,7 +120,7 @@ def warn(plan: Plan) -> None:
         say("nothing ranks the pairs: the first of several duplicates stays")
 
 
-def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
+def completed(plan: FilterConfig, bitexts: Sequence[Bitext]) -> FilterConfig:
     """Complete a plan of default filters for the languages of a text, and tell of unknown ones."""
     from miner.cleaning import pipeline
     from miner.scoring.language_notes import describe_both
@@ -145,7 +145,7 @@ def completed(plan: Plan, bitexts: Sequence[Bitext]) -> Plan:
     return more
 
 
-def unknown_languages(plan: Plan) -> list[str]:
+def unknown_languages(plan: FilterConfig) -> list[str]:
     """The plan's languages that its language or script filter does not know."""
     from miner.filters import language, scripts
 

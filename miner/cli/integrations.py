@@ -51,6 +51,6 @@ def convert(configuration: str = arg(metavar="FILE")) -> None:
       miner integrations convert opusfilter.yaml > filters.toml
       miner integrations convert web.filters.json > filters.toml
     """
-    from miner.cleaning.peer_plans import as_toml, peer_plan
+    from miner.cleaning.peer_configs import as_toml, peer_config
 
-    click.echo(as_toml(peer_plan(configuration, say)), nl=False)
+    click.echo(as_toml(peer_config(configuration, say)), nl=False)

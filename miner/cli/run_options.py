@@ -14,7 +14,7 @@ import click
 
 from miner.config_fields import read_toml
 from miner.errors import ArtifactError, writing
-from miner.names import PEER_PLANS, PLAN_KEYS
+from miner.names import CONFIG_KEYS, PEER_CONFIGS
 
 # Keys in a context's ``meta``: -1 with -q, 1 with -v; and the options that the file sets.
 VOLUME, FROM_FILE = "miner.volume", "miner.options"
@@ -62,11 +62,11 @@ def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[s
         if isinstance(option, click.Option)
     }
     path, read = given.get("config"), {}
-    # Filters and the facts beside them are for the reader of plans.
+    # `read_config` reads the filters and the facts beside them.
     own = any(option.name == "config" and option.expose_value for option in command.params)
-    if path is not None and not (own and path.lower().endswith(PEER_PLANS)):
+    if path is not None and not (own and path.lower().endswith(PEER_CONFIGS)):
         read = {key.replace("-", "_"): value for key, value in read_toml(path).items()}
-        plan = PLAN_KEYS if own and "filter" in read else ()
+        plan = CONFIG_KEYS if own and "filter" in read else ()
         read = {key: _words(path, key, value) for key, value in read.items() if key not in plan}
         for key in read:
             if key not in options or options[key] in NEVER:

@@ -61,10 +61,10 @@ def score(
       zcat web.tsv.gz | miner score - --score-only | paste scores.old -
     """
     from miner.cleaning.bitexts import refuse_equal_names
+    from miner.cleaning.config import scores_of
+    from miner.cleaning.config_file import read_config, scores_config
     from miner.cleaning.outputs import describe, folder_outputs
     from miner.cleaning.pipeline import score_text
-    from miner.cleaning.plan import scores_of
-    from miner.cleaning.plan_file import read_plan, scores_plan
     from miner.filters.registry import FILTERS
 
     layout = replace(layout, carry=carry)
@@ -83,9 +83,9 @@ def score(
     folders = filter_options.in_folders(inputs, files, output)
     context = filter_options.context(languages, model)
     if config is None:
-        plan = scores_plan(names or ("quality",), context)
+        plan = scores_config(names or ("quality",), context)
     else:
-        plan = read_plan(config, context, run_options.from_file(), say)
+        plan = read_config(config, context, run_options.from_file(), say)
     plan = scores_of(plan, without)
     paths = [path for sides in files for path in sides]
     guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from miner.cleaning.api import filter, score
-from miner.cleaning.plan import Plan, with_quality_bounds
-from miner.cleaning.plan_file import plan_of
+from miner.cleaning.config import FilterConfig, with_quality_bounds
+from miner.cleaning.config_file import config_of
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, Context
 from miner.filters.registry import RULES
@@ -37,10 +37,10 @@ class BatchFilters:
         source, target = language_pair((languages[0], languages[1]))
         self.filters = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
         context = Context(source, target, model=model)
-        self.plan = with_quality_bounds(
-            plan_of({"filter": self.filters}, context, "filters"), context.languages
+        self.config = with_quality_bounds(
+            config_of({"filter": self.filters}, context, "filters"), context.languages
         )
-        for step in self.plan.stage(GLOBAL):
+        for step in self.config.stage(GLOBAL):
             raise ArtifactError(
                 f"{step.label} compares pairs with each other, and sees only a batch of them here; "
                 "leave it out, and run 'miner filter' on the whole text for it"
@@ -63,10 +63,10 @@ class BatchFilters:
         return found
 
 
-def quality_bound(plan: Plan) -> float:
-    """Return the least quality that a plan keeps."""
-    assert plan.ranking is not None and plan.ranking.minimum is not None
-    return plan.ranking.minimum
+def quality_bound(config: FilterConfig) -> float:
+    """Return the least quality that a configuration keeps."""
+    assert config.ranking is not None and config.ranking.minimum is not None
+    return config.ranking.minimum
 
 
 def _rows(pairs: Pairs) -> list[dict[str, Any]]:

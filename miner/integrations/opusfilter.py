@@ -59,7 +59,7 @@ class MinerQuality(_InBatches):
     ) -> None:
         found = BatchFilters(languages, ["quality"], model)
         self.score_batch = found.qualities
-        self.threshold = quality_bound(found.plan) if threshold is None else threshold
+        self.threshold = quality_bound(found.config) if threshold is None else threshold
         super().__init__(**kwargs)
 
     def accept(self, score: float) -> bool:

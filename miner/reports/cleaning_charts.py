@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned
-from miner.cleaning.plan import Step
 from miner.cleaning.samples import StepSummary
 from miner.filters.filter_types import MODEL
 from miner.reports import page
@@ -39,14 +39,14 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
 
     ``free`` is the same run without a bound on the score that ranks.
     """
-    step = found.plan.ranking
+    step = found.config.ranking
     assert step is not None and free.rank is not None
     rows = np.flatnonzero(free.kept)
     rows = rows[np.argsort(-free.rank[rows], kind="stable")]
     rank = free.rank[rows]
     sign = 1 if step.filter.better == "higher" else -1
     bound = step.minimum if sign > 0 else step.maximum
-    most = any(np.isnan(free.scores(one.label)[rows]).any() for one in found.plan.stage(MODEL))
+    most = any(np.isnan(free.scores(one.label)[rows]).any() for one in found.config.stage(MODEL))
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
     finite = rank[np.isfinite(rank)]
@@ -173,7 +173,7 @@ def thresholds(found: Cleaned, curve: Curve) -> Any:
     """Draw pairs and words kept by threshold of the ranking score; a line marks the present one."""
     from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d
 
-    step = found.plan.ranking
+    step = found.config.ranking
     assert step is not None
     chart = _figure(height=300, tools="pan,xwheel_zoom,box_zoom,reset", toolbar_location="right")
     finite = curve.threshold[np.isfinite(curve.threshold)]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from miner.cleaning import funnel, samples
+from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned, FunnelRow
 from miner.cleaning.pipeline import Filtered
-from miner.cleaning.plan import Step
 from miner.cleaning.samples import Group, StepSummary
 from miner.cleaning.scorers import broken
 from miner.cleaning.write import namers
@@ -41,7 +41,7 @@ def write(
     summaries = samples.summaries(found)
     others = samples.others(found)
     kept = samples.kept(found, KEPT)
-    curve = None if found.plan.ranking is None else curve_of(found, filtered.unbounded())
+    curve = None if found.config.ranking is None else curve_of(found, filtered.unbounded())
     usable = curve if curve is not None and len(curve.threshold) else None
     groups = [group for one in summaries for group in one.groups]
     groups += [kept, *(group for _, more in others for group in more)]
@@ -53,12 +53,12 @@ def write(
         charts["curve"] = cleaning_charts.thresholds(found, usable)
     for place, one in enumerate(summaries):
         if _measures(one.step) and (one.inside.any() or one.outside.any()):
-            now = usable if one.step == found.plan.ranking else None
+            now = usable if one.step == found.config.ranking else None
             charts[f"filter {place}"] = cleaning_charts.histogram(
                 one, None if now is None else float(now.threshold[now.now])
             )
     stages = {stage.label: _stage(found, stage) for stage in found.stages}
-    ranking = found.plan.ranking
+    ranking = found.config.ranking
     title = " × ".join(str(name).rpartition("/")[2] for name in names)
     page.write(
         path,
@@ -92,21 +92,21 @@ def _measures(step: Step) -> bool:
 
 def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[str, str]]:
     """Return the facts at the head of the page: name and text of each."""
-    plan, counts = found.plan, funnel.summary(found)
+    config, counts = found.config, funnel.summary(found)
     total, kept = counts.rows, counts.kept
     rows = [("file" if len(names) == 1 else "files", ", ".join(map(str, names)))]
     rows += [("looked at", f"a sample of {total:,} rows, evenly spread")] * sample
-    languages = [code or "not given" for code in plan.context.languages]
+    languages = [code or "not given" for code in config.context.languages]
     rows.append(("languages", " and ".join(dict.fromkeys(languages))))
-    if plan.stage(MODEL):
-        rows.append(("model", plan.context.encoder))
+    if config.stage(MODEL):
+        rows.append(("model", config.context.encoder))
     rows.append(("rows", f"{total:,}"))
     rows.append(("kept", f"{kept:,} ({funnel.share(kept, total)})"))
     words = counts.words_kept, counts.words
     rows.append(
         ("words kept", f"{words[0]:,} of {words[1]:,} ({funnel.share(*words)}), target's side")
     )
-    rows.append(("repaired", f"{counts.repaired:,} rows" if plan.repair else "not asked for"))
+    rows.append(("repaired", f"{counts.repaired:,} rows" if config.repair else "not asked for"))
     if counts.precision is not None:
         rows.append(("mean quality", f"{counts.precision:.3f} of the pairs kept"))
     times = sorted(found.stages, key=lambda stage: -stage.seconds)
@@ -127,7 +127,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
 def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
     """Return a row of the funnel, numbers as text."""
     total, seconds = found.count, sum(one.seconds for one in found.stages)
-    summaries = {step.label: step.filter.summary for step in found.plan.steps}
+    summaries = {step.label: step.filter.summary for step in found.config.steps}
     anchors = {step.label: number for number, step in enumerate(samples.steps(found))}
     return {
         "label": stage.label,
@@ -154,7 +154,7 @@ def _doubts(found: Cleaned, curve: Curve | None) -> list[str]:
     doubts = []
     if curve is not None and curve.most:
         doubts.append("filters with a model looked only at pairs within the present bounds")
-    if any(step.filter.relative for step in found.plan.steps):
+    if any(step.filter.relative for step in found.config.steps):
         doubts.append("ranks and mixtures come from this run")
     return doubts
 
@@ -162,12 +162,12 @@ def _doubts(found: Cleaned, curve: Curve | None) -> list[str]:
 def _slider(found: Cleaned, curve: Curve) -> dict[str, Any]:
     """Return thresholds for the slider, strictest first, and the text for each."""
     said = []
-    assert found.plan.ranking is not None
+    assert found.config.ranking is not None
     for threshold, kept, words, quality in zip(
         curve.threshold, curve.kept, curve.words, curve.quality, strict=True
     ):
         text = f"--threshold {threshold:.6g} keeps {kept:,} pairs with {words:,} words"
-        if found.plan.ranking.name == "quality":
+        if found.config.ranking.name == "quality":
             text += f", mean quality {quality:.3f}"
         said.append(f"{text}\nas many as --top-n {kept}, or --target-words {words}")
     return {"at": curve.threshold.tolist(), "said": said, "start": curve.now}
@@ -219,11 +219,11 @@ class _Samples:
         self.first = 1 + filtered.header
         self.copies = {
             step.label: found.scores(step.label)
-            for step in found.plan.steps
+            for step in found.config.steps
             if step.filter.names_row
         }
         better = {copy for row in rows if (copy := self._better(row)) is not None}
-        self.texts = samples.texts(found.plan, filtered.pieces, rows | better, report)
+        self.texts = samples.texts(found.config, filtered.pieces, rows | better, report)
 
     def _better(self, row: int) -> int | None:
         """Return the row that this one is a duplicate of, if it is removed for that."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cleaning import cleaned, filters, parts, plan_of, written  # noqa: F401 (fixture)
+from support.cleaning import cleaned, config_of, filters, parts, written  # noqa: F401 (fixture)
 from support.raw_lines import hard, lines_of, put
 
 from miner.cleaning import funnel, pipeline, scorers, stages, write
@@ -35,7 +35,7 @@ def merged(found, kept: list, rejected: list) -> list:
 def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) -> None:
     path = put(tmp_path_factory.getbasetemp() / "clean.tsv", data)
     try:
-        found = cleaned(path, plan_of(WORDS), BitextFormat(on_error=on_error, header=header))
+        found = cleaned(path, config_of(WORDS), BitextFormat(on_error=on_error, header=header))
     except CorpusError as error:  # a row without the columns cannot be replaced
         assert on_error == "replace" and "column 2 is asked for" in str(error)
         return
@@ -68,7 +68,7 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
     # Without the carriage returns at the line ends.
     pairs = list(zip(*(lines_of(path.read_bytes()) for path in paths), strict=True))
     reading = BitextFormat(on_error="skip")
-    found = cleaned(tuple(paths), plan_of(WORDS), reading, kept=outputs)
+    found = cleaned(tuple(paths), config_of(WORDS), reading, kept=outputs)
     kept, rejected = parts(found)
     flat = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in pairs]
     if outputs == 2:  # lines unchanged, with their tabs
@@ -98,7 +98,7 @@ def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     data = b"".join(line + b"\n" for line in lines)
     path = put(tmp_path_factory.getbasetemp() / "clean.jsonl", data)
     reading = BitextFormat(source_column="source", target_column="target", on_error="skip")
-    found = cleaned(path, plan_of(WORDS), reading)
+    found = cleaned(path, config_of(WORDS), reading)
     [kept], rejected = parts(found)
     for line, out in zip(lines, merged(found, kept, rejected), strict=True):
         if out != line:
@@ -113,7 +113,7 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
     lines = ["1\tschÃ¶n\tnice\t schÃ¶n \r", "2\tgut\tgood\tÃ¶", ""]
     path = put(tmp_path / "a.tsv", "\n".join([*lines, ""]).encode())
     reading = BitextFormat(source_column=2, target_column=3)
-    found = cleaned(path, plan_of(WORDS, repair=True), reading)
+    found = cleaned(path, config_of(WORDS, repair=True), reading)
     [kept], rejected = parts(found)
     # Columns that are not texts of the pair do not change.
     assert [line.decode() for line in kept] == ["1\tschön\tnice\t schÃ¶n ", lines[1]]
@@ -146,12 +146,12 @@ PLAN = (
 def test_blocks_pieces_and_processes_do_not_matter(
     noisy, knowing_model, monkeypatch, size, lines, threads, all_scores
 ):
-    plan = plan_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
-    expected = cleaned(noisy, plan, lines=1000, all_scores=all_scores)
+    config = config_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
+    expected = cleaned(noisy, config, lines=1000, all_scores=all_scores)
     assert 40 < expected.kept.sum() < 70 and expected.kept[:60].mean() > 0.8
     for module, name in ((stages, "ROWS"), (write, "ROWS"), (stages, "ALONE")):
         monkeypatch.setattr(module, name, size)
-    found = cleaned(noisy, plan, lines=lines, threads=threads, all_scores=all_scores)
+    found = cleaned(noisy, config, lines=lines, threads=threads, all_scores=all_scores)
     np.testing.assert_array_equal(found.removed, expected.removed)
     for label in ("length", "quality", "margin", "duplicates"):
         np.testing.assert_array_equal(found.scores(label), expected.scores(label))
@@ -165,9 +165,9 @@ def test_blocks_pieces_and_processes_do_not_matter(
 
 
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
-    plan = plan_of(*PLAN, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
+    config = config_of(*PLAN, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
                    context=Context(model=str(knowing_model)))  # fmt: skip
-    found = cleaned(put(tmp_path / "a.tsv", b""), plan, selection=Selection(3, 5, 0.5))
+    found = cleaned(put(tmp_path / "a.tsv", b""), config, selection=Selection(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")
     assert funnel.table(vars(found)["summary"]).startswith(
         "0 rows: 0 kept (-), 0 rejected; 0 words kept"
@@ -215,10 +215,10 @@ def test_margins_compare_with_pairs_of_the_text(tmp_path: Path, sizes, rows) -> 
     workers = Workers(shard_lines=4)
     with pipeline.text_run("filtering", [[str(text)]], workers=workers) as (run, bitexts):
         _, [pieces] = cut_all(run, bitexts)
-        sampled = pipeline._sample(run, plan_of(WORDS, *margins), pieces)
+        sampled = pipeline._sample(run, config_of(WORDS, *margins), pieces)
         run.wait()
         kept = [row for row in rows if row != 4]
         expected = [f"s{row}" for row in kept], [f"t{row}" for row in kept]
         assert len(sampled) == 3 and scorers._texts(sampled) == expected
-        plan = plan_of(WORDS, {"name": "margin", "reference": "pairs.tsv"})
-        assert pipeline._sample(run, plan, pieces) == []
+        config = config_of(WORDS, {"name": "margin", "reference": "pairs.tsv"})
+        assert pipeline._sample(run, config, pieces) == []

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.cleaning import cleaned, filters, parts, plan_of  # noqa: F401 (fixture)
+from support.cleaning import cleaned, config_of, filters, parts  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning import funnel
@@ -130,9 +130,9 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
         one |= {"column": 3 + number}
         one |= {} if low is None else {"minimum": float(low)}
         tables.append(one | ({} if high is None else {"maximum": float(high)}))
-    plan = plan_of(*tables, rank="three")
+    config = config_of(*tables, rank="three")
     found = cleaned(
-        path, plan, BitextFormat(on_error="skip"), selection=selection, all_scores=all_scores
+        path, config, BitextFormat(on_error="skip"), selection=selection, all_scores=all_scores
     )
     removed, stages = reference(table, bounds, selection, expensive, all_scores)
     assert [None if r < 0 else found.reasons[r] for r in found.removed.tolist()] == removed
@@ -160,12 +160,12 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
 def test_json_has_all_scores(tmp_path: Path) -> None:
     lines = ["a\tb\t0.5\t7", "a\tb\t5\t1e-7", "a\tb\t0.25\t1234567", "a", "a\tb\t0\tinf"]
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines).encode())
-    plan = plan_of(
+    config = config_of(
         {"name": "cost", "column": 3, "maximum": 1},
         {"name": "expensive", "column": 4, "label": '100% "expensive"'},
         {"name": "duplicates"},
     )
-    found = cleaned(path, plan, BitextFormat(on_error="skip"), lines=2)
+    found = cleaned(path, config, BitextFormat(on_error="skip"), lines=2)
     records = [json.loads(line) for line in vars(found)["written"][-1].splitlines()]
     assert records == [
         {"cost": 0.5, '100% "expensive"': 7, "duplicates": 0},

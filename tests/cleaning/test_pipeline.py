@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cleaning import filters, plan_of  # noqa: F401 (fixture)
+from support.cleaning import config_of, filters  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning import scorers
+from miner.cleaning.config import FilterConfig
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import filter_text, text_run
-from miner.cleaning.plan import Plan
 from miner.cleaning.scorers import Scorers
 from miner.cleaning.settings import Selection
 from miner.errors import CorpusError, MismatchError
@@ -29,17 +29,19 @@ def text(tmp_path: Path) -> Path:
     return put(tmp_path / "text.tsv", "".join(f"{line}\n" for line in lines).encode())
 
 
-def plan(low: float = 0.2, high: float = 0.9, **more: Any) -> Plan:
+def config(low: float = 0.2, high: float = 0.9, **more: Any) -> FilterConfig:
     cost = {"name": "cost", "column": 3, "minimum": low}
     good = {"name": "good", "column": 4, "maximum": high}
-    return plan_of(cost, good, {"name": "duplicates", "of": "either"} | more)
+    return config_of(cost, good, {"name": "duplicates", "of": "either"} | more)
 
 
-def run(text: Path, work: Path, plan: Plan, output: Path | None = None, **named: Any) -> Cleaned:
+def run(
+    text: Path, work: Path, config: FilterConfig, output: Path | None = None, **named: Any
+) -> Cleaned:
     workers = Workers(shard_lines=SIZE)
     with text_run("filtering", [[str(text)]], work=work, workers=workers) as (started, bitexts):
         outputs = [] if output is None else [{"kept": str(output)}]
-        return filter_text(started, bitexts, plan, outputs=outputs, **named).whole()
+        return filter_text(started, bitexts, config, outputs=outputs, **named).whole()
 
 
 class Counter:
@@ -86,17 +88,17 @@ def redone(work: Path, before: dict[str, int]) -> set[str]:
 @pytest.mark.parametrize("pieces", [0, 4, 9])
 def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) -> None:
     everything = {"all_scores": True}
-    expected = run(text, tmp_path / "whole", plan(), **everything)
+    expected = run(text, tmp_path / "whole", config(), **everything)
     counter.again()
     counter.fail = first, pieces
     with pytest.raises(KeyboardInterrupt):
-        run(text, tmp_path / "work", plan(), **everything)
+        run(text, tmp_path / "work", config(), **everything)
     counter.again()
-    same(run(text, tmp_path / "work", plan(), **everything), expected)
+    same(run(text, tmp_path / "work", config(), **everything), expected)
     left = 48 - SIZE * pieces
     assert counter.rows == {True: left if first else 0, False: 48 if first else left}
     counter.again()
-    same(run(text, tmp_path / "work", plan(), **everything), expected)
+    same(run(text, tmp_path / "work", config(), **everything), expected)
     assert counter.rows == {True: 0, False: 0}
 
 
@@ -106,22 +108,22 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) 
         ({}, set()),
         ({"output": True}, {"write", "join"}),
         ({"selection": Selection(top=3)}, {"send", "order", "write"}),
-        ({"plan": {"high": 0.8}}, {"send", "together", "compare", "write"}),
-        ({"plan": {"maximum": 5}}, {"write"}),
-        ({"plan": {"label": "l"}}, {"check", "rate", "send", "together", "compare", "write"}),
+        ({"config": {"high": 0.8}}, {"send", "together", "compare", "write"}),
+        ({"config": {"maximum": 5}}, {"write"}),
+        ({"config": {"label": "l"}}, {"check", "rate", "send", "together", "compare", "write"}),
         ({"library": True}, {"check", "rate", "send", "together", "compare", "write"}),
     ],
 )  # fmt: skip
 def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> None:
     """Only tasks whose arguments or inputs are others."""
     work = tmp_path / "work"
-    run(text, work, plan())
+    run(text, work, config())
     before = done(work)
     if "library" in change:
         monkeypatch.setattr(scorers.unicodedata, "unidata_version", "99")
     output = tmp_path / "out.tsv" if "output" in change else None
     selection = change.get("selection", Selection())
-    run(text, work, plan(**change.get("plan", {})), output, selection=selection)
+    run(text, work, config(**change.get("config", {})), output, selection=selection)
     assert redone(work, before) - {"gather", "prepare"} == kinds
 
 
@@ -146,14 +148,14 @@ def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, phase, how)
     monkeypatch.setattr(Scorers, "__call__", change)
     out = tmp_path / "out.tsv"
     with pytest.raises(CorpusError, match=r"text\.tsv(: cannot be|:? changed while it was) read"):
-        run(text, tmp_path / "work", plan(), out)
+        run(text, tmp_path / "work", config(), out)
     assert not out.exists()
 
 
 def test_a_file_that_a_filter_reads_changes(text, tmp_path, monkeypatch) -> None:
     """Workers score by what the run began with, or fail with one line."""
     good = put(tmp_path / "good.en", b"this is good\n" * 9)
-    perplexity = plan_of({"name": "perplexity", "references": str(good)})
+    perplexity = config_of({"name": "perplexity", "references": str(good)})
     real = Run.wait
 
     def wait(started: Run, **named: Any) -> None:

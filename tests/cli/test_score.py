@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from support.raw_lines import hard, lines_of, put
 from support.texts import feed
 
+from miner.cleaning.config_file import scores_config
 from miner.cleaning.pipeline import score_text, text_run
-from miner.cleaning.plan_file import scores_plan
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
 from miner.scoring.quality import Quality
@@ -95,7 +95,7 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
 @given(hard)
 def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
     path = put(tmp_path / "whatever.tsv", data)
-    plan = scores_plan(["length", "length_ratio"], Context())
+    plan = scores_config(["length", "length_ratio"], Context())
     workers = Workers(shard_lines=3)
     for on_error in ("skip", "replace"):
         reading = BitextFormat(on_error=on_error)

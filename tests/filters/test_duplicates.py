@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
+from support.cleaning import cleaned, config_of, filters  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
@@ -99,10 +99,10 @@ def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> N
     path = put(tmp_path / "a.tsv", text.encode())
 
     def run(**of) -> list[float]:
-        plan = plan_of(
+        config = config_of(
             {"name": "good", "column": 3}, {"name": "duplicates"} | of, rank="good"
         )  # fmt: skip
-        found = cleaned(path, plan, BitextFormat(header=header), lines=2)
+        found = cleaned(path, config, BitextFormat(header=header), lines=2)
         assert found.kept.tolist() == (found.scores("duplicates") == 0).tolist()
         return (found.scores("duplicates") - header * (found.scores("duplicates") > 0)).tolist()
 
@@ -116,7 +116,7 @@ def test_the_best_duplicate_is_kept_and_named(tmp_path: Path, header: bool) -> N
 
 def test_without_a_score_the_first_duplicate_is_kept(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", b"a\tb\nc\td\na\tb\nA\tb.\n")
-    found = cleaned(path, plan_of({"name": "duplicates"}))
+    found = cleaned(path, config_of({"name": "duplicates"}))
     assert found.scores("duplicates").tolist() == [0, 0, 1, 1]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cleaning import cleaned, plan_of
+from support.cleaning import cleaned, config_of
 from support.raw_lines import put
 
 from miner.cleaning.partitions import answers, best_rows, entries
@@ -85,7 +85,7 @@ def test_near_duplicates_of_a_text(tmp_path: Path, german: list[str], english: l
     lines = [f"{s}\t{t}" for s, t in zip(german, english, strict=True)]
     near = [f"{line} Ja." for line in lines]
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in lines + near).encode())
-    plan = plan_of({"name": "near_duplicates", "maximum": 0.7})
-    found = cleaned(path, plan, lines=50)
+    config = config_of({"name": "near_duplicates", "maximum": 0.7})
+    found = cleaned(path, config, lines=50)
     assert found.kept[:60].all() and found.kept[60:].sum() <= 6
     assert (found.scores("near_duplicates")[60:] > 0.4).all()

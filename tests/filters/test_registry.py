@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.cleaning import cleaned, given_scores, plan_of, written
+from support.cleaning import cleaned, config_of, given_scores, written
 from support.raw_lines import put
 
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Filter, Rivals
@@ -37,8 +37,8 @@ def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):
     path = put(tmp_path / "a.tsv", "".join(f"{line}\n" for line in ["s\tt\tn", *lines]).encode())
     tables = {"name": "good", "column": 3}, {"name": "same_length"}, {"name": "duplicates"}
     with given_scores():
-        plan = plan_of(*tables, rank="good")
-        found = cleaned(path, plan, BitextFormat(header=True), lines=2)
+        config = config_of(*tables, rank="good")
+        found = cleaned(path, config, BitextFormat(header=True), lines=2)
         # Lines are counted with the header.
         assert found.scores("same_length").tolist() == [3, 0, 0, 3, 3]
         [kept], rejected = written(found)

@@ -43,8 +43,8 @@ def test_usual_filters_are_the_default_ones_of_one_pair(shipped=USUAL):
 
 def test_the_bound_is_that_of_the_languages(knowing_model):
     usual = BatchFilters(LANGUAGES, ["quality"], str(knowing_model))
-    assert quality_bound(usual.plan) == 0.1
-    assert quality_bound(BatchFilters(("he", "en"), ["quality"]).plan) < 0.1
+    assert quality_bound(usual.config) == 0.1
+    assert quality_bound(BatchFilters(("he", "en"), ["quality"]).config) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from support.browser import needs_browser, slid
 from support.files import write
 
 from miner.cleaning import samples
+from miner.cleaning.config import FilterConfig, Step
+from miner.cleaning.config_file import read_config
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import Filtered, filter_text, text_run
-from miner.cleaning.plan import Plan, Step
-from miner.cleaning.plan_file import read_plan
 from miner.cleaning.scorers import broken
 from miner.cleaning.settings import Selection
 from miner.filters.filter_types import Context
@@ -45,9 +45,9 @@ def pairs() -> list[tuple[str, str]]:
     return out
 
 
-def plan_of(tmp_path: Path, text: str, model: Path | str = "default") -> Plan:
+def config_of(tmp_path: Path, text: str, model: Path | str = "default") -> FilterConfig:
     (tmp_path / "plan.toml").write_text(text)
-    return read_plan(tmp_path / "plan.toml", Context(model=str(model)))
+    return read_config(tmp_path / "plan.toml", Context(model=str(model)))
 
 
 # Runs whose scores are still read.
@@ -72,8 +72,8 @@ def run(
     run, bitexts = _open.enter_context(
         text_run("filtering", names, reading, workers=Workers(shard_lines=50))
     )
-    plan = plan_of(tmp_path, text, model)
-    return filter_text(run, bitexts, plan, **more)
+    config = config_of(tmp_path, text, model)
+    return filter_text(run, bitexts, config, **more)
 
 
 def written(tmp_path: Path, done: Filtered) -> str:
@@ -185,8 +185,8 @@ def test_the_curve_equals_runs_with_other_thresholds(tmp_path, tiny_model, more)
     )
     assert curve.kept[curve.now] == found.kept.sum() and curve.threshold[curve.now] == 0.2
     for place in range(0, len(curve.threshold), 97):
-        plan = found.plan.with_bound(float(curve.threshold[place]))
-        other = done._gathered(plan, f"{place}-")
+        config = found.config.with_bound(float(curve.threshold[place]))
+        other = done._gathered(config, f"{place}-")
         assert other.kept.sum() == curve.kept[place]
         assert other.words[other.kept].sum() == curve.words[place]
 
@@ -225,10 +225,10 @@ def test_parts_of_the_page(page: Path, found: Cleaned) -> None:
 
 def test_text_is_escaped(tmp_path: Path) -> None:
     label = "</script><script>alert(2)</script>"
-    plan = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
+    config = LENGTH + f"label = '{label}'\n" + "[[filter]]\nname='longest_word'\n"
     odd = tmp_path / "<i>name.tsv"
     write(tmp_path / "bitext.tsv", pairs()).rename(odd)
-    text = written(tmp_path, run(tmp_path, plan, files=(odd,)))
+    text = written(tmp_path, run(tmp_path, config, files=(odd,)))
     assert "<script>alert(1)" not in text and "&lt;script&gt;alert(1)" in text
     assert label not in text and "<i>name" not in text and "<b>bold" not in text
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of filter runs: plans from tables, filters with scores given in columns."""
+"""Helpers for tests of filter runs: configurations of tables, filters by scores in columns."""
 
 import dataclasses
 import json
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from miner.cleaning.config import FilterConfig
+from miner.cleaning.config_file import read_config
 from miner.cleaning.decide import Cleaned
 from miner.cleaning.pipeline import filter_text, text_run
-from miner.cleaning.plan import Plan
-from miner.cleaning.plan_file import read_plan
 from miner.filters.filter_types import MODEL, Context
 from miner.filters.registry import FILTERS
 from miner.progress import Reporter, silent
@@ -31,17 +31,17 @@ def toml(tables: tuple[Table, ...], top: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def plan_of(*tables: Table, context: Context | None = None, **top: Any) -> Plan:
+def config_of(*tables: Table, context: Context | None = None, **top: Any) -> FilterConfig:
     context = context or Context("de", "en")
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "filters.toml"
         path.write_text(toml(tables, top), encoding="utf-8")
-        return read_plan(path, context)
+        return read_config(path, context)
 
 
 def cleaned(
     texts: Path | tuple[Path, Path],
-    plan: Plan,
+    config: FilterConfig,
     reading: BitextFormat = USUAL_FORMAT,
     *,
     kept: int = 1,
@@ -63,7 +63,7 @@ def cleaned(
     ):
         roles = ["kept", "kept-1"][:kept] + ["rejected", "scores"]
         outputs = {role: f"{place}/{role}" for role in roles}
-        filtered = filter_text(run, bitexts, plan, outputs=[outputs], **named)
+        filtered = filter_text(run, bitexts, config, outputs=[outputs], **named)
         found = filtered.whole()
         written = [Path(path).read_bytes() for path in outputs.values()]
         vars(found).update(written=written, summary=filtered.summary)

@@ -110,8 +110,8 @@ def _filtered(
 ) -> dict[str, Any]:
     """Filter paraphrase pairs as ``miner filter`` does; print the funnel, return counts."""
     from miner.cleaning import funnel
+    from miner.cleaning.config_file import read_config
     from miner.cleaning.pipeline import filter_text, text_run
-    from miner.cleaning.plan_file import read_plan
     from miner.text.bitext import read_bitext
     from miner.text.durable import scratch_directory
     from miner.text.output import open_output
@@ -123,7 +123,7 @@ def _filtered(
             file.writelines(lines)
         filters.write_text(work.FILTERS, encoding="utf-8")
         context = filter_options.context((None, None), "default")
-        plan = read_plan(config or filters, context, run_options.from_file())
+        plan = read_config(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
         with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):

@@ -1,4 +1,4 @@
-"""Configurations of OpusFilter and OpusCleaner as plans of filters."""
+"""Configurations of OpusFilter and OpusCleaner as configurations of filters."""
 
 import json
 
@@ -6,8 +6,8 @@ import pytest
 from support.peers import web_rows
 
 import miner as package
-from miner.cleaning.peer_plans import OPUSCLEANER, OPUSFILTER, as_toml, peer_plan
-from miner.cleaning.plan_file import plan_of, read_plan
+from miner.cleaning.config_file import config_of, read_config
+from miner.cleaning.peer_configs import OPUSCLEANER, OPUSFILTER, as_toml, peer_config
 from miner.config_fields import read_toml
 from miner.errors import ArtifactError
 from miner.filters.filter_types import Context
@@ -69,7 +69,7 @@ def pipeline(tmp_path):
 
 def test_filters_of_opusfilter_become_ours(yaml_file):
     notes: list[str] = []
-    found = peer_plan(yaml_file, notes.append)
+    found = peer_config(yaml_file, notes.append)
     assert (found["source_lang"], found["target_lang"]) == ("de", "en")
     assert found["filter"] == [
         {"name": "duplicates", "of": "source", "exact": False},
@@ -96,7 +96,7 @@ def test_filters_of_opusfilter_become_ours(yaml_file):
 
 def test_filters_of_opuscleaner_become_ours(pipeline):
     notes: list[str] = []
-    found = peer_plan(pipeline, notes.append)
+    found = peer_config(pipeline, notes.append)
     assert found == {
         "source_lang": "de",
         "target_lang": "en",
@@ -118,7 +118,7 @@ def test_usual_parameters_make_plans(name):
     """Of every filter that has a counterpart."""
     translate = (OPUSFILTER | OPUSCLEANER)[name]
     tables = translate({}, print)
-    assert plan_of({"filter": tables}, Context("de", "en"), name).steps
+    assert config_of({"filter": tables}, Context("de", "en"), name).steps
 
 
 def test_toml_is_the_same_plan(yaml_file, tmp_path, miner):
@@ -126,10 +126,10 @@ def test_toml_is_the_same_plan(yaml_file, tmp_path, miner):
     assert code == 0 and notes.count("has no counterpart") == 2
     written = tmp_path / "filters.toml"
     written.write_text(text, encoding="utf-8")
-    assert read_toml(written) == peer_plan(yaml_file)
+    assert read_toml(written) == peer_config(yaml_file)
     assert as_toml({"filter": [{"name": "length", "maximum": float("inf")}]}).endswith("= inf\n")
-    plans = [read_plan(path, Context()) for path in (written, yaml_file)]
-    assert plans[0] == plans[1]
+    configs = [read_config(path, Context()) for path in (written, yaml_file)]
+    assert configs[0] == configs[1]
 
 
 def test_the_commands_and_python_read_it(pipeline, german, english, knowing_model, tmp_path, miner):
@@ -175,13 +175,13 @@ def test_what_is_no_such_configuration_is_an_error(name, content, message, tmp_p
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     with pytest.raises(ArtifactError, match=message) as error:
-        peer_plan(path)
+        peer_config(path)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(ArtifactError, match="cannot be read"):
-        peer_plan(tmp_path / "none.json")
+        peer_config(tmp_path / "none.json")
 
 
 EXACT = [

@@ -1,4 +1,4 @@
-"""Plans of filters from a TOML file, or from names and tables, and what is refused in them."""
+"""Read and check configurations of filters: a TOML file, or names and tables."""
 
 import dataclasses
 import difflib
@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from miner.cleaning.peer_plans import is_peer_plan, peer_plan
-from miner.cleaning.plan import Plan, Step, defaults, ordered, require_languages
+from miner.cleaning.config import FilterConfig, Step, defaults, ordered, require_languages
+from miner.cleaning.peer_configs import is_peer_config, peer_config
 from miner.config_fields import read_toml
 from miner.errors import ArtifactError
 from miner.filters.filter_types import GLOBAL, Context, place
@@ -24,8 +24,8 @@ RESERVED = (
 )
 
 
-def scores_plan(names: Iterable[str], context: Context) -> Plan:
-    """Make a plan of filters that only score, each once, in the order given.
+def scores_config(names: Iterable[str], context: Context) -> FilterConfig:
+    """Make a configuration of filters that only score, each once, in the order given.
 
     Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting or the languages.
     """
@@ -33,16 +33,16 @@ def scores_plan(names: Iterable[str], context: Context) -> Plan:
     for name in dict.fromkeys(names):
         steps.append(_step(f"score {name}", {"name": name}).unbounded)
     require_languages("score", steps, context)
-    return Plan(tuple(steps), context)
+    return FilterConfig(tuple(steps), context)
 
 
-def read_plan(
+def read_config(
     path: str | Path,
     context: Context,
     options: Collection[str] = (),
     note: Callable[[str], None] = silent,
-) -> Plan:
-    """Read the plan of a TOML file; facts in ``context`` override the file.
+) -> FilterConfig:
+    """Read the configuration of a TOML file; facts in ``context`` override the file.
 
     ``options`` are further keys, which the command line has read. A configuration of OpusFilter or
     OpusCleaner is translated; ``note`` is told of what has no counterpart.
@@ -52,15 +52,15 @@ def read_plan(
     ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
-    read = peer_plan(path, note) if is_peer_plan(path) else read_toml(path)
+    read = peer_config(path, note) if is_peer_config(path) else read_toml(path)
     record = {key: value for key, value in read.items() if key.replace("-", "_") not in options}
-    return plan_of(record, context, str(path), path.parent)
+    return config_of(record, context, str(path), path.parent)
 
 
-def plan_of(
+def config_of(
     record: Mapping[str, Any], context: Context, name: str, directory: Path = Path()
-) -> Plan:
-    """Make a plan of the content of a TOML file; messages call it ``name``.
+) -> FilterConfig:
+    """Make a configuration of the content of a TOML file; messages call it ``name``.
 
     Paths begin at ``directory``. Raises :class:`~miner.errors.ArtifactError`.
     """

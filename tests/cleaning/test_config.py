@@ -1,4 +1,4 @@
-"""Configurations of filter runs: the plans they give, and the errors of wrong ones."""
+"""Configurations of filter runs: their filters, and the errors of wrong ones."""
 
 import dataclasses
 import os
@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from miner.cleaning.plan import RANK, Plan, default_plan, with_languages, with_quality_bounds
-from miner.cleaning.plan_file import read_plan, scores_plan
+from miner.cleaning.config import (
+    RANK,
+    FilterConfig,
+    default_config,
+    with_languages,
+    with_quality_bounds,
+)
+from miner.cleaning.config_file import read_config, scores_config
 from miner.cleaning.scorers import Scoring
 from miner.cli import cli
 from miner.config_fields import SettingsError
@@ -24,10 +30,10 @@ from miner.tasks.task import fingerprint
 KNOWN = Context("de", "en")
 
 
-def plan(place: Path, text: str, context: Context = KNOWN) -> Plan:
+def config(place: Path, text: str, context: Context = KNOWN) -> FilterConfig:
     path = place / "filters.toml"
     path.write_text(text, encoding="utf-8")
-    return read_plan(path, context)
+    return read_config(path, context)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +89,7 @@ def plan(place: Path, text: str, context: Context = KNOWN) -> Plan:
 )
 def test_what_is_refused(tmp_path: Path, text: str, words: str) -> None:
     with pytest.raises(ArtifactError, match=words) as caught:
-        plan(tmp_path, text, Context())
+        config(tmp_path, text, Context())
     assert str(caught.value).startswith(str(tmp_path / "filters.toml"))
 
 
@@ -92,17 +98,17 @@ def test_languages_are_wanted_where_they_are_needed(tmp_path: Path) -> None:
     text = f"[[filter]]\nname = '{needy}'"
     for context in (Context(), Context("de"), Context(None, "en")):
         with pytest.raises(ArtifactError, match=f"{needy} needs to know the languages"):
-            plan(tmp_path, text, context)
+            config(tmp_path, text, context)
         with pytest.raises(ArtifactError, match=f"{needy} needs to know the languages"):
-            scores_plan([needy], context)
-        assert not any(step.filter.languages for step in default_plan(context).steps)
-    given = plan(tmp_path, f"source_lang = 'fr'\ntarget_lang = 'cs'\n{text}", Context("de"))
+            scores_config([needy], context)
+        assert not any(step.filter.languages for step in default_config(context).steps)
+    given = config(tmp_path, f"source_lang = 'fr'\ntarget_lang = 'cs'\n{text}", Context("de"))
     assert given.context.languages == ("de", "cs")  # the command line goes first
-    assert any(step.filter.languages for step in default_plan(KNOWN).steps)
+    assert any(step.filter.languages for step in default_config(KNOWN).steps)
 
 
 def test_bounds_and_settings(tmp_path: Path) -> None:
-    made = plan(
+    made = config(
         tmp_path,
         """
         rank = "short"
@@ -139,7 +145,7 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
 
 
 def test_a_threshold_outside_of_the_scores(tmp_path: Path) -> None:
-    ranked = plan(tmp_path, "rank = 'quality'\n[[filter]]\nname = 'quality'")
+    ranked = config(tmp_path, "rank = 'quality'\n[[filter]]\nname = 'quality'")
     with pytest.raises(SettingsError, match="a threshold of 2 is outside of the scores of quality"):
         ranked.with_bound(2)
     assert ranked.with_bound(1).with_bound(None).ranking is not None
@@ -147,7 +153,7 @@ def test_a_threshold_outside_of_the_scores(tmp_path: Path) -> None:
 
 def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:
     def rank(*names: str) -> str | None:
-        return plan(tmp_path, "".join(f"[[filter]]\n{name}\n" for name in names)).rank
+        return config(tmp_path, "".join(f"[[filter]]\n{name}\n" for name in names)).rank
 
     quality = "name = 'quality'\nlabel = 'q'"
     assert rank("name = 'cosine'", quality, "name = 'duplicates'") == "q"
@@ -157,36 +163,36 @@ def test_what_ranks_where_nobody_says(tmp_path: Path) -> None:
 def test_relative_paths_are_relative_to_the_configuration(tmp_path: Path) -> None:
     there = tmp_path / "there"
     there.mkdir()
-    made = plan(there, "model = 'small'\n[[filter]]\nname = 'cosine'\nmodel = 'other'")
+    made = config(there, "model = 'small'\n[[filter]]\nname = 'cosine'\nmodel = 'other'")
     assert made.context.directory == there and made.context.model == str(there / "small")
     for name, other in (("a", "x"), ("b", None)):
         with pytest.raises(ArtifactError, match=str(there / (other or "small"))):
             setting = f"\nmodel = '{other}'" if other else ""
             text = f"model = 'small'\n[[filter]]\nname = 'cosine'\nlabel = '{name}'{setting}"
-            step = plan(there, text).steps[0]
-            step.filter.build(step.settings, plan(there, text).context)
+            step = config(there, text).steps[0]
+            step.filter.build(step.settings, config(there, text).context)
     asked = dataclasses.replace(KNOWN, model="mine")
-    assert plan(there, "model = 'small'\n[[filter]]\nname = 'cosine'", asked).context.model == (
+    assert config(there, "model = 'small'\n[[filter]]\nname = 'cosine'", asked).context.model == (
         "mine"
     )
 
 
 def test_the_defaults(tmp_path: Path) -> None:
-    made = default_plan(KNOWN)
+    made = default_config(KNOWN)
     assert not made.repair, "filters see the text as it is"
     assert [step.name for step in made.steps] == [n for n, f in FILTERS.items() if f.default]
     assert made.ranking is not None and made.ranking.name == "quality"
     assert {"quality", "duplicates"} <= {step.name for step in made.steps}
     stages = [step.filter.stage for step in made.steps]
     assert stages == sorted(stages) and set(stages) == {LOCAL, MODEL, GLOBAL}
-    scores = scores_plan(["margin", "length", "margin"], KNOWN)
+    scores = scores_config(["margin", "length", "margin"], KNOWN)
     assert [step.name for step in scores.steps] == ["margin", "length"]
     assert all((step.minimum, step.maximum) == (None, None) for step in scores.steps)
 
 
-def scored_by(plan: Plan) -> str:
-    """Return the fingerprint of the scores of a plan, by filters of all stages."""
-    return fingerprint(Scoring, {"scoring": Scoring.of(plan.located(), (LOCAL, MODEL, GLOBAL))})
+def scored_by(config: FilterConfig) -> str:
+    """Return the fingerprint of the scores of a configuration, by filters of all stages."""
+    return fingerprint(Scoring, {"scoring": Scoring.of(config.located(), (LOCAL, MODEL, GLOBAL))})
 
 
 def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, other_model):
@@ -196,7 +202,7 @@ def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, othe
         "model = 'model'\n[[filter]]\nname = 'cosine'\n"
         "[[filter]]\nname = 'perplexity'\nreferences = 'good.txt'\n"
     )
-    found = [scored_by(plan(tmp_path, text))]
+    found = [scored_by(config(tmp_path, text))]
     for content, source in (
         ("a b c\n", tiny_model),
         ("a b d\n", tiny_model),
@@ -207,7 +213,7 @@ def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, othe
         shutil.copytree(source, model)
         for file in (reference, *model.iterdir()):
             os.utime(file, (1, 1))
-        found.append(scored_by(plan(tmp_path, text)))
+        found.append(scored_by(config(tmp_path, text)))
     assert len(set(found)) == 4
 
 
@@ -237,36 +243,36 @@ def bounded(knowing_model: Path, tmp_path: Path) -> Path:
 
 
 def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path) -> None:
-    """Of a default plan and of a configuration, unless one was given or labels are fitted to."""
+    """For default filters and configured ones, unless a bound is given or labels are fitted to."""
 
-    def bounds(plan: Plan, *languages: str) -> str:
-        steps = with_quality_bounds(plan, languages).steps
+    def bounds(config: FilterConfig, *languages: str) -> str:
+        steps = with_quality_bounds(config, languages).steps
         return next(step.bounds() for step in steps if step.name == RANK)
 
     context = Context("de", "en", model=str(bounded))
-    usual = default_plan(context)
+    usual = default_config(context)
     assert bounds(usual, "he", "en") == ">= 0.002 (he)"
     assert bounds(usual, "de", "en") == ">= 0.1"
     assert bounds(usual, "fa", "he") == ">= 0.002 (fa, he)"
     assert bounds(usual.with_bound(0.1), "he", "en") == ">= 0.1"
     assert bounds(usual.with_bound(None), "he", "en") == "none"
     assert bounds(usual.with_labels(str(tmp_path / "labels.tsv")), "he", "en") == ">= 0.1"
-    assert bounds(default_plan(Context("he", "en", model="hf:x")), "he", "en") == ">= 0.1"
-    named = plan(tmp_path, "[[filter]]\nname = 'quality'", context)
+    assert bounds(default_config(Context("he", "en", model="hf:x")), "he", "en") == ">= 0.1"
+    named = config(tmp_path, "[[filter]]\nname = 'quality'", context)
     assert bounds(named, "he", "en") == ">= 0.002 (he)"
-    given = plan(tmp_path, "[[filter]]\nname = 'quality'\nminimum = 0.1", context)
+    given = config(tmp_path, "[[filter]]\nname = 'quality'\nminimum = 0.1", context)
     assert bounds(given, "he", "en") == ">= 0.1"
-    none = plan(tmp_path, "[[filter]]\nname = 'quality'\nminimum = -inf", context)
+    none = config(tmp_path, "[[filter]]\nname = 'quality'\nminimum = -inf", context)
     assert bounds(none, "he", "en") == "none"
 
 
 def test_a_text_in_several_languages_is_not_judged_by_most_of_it() -> None:
     """The filters of languages would drop the others."""
-    plan, english = default_plan(Context()), Identified((("en", 1.0),), None, 9000)
+    config, english = default_config(Context()), Identified((("en", 1.0),), None, 9000)
     for shares, known in (
         ((("de", 0.97), ("he", 0.03)), True),
         ((("de", 0.7), ("he", 0.3)), False),
     ):
-        found = with_languages(plan, Identified(shares, None, 9000), english)
+        found = with_languages(config, Identified(shares, None, 9000), english)
         assert all(found.context.languages) is known
         assert any(step.name == "script" for step in found.steps) is known

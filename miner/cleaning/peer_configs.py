@@ -1,4 +1,4 @@
-"""Configurations of OpusFilter and OpusCleaner as plans, where filters correspond."""
+"""Translate configurations of OpusFilter and OpusCleaner to ours, where filters correspond."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from miner.errors import ArtifactError
 from miner.filters.registry import RULES
 from miner.libraries import library
-from miner.names import PEER_PLANS
+from miner.names import PEER_CONFIGS
 from miner.progress import silent
 
 Table = dict[str, Any]
@@ -24,12 +24,12 @@ Translation = Callable[[Own, Note], list[Table]]
 _CODES = (("LANG1", "LANG2"), ("SRCLANG", "TGTLANG"), ("SRC_LANG", "TRG_LANG"))
 
 
-def is_peer_plan(path: str | Path) -> bool:
+def is_peer_config(path: str | Path) -> bool:
     """Tell a configuration of OpusFilter or OpusCleaner, by its suffix, from our TOML."""
-    return str(path).lower().endswith(PEER_PLANS)
+    return str(path).lower().endswith(PEER_CONFIGS)
 
 
-def peer_plan(path: str | Path, note: Note = silent) -> dict[str, Any]:
+def peer_config(path: str | Path, note: Note = silent) -> dict[str, Any]:
     """Read a configuration of OpusFilter (YAML) or OpusCleaner (JSON) as the content of our TOML.
 
     ``note`` is told of what has no counterpart, and of what differs. Raises ArtifactError for a
@@ -73,7 +73,7 @@ def _tell(note: Note, name: str, text: str) -> None:
 
 
 def as_toml(record: Mapping[str, Any]) -> str:
-    """Return a plan's content as TOML."""
+    """Return a configuration's content as TOML."""
     lines = [f"{key} = {_value(value)}" for key, value in record.items() if key != "filter"]
     for table in record["filter"]:
         lines += ["", "[[filter]]", *(f"{key} = {_value(value)}" for key, value in table.items())]

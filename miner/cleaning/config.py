@@ -1,4 +1,4 @@
-"""The plan of a run: filters with their settings and bounds."""
+"""`FilterConfig`: the filters of a run with their settings and bounds."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FilterConfig:
     """Filters in the order in which they run, and the facts they share.
 
     rank: the label of the step whose score ranks the pairs, None without one. repair: repair
@@ -110,8 +110,8 @@ class Plan:
         """The step whose score ranks the pairs, None without one."""
         return next((step for step in self.steps if step.label == self.rank), None)
 
-    def with_bound(self, threshold: float | None) -> Plan:
-        """The plan with another bound on the score that ranks, None for no bound.
+    def with_bound(self, threshold: float | None) -> FilterConfig:
+        """Change the bound on the score that ranks, None for no bound.
 
         Raises SettingsError for a bound outside of the scores.
         """
@@ -121,30 +121,30 @@ class Plan:
         edge = "minimum" if self.ranking.filter.better == "higher" else "maximum"
         return self._ranking_by(**{edge: threshold}, usual=False, bound_of=())
 
-    def _ranking_by(self, **changed: Any) -> Plan:
-        """The plan with other fields of the step that ranks."""
+    def _ranking_by(self, **changed: Any) -> FilterConfig:
+        """Change fields of the step that ranks."""
         steps = (
             dataclasses.replace(step, **changed) if step is self.ranking else step
             for step in self.steps
         )
         return dataclasses.replace(self, steps=tuple(steps))
 
-    def leaving_out(self, without: Without) -> Plan:
-        """The plan with filters of text that must not occur, before others of their stage."""
-        steps = (*_leaving_out(without, self.steps), *self.steps)
+    def decontaminated(self, without: Without) -> FilterConfig:
+        """Add filters of text that must not occur, before others of their stage."""
+        steps = (*_decontaminating(without, self.steps), *self.steps)
         ordered = sorted(steps, key=lambda step: step.filter.stage)
         return dataclasses.replace(self, steps=tuple(ordered))
 
-    def with_identifier(self, path: str) -> Plan:
-        """The plan with the filter lid by a fastText model, for the usual filters of languages."""
+    def with_identifier(self, path: str) -> FilterConfig:
+        """Replace the usual filters of languages by the filter lid with a fastText model."""
         own = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
         kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
         require_languages("--lid", [own], self.context)
-        plan = ordered([*kept, own], self.context, self.rank, self.repair)
-        return dataclasses.replace(plan, mono=self.mono)
+        config = ordered([*kept, own], self.context, self.rank, self.repair)
+        return dataclasses.replace(config, mono=self.mono)
 
-    def selecting(self, selection: Selection) -> tuple[Plan, Selection]:
-        """Append the filters of a selection; return the plan, and the limits that are left."""
+    def selecting(self, selection: Selection) -> tuple[FilterConfig, Selection]:
+        """Append the filters of a selection; return also the limits that are left."""
         steps = []
         if selection.percentile is not None:
             steps.append(Step("percentile", "keep-percentile", {}, *selection.range))
@@ -162,8 +162,8 @@ class Plan:
         )
         return dataclasses.replace(self, steps=(*self.steps, *steps)), rest
 
-    def with_labels(self, path: str) -> Plan:
-        """The plan with a quality that is fitted to the answers in a file.
+    def with_labels(self, path: str) -> FilterConfig:
+        """Fit the quality to the answers in a file.
 
         Raises ArtifactError where the quality does not rank the pairs.
         """
@@ -180,8 +180,8 @@ class Plan:
         named = (name for step in self.steps for name in step.files)
         return [model, *(self.context.directory / name for name in named)]
 
-    def located(self) -> Plan:
-        """The same plan for workers of other working directories: its paths are absolute."""
+    def located(self) -> FilterConfig:
+        """Make paths absolute, for workers with other working directories."""
         model = self.context.model
         if model is not None and model != "default":
             kind, place = split_name(model) or ("", model)
@@ -193,8 +193,8 @@ class Plan:
         return dataclasses.replace(self, context=context)
 
 
-def default_plan(context: Context, mono: bool = False) -> Plan:
-    """The plan of the default filters; those that need the languages only if both are known.
+def default_config(context: Context, mono: bool = False) -> FilterConfig:
+    """Return the default filters; those that need the languages only if both are known.
 
     ``mono``: of those for text in one language.
     """
@@ -207,20 +207,20 @@ def default_plan(context: Context, mono: bool = False) -> Plan:
     return dataclasses.replace(ordered(chosen, context, None, False), mono=mono)
 
 
-def for_one_language(plan: Plan) -> Plan:
-    """Return a plan for monolingual text, from a plan read for pairs.
+def for_one_language(config: FilterConfig) -> FilterConfig:
+    """Return a configuration for monolingual text, from a configuration read for pairs.
 
     Raises ArtifactError for a filter that compares two sides.
     """
-    for step in plan.steps:
+    for step in config.steps:
         if step.name not in MONO:
             raise ArtifactError(
                 f"{step.label} compares two sides, and --mono has one; there are: {', '.join(MONO)}"
             )
-    return dataclasses.replace(plan, mono=True)
+    return dataclasses.replace(config, mono=True)
 
 
-def with_quality_bounds(plan: Plan, languages: Iterable[str | None]) -> Plan:
+def with_quality_bounds(config: FilterConfig, languages: Iterable[str | None]) -> FilterConfig:
     """Let the quality have the model's bound for the languages of a text, unless one was given.
 
     A quality of 0.1 drops many right pairs in a language that the model knows badly. The least
@@ -228,8 +228,8 @@ def with_quality_bounds(plan: Plan, languages: Iterable[str | None]) -> Plan:
     library, and for a quality that is fitted to labels.
     """
     codes = [code for code in languages if code]
-    steps = (_bounded(step, plan.context, codes) if step.usual else step for step in plan.steps)
-    return dataclasses.replace(plan, steps=tuple(steps))
+    steps = (_bounded(step, config.context, codes) if step.usual else step for step in config.steps)
+    return dataclasses.replace(config, steps=tuple(steps))
 
 
 def _bounded(step: Step, context: Context, codes: Sequence[str]) -> Step:
@@ -245,26 +245,26 @@ def _bounded(step: Step, context: Context, codes: Sequence[str]) -> Step:
     return dataclasses.replace(step, minimum=bound, bound_of=tuple(named))
 
 
-def with_languages(plan: Plan, source: Identified, target: Identified) -> Plan:
-    """Add the default filters that need the languages to a plan of default filters.
+def with_languages(config: FilterConfig, source: Identified, target: Identified) -> FilterConfig:
+    """Add the default filters that need the languages to a configuration of default filters.
 
     Languages that were given count; others only where the text is in one, without doubt. Two sides
-    in one language leave the plan as it is.
+    in one language leave the configuration as it is.
     """
     codes = [
         given or (one.code if one.sure and not one.mixed else None)
-        for given, one in zip(plan.context.languages, (source, target), strict=True)
+        for given, one in zip(config.context.languages, (source, target), strict=True)
     ]
     one = not alike(codes[0] or "").isdisjoint(alike(codes[1] or ""))
-    if None in codes or one != plan.mono:
-        return plan
-    context = dataclasses.replace(plan.context, source_lang=codes[0], target_lang=codes[1])
-    own = {step.name: step for step in plan.steps}
-    steps = tuple(own.get(step.name, step) for step in default_plan(context, plan.mono).steps)
-    return dataclasses.replace(plan, steps=steps, context=context)
+    if None in codes or one != config.mono:
+        return config
+    context = dataclasses.replace(config.context, source_lang=codes[0], target_lang=codes[1])
+    own = {step.name: step for step in config.steps}
+    steps = tuple(own.get(step.name, step) for step in default_config(context, config.mono).steps)
+    return dataclasses.replace(config, steps=steps, context=context)
 
 
-def _leaving_out(without: Without, others: Sequence[Step]) -> list[Step]:
+def _decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
     """Make the filters of text that must not occur; labels differ from the others."""
     steps: list[Step] = []
     for file in without.files:
@@ -281,17 +281,19 @@ def _leaving_out(without: Without, others: Sequence[Step]) -> list[Step]:
     return steps
 
 
-def scores_of(plan: Plan, without: Without = NOTHING) -> Plan:
-    """Reduce a plan to the filters that score one pair at a time, without bounds.
+def scores_of(config: FilterConfig, without: Without = NOTHING) -> FilterConfig:
+    """Reduce a configuration to the filters that score one pair at a time, without bounds.
 
     Lines of the files of ``without`` are the last scores.
     """
-    steps = [step for step in plan.steps if step.filter.stage != GLOBAL]
-    steps += _leaving_out(without, steps)
-    return dataclasses.replace(plan, steps=tuple(step.unbounded for step in steps), rank=None)
+    steps = [step for step in config.steps if step.filter.stage != GLOBAL]
+    steps += _decontaminating(without, steps)
+    return dataclasses.replace(config, steps=tuple(step.unbounded for step in steps), rank=None)
 
 
-def ordered(steps: Iterable[Step], context: Context, rank: str | None, repair: bool) -> Plan:
+def ordered(
+    steps: Iterable[Step], context: Context, rank: str | None, repair: bool
+) -> FilterConfig:
     """Order steps by stage, cheap ones first, within a stage as given.
 
     Unless ``rank`` is given, quality ranks the pairs, or else the first score by a model.
@@ -300,7 +302,7 @@ def ordered(steps: Iterable[Step], context: Context, rank: str | None, repair: b
     models = [one for one in ordered if one.filter.stage == MODEL and not one.filter.whole]
     if rank is None and models:
         rank = next((step for step in models if step.name == RANK), models[0]).label
-    return Plan(tuple(ordered), context, rank, repair)
+    return FilterConfig(tuple(ordered), context, rank, repair)
 
 
 def defaults(entry: Filter) -> dict[str, Any]:
