@@ -119,7 +119,7 @@ def together(
 
 
 @hints(seconds=2e-6)
-def order(job: Job, sent: list[Result], selection: Selection = EVERYTHING) -> dict[str, Any]:
+def rank_pairs(job: Job, sent: list[Result], selection: Selection = EVERYTHING) -> dict[str, Any]:
     """Find the place of each pair among all, and how many of them each limit of a selection keeps.
 
     Memory does not grow with the pairs, which come sorted by piece.
@@ -185,9 +185,9 @@ def compare(
     job.save(values=compared_values(step, scores.piece.rows, rows, values, header))
 
 
-def places_of(sent: Result, order: Result, index: int) -> np.ndarray:
+def places_of(sent: Result, ranking: Result, index: int) -> np.ndarray:
     """Return the places of the pairs of a piece among all, in the order of their rows."""
-    places = order.array(f"places-{index}")
+    places = ranking.array(f"places-{index}")
     out = np.empty(len(places), dtype=np.int64)
     out[sent.array("order")] = places
     return out

@@ -88,8 +88,8 @@ def filter_text(
     if selection.any:
         level = len(config.stage(GLOBAL))
         sent = run.stage("send", comparing.send, _calls(pieces, f"{level}-", scores=scores))
-        order = run.task("order", comparing.order, str(level), sent=sent, selection=selection)
-        chosen = {"sent": sent, "order": [order] * len(pieces), "index": range(len(pieces))}
+        ranking = run.task("rank", comparing.rank_pairs, str(level), sent=sent, selection=selection)
+        chosen = {"sent": sent, "ranking": [ranking] * len(pieces), "index": range(len(pieces))}
 
     wanted = outputs or [{}] * len(bitexts)
     of_outputs = by_outputs(of_bitexts, wanted)
@@ -225,7 +225,7 @@ class Filtered:
             )  # fmt: skip
             size = {"units": float(total), "rows": float(total) / count}
             if by == "place":
-                found = [run.task("order", comparing.order, name, sent=sent, **size)]
+                found = [run.task("rank", comparing.rank_pairs, name, sent=sent, **size)]
             elif by == "all":
                 one: dict[str, Any] = {
                     "pieces": pieces,

@@ -103,18 +103,18 @@ def write(
     packings: Mapping[str, str],
     selection: Selection = EVERYTHING,
     sent: Result | None = None,
-    order: Result | None = None,
+    ranking: Result | None = None,
     index: int = 0,
 ) -> dict[str, Any]:
     """Write the rows of a piece, kept and rejected ones and all scores, and count them.
 
     ``packings`` are the suffixes by which each output is compressed. With a selection, ``sent`` has
-    the pairs that are left, and ``order`` the place of each among all; the piece is its ``index``.
+    the pairs that are left, and ``ranking`` at ``index`` their places among all pairs.
     """
     found = scores.decided()
-    if sent is not None and order is not None:
-        places = places_of(sent, order, index)
-        decide_places(found, selection, sent.array("rows"), places, order.value["kept"])
+    if sent is not None and ranking is not None:
+        places = places_of(sent, ranking, index)
+        decide_places(found, selection, sent.array("rows"), places, ranking.value["kept"])
     if packings:
         with scores.piece.opened(scores.config.columns) as rows:
             outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}

@@ -107,7 +107,7 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) 
     [
         ({}, set()),
         ({"output": True}, {"write", "join"}),
-        ({"selection": Selection(top=3)}, {"send", "order", "write"}),
+        ({"selection": Selection(top=3)}, {"send", "rank", "write"}),
         ({"config": {"high": 0.8}}, {"send", "together", "compare", "write"}),
         ({"config": {"maximum": 5}}, {"write"}),
         ({"config": {"label": "l"}}, {"check", "rate", "send", "together", "compare", "write"}),
