@@ -16,7 +16,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.lexicons import Direction
 from miner.encoder.model import Model
 from miner.scoring.logistic import fit_ridge, sigmoid
-from miner.scoring.quality import Quality, evidence
+from miner.scoring.quality import Quality, logits_and_factors
 from miner.scoring.verifier import Verifier
 from miner.text.language_codes import ENGLISH
 from miner_train.language_texts import LanguageText
@@ -36,8 +36,8 @@ LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.01, 0.02, 2.0, 1e-4, 0.1
 class Evidence:
     """Logits of the model's function for the text of one source.
 
-    Of its pairs, ``logit (n,) float64`` and ``factor (n,)`` as :func:`evidence` returns them. Of
-    the same pairs, half of them corrupted, ``mixed (m,)`` and ``good (m,) bool``.
+    Of its pairs, ``logit (n,) float64`` and ``factor (n,)`` as `logits_and_factors` returns. Of the
+    same pairs, half of them corrupted, ``mixed (m,)`` and ``good (m,) bool``.
     """
 
     logit: np.ndarray
@@ -60,9 +60,9 @@ class Calibration(NamedTuple):
 def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int) -> Evidence:
     """Score right pairs, and the same pairs half corrupted, by the model's function."""
     mixed, good = corrupt(quality.verifier.encoder, pairs, seed)
-    own = evidence(quality.verifier, quality.function, *pairs)
+    own = logits_and_factors(quality.verifier, quality.function, *pairs)
     sides = map(list, zip(*mixed, strict=True))
-    logit, factor = evidence(quality.verifier, quality.function, *sides)
+    logit, factor = logits_and_factors(quality.verifier, quality.function, *sides)
     plain = factor == 1
     return Evidence(*own, logit[plain], good[plain])
 

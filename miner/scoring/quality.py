@@ -75,11 +75,11 @@ class Quality:
         the digits of both sides are alike; numbers that contradict each other, in whatever
         notation, take the most of the probability that is left.
         """
-        logit, factor = evidence(self.verifier, self.calibrated, source, target)
+        logit, factor = logits_and_factors(self.verifier, self.calibrated, source, target)
         return factor * sigmoid(logit)
 
 
-def evidence(
+def logits_and_factors(
     verifier: Verifier, function: Logistic, source: Sequence[str], target: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return logits of pairs by a function, ``(n,) float64``, and factors of their probabilities.
