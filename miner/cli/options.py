@@ -106,7 +106,8 @@ second_pairs: Any = click.option(
     "--second-pairs",
     type=click.IntRange(0),
     metavar="N",
-    help="Read the N likeliest pairs in doubt at most [all of a probability of .01 or more].",
+    help="Read the N most doubtful pairs at most, with a probability nearest to .5 [all of .01 "
+    "or more].",
 )
 side: Any = click.option(
     "--side",

@@ -42,6 +42,7 @@ from miner.scoring.language_notes import (
 )
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
+from miner.scoring.second_reading import open_second
 from miner.scoring.verifier import Verifier
 from miner.tasks.identity import PLAN
 from miner.tasks.run import Run, open_run
@@ -86,10 +87,9 @@ def mine(
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
     ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
     one that built them. ``second`` is another encoder, slow and good, that reads the sentences of
-    the candidates in doubt, of the ``second_pairs`` likeliest at most; both opinions count. Pairs
-    with a sentence of ``without`` are left out.
-    ``carry`` are further columns of the files that the pairs kept get, see
-    :func:`miner.mining.carry.carried`.
+    the candidates in doubt, of the ``second_pairs`` most doubtful at most; both opinions count.
+    Pairs with a sentence of ``without`` are left out. ``carry`` are further columns of the files
+    that the pairs kept get, see :func:`miner.mining.carry.carried`.
 
     ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
     text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
@@ -345,12 +345,9 @@ def _reader(
             "a second opinion adds to probabilities, which need a model with a verifier, and not "
             "--rank margin"
         )
-    if isinstance(second, str | Path):
-        second = load_encoder(second, settings)
-    encoder = as_encoder(second)
-    both = [encoder.on_side(name) for name in SIDES]
     device = encoding_device(settings)
-    return Reader((Entry.of(both[0], device), Entry.of(both[1], device)), most), both
+    both = open_second(second, settings.threads, device)
+    return Reader((Entry.of(both[0], device), Entry.of(both[1], device)), most), [*both]
 
 
 def _calibrates_margins(

@@ -46,6 +46,10 @@ class Place:
         """Open the index; once in each process."""
         return _index(self.path, (self.path / META).stat().st_mtime_ns)
 
+    def sentences(self, rows: np.ndarray) -> Sequence[str]:
+        """Return the sentences of some rows."""
+        return self.open().sentences(rows)
+
 
 @dataclass(frozen=True)
 class Scorer:

@@ -79,8 +79,11 @@ def fit_to_corpus(
     theirs = faults.FaultFeatures(*map(np.concatenate, zip(*parts, strict=True)))
     if pairs.second is not None:
         own, theirs = (
-            replace(one, features=np.column_stack([one.features, counted(added[one.rows])]))
-            for one, added in ((own, pairs.second), (theirs, matched.second))
+            replace(one, features=np.column_stack([one.features, counted(*added)[one.rows]]))
+            for one, added in (
+                (own, (pairs.second, pairs.score)),
+                (theirs, (matched.second, matched.score)),
+            )
         )
     rows = own.rows, theirs.rows
     columns = (

@@ -21,7 +21,7 @@ FEWEST = 20
 # Probability by the first opinion of candidates that are read.
 DOUBTFUL = 0.01
 # Log-odds that a margin adds, by spreads of chance cosines, the margin that adds nothing, and what
-# a pair gets that is not read (tried values: benchmarks/LOG.md).
+# an unlikely pair gets that is not read (tried values: benchmarks/LOG.md).
 WEIGHT, NEUTRAL, UNREAD = 1.0, 2.0, -1.6
 # Step from one row to the next of the other side, in pairs by chance.
 STEP = 7919
@@ -96,7 +96,7 @@ def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
     return max(float(np.einsum("nd,nd->n", own, others, dtype=np.float64).std()), 1e-3)
 
 
-def evidence(margin: np.ndarray, spread: float) -> np.ndarray:
+def added_log_odds(margin: np.ndarray, spread: float) -> np.ndarray:
     """Return the log-odds ``(m,) float64`` that margins add.
 
     ``spread`` is the result of :func:`chance_spread`. NaN where there is no margin.
@@ -104,6 +104,9 @@ def evidence(margin: np.ndarray, spread: float) -> np.ndarray:
     return np.asarray(WEIGHT * (margin / spread - NEUTRAL), dtype=np.float64)
 
 
-def counted(added: np.ndarray) -> np.ndarray:
-    """Return log-odds ``(m,)`` with those of pairs that were not read in place of NaN."""
-    return np.where(np.isnan(added), UNREAD, added)
+def counted(added: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """Return log-odds ``(m,)`` with those of pairs that were not read in place of NaN.
+
+    Of these, pairs with a ``score (m,)`` from 0.5 on are too sure to be read, and get nothing.
+    """
+    return np.where(np.isnan(added), np.where(score >= 0.5, 0.0, UNREAD), added)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pyarrow.parquet import read_schema
 
 from miner.precision.estimate import Estimate
 from miner.text.bitext import read_bitext
@@ -70,6 +71,27 @@ def test_languages_are_told_and_doubted(miner, german_file, english_file, verify
 def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, said: str) -> None:
     code, out, err = miner("search", *sides, *arguments.split())
     assert code == 2 and said in " ".join(err.split()) and out == ""
+
+
+def test_a_second_opinion_reads_what_is_in_doubt(miner, sides, verifying_model, tmp_path):
+    """The output is that of ``mine``, and a stopped or repeated search encodes nothing again."""
+    options = ("--threshold", 0, "--no-estimate")
+    work, table = tmp_path / "tasks", tmp_path / "pairs.parquet"
+    second = ("--second", verifying_model, "--work", work)
+    alone = miner("search", *sides, *options)[1]
+    code, out, err = miner("search", *sides, *options, *second)
+    assert code == 0 and out != alone, err
+    said = r"second opinion: (\d+) pairs in doubt, (\d+) sentences read"
+    read = [int(number) for number in re.search(said, err).groups()]
+    assert min(read) > 20
+    again = miner("search", *sides, *options, *second, "-o", table)
+    assert again[0] == 0 and "second" in read_schema(table).names
+    few = miner("search", *sides, *options, *second, "--second-pairs", 25)
+    assert re.search(said, few[2])[1] == "25"
+    gone = miner("search", *sides, *options, "--second", f"hf:{tmp_path}/gone")
+    assert gone[0] == 1 and len(gone[2].strip().splitlines()) == 1 and "gone" in gone[2]
+    code, _, err = miner("search", *sides, *options, "--second-pairs", 5)
+    assert code != 0 and "--second MODEL" in err
 
 
 def test_explain(miner, verifying_model, knowing_model, german, english, tmp_path):

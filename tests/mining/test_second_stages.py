@@ -12,19 +12,19 @@ from support.mined_corpus import MEANS, Corpus, Tasks, same
 
 from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
-from miner.mining import second_stages
 from miner.mining.keep import Keep, KeepError
 from miner.mining.mine import mine
 from miner.mining.mined import Mined
-from miner.scoring import second_opinion
+from miner.scoring import second_opinion, second_reading
+from miner.scoring.logistic import log_odds
 from miner.tasks.workers import Workers
 
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """The corpus is small: its candidates are all in doubt, and parts have few sentences."""
-    monkeypatch.setattr(second_stages, "SPAN", 16)
-    monkeypatch.setattr(second_stages, "TOGETHER", 5)
+    monkeypatch.setattr(second_reading, "SPAN", 16)
+    monkeypatch.setattr(second_reading, "TOGETHER", 5)
 
 
 class Counting(Plain):
@@ -122,6 +122,21 @@ def test_nothing_is_read_twice(corpus, second, tmp_path):
     again = set(second.read[count:])
     assert len(again) < found.search.second.sentences
     assert corpus.mine(work).search.second is None
+
+
+def test_the_most_doubtful_pairs_are_read(corpus, second):
+    alone = corpus.whole(keep=Keep(threshold=0, estimate=False)).all_pairs
+    known = dict(zip([(a, b) for _, a, b in alone.texts()], log_odds(alone.score), strict=True))
+    found = corpus.whole(keep=Keep(threshold=0, estimate=False), second=second, second_pairs=25)
+    assert found.search.second.pairs <= 25
+    pairs = found.all_pairs
+    both = zip([(a, b) for _, a, b in pairs.texts()], pairs.score, pairs.second, strict=True)
+    doubt = [(abs(known[text]), score, added) for text, score, added in both if text in known]
+    read = [one for one, _, added in doubt if not np.isnan(added)]
+    sure = [(one, score) for one, score, added in doubt if np.isnan(added) and score > 0.5]
+    assert read and sure and max(read) <= min(one for one, _ in sure)
+    # Pairs that are too sure to be read stay as they are.
+    assert all(np.isclose(log_odds(np.array(score)), one) for one, score in sure)
 
 
 @pytest.mark.parametrize(

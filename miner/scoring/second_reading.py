@@ -1,0 +1,178 @@
+"""Stage of the second opinion that reads: vectors of the sentences in doubt, each encoded once.
+
+Mining, scoring and alignment choose the sentences; their tasks name them by rows of a text. A
+stopped run goes on with the next span of rows, and vectors of an earlier run are used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from miner.encoder.entries import Entry
+from miner.encoder.foreign_encoder import as_encoder
+from miner.encoder.loading import USUAL, Loading
+from miner.encoder.open_encoder import open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
+from miner.errors import ArtifactError, ResourceError
+from miner.json_files import read_json
+from miner.names import SIDES
+from miner.tasks.record import record
+from miner.tasks.run import Call, Run
+from miner.tasks.task import Job, Result, hints
+
+# Rows of a text whose sentences in doubt are read by one task, whatever the parts of the run.
+SPAN = 1 << 14
+# Sentences that are encoded between two reports.
+TOGETHER = 64
+
+
+class Text(Protocol):
+    """Protocol of what a task reads sentences from, by their rows."""
+
+    def sentences(self, rows: np.ndarray) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True)
+class KeptText:
+    """Sentences in a JSON file of a task's result: by position, or by its array ``rows``."""
+
+    task: Result
+    file: str
+    rows: str | None = None
+
+    def sentences(self, rows: np.ndarray) -> Sequence[str]:
+        found = read_json(self.task.path / self.file)
+        places = rows if self.rows is None else np.searchsorted(self.task.array(self.rows), rows)
+        return [found[place] for place in places.tolist()]
+
+
+class Doubted(NamedTuple):
+    """A text with sentences in doubt, the digest of its content, and the encoder that reads it."""
+
+    text: Text
+    digest: str
+    model: Entry
+
+
+@dataclass(frozen=True)
+class Share:
+    """Rows of a text that one task reads, ``first`` of ``total`` sentences being read before."""
+
+    span: tuple[int, int]
+    first: int = field(metadata={"decides": False})
+    total: int = field(metadata={"decides": False})
+
+
+def open_second(
+    second: SentenceEncoder | str | Path | Any,
+    threads: int | None = None,
+    device: str = "auto",
+    loading: Loading = USUAL,
+) -> tuple[SentenceEncoder, SentenceEncoder]:
+    """Open the encoder of a second opinion for both sides: a model, or an object that encodes.
+
+    Raises ArtifactError, DependencyError, ResourceError, and TypeError for other objects.
+    """
+    if isinstance(second, str | Path):
+        second = open_encoder(second, threads, device, SIDES[0], loading)
+    encoder = as_encoder(second)
+    return encoder.on_side(SIDES[0]), encoder.on_side(SIDES[1])
+
+
+def read_all(
+    run: Run, doubts: Result, texts: Mapping[str, Doubted], prefix: str = ""
+) -> dict[str, list[Result]]:
+    """Register the encoding of the sentences in doubt of all texts, by the texts' names.
+
+    The array of a text's name in ``doubts``, which is done, has the rows.
+    """
+    rows = {name: doubts.array(name) for name in texts}
+    total, first = sum(map(len, rows.values())), 0
+    found = {}
+    for name, (text, digest, model) in texts.items():
+        calls = {}
+        for number in np.unique(rows[name] // SPAN).tolist():
+            span = number * SPAN, (number + 1) * SPAN
+            size = int(np.diff(np.searchsorted(rows[name], span))[0])
+            share = Share(span, first, total)
+            calls[f"{prefix}{name}-{number:04}"] = Call({"share": share}, size)
+            first += size
+        shared: dict[str, Any] = {"doubts": doubts, "side": name, "text": text}
+        found[name] = run.stage("second", read, calls, **shared, of=digest, model=model)
+    return found
+
+
+def seconds_of(vectors: Mapping[str, list[Result]]) -> float:
+    """Return the seconds of one core that reading took, without what earlier runs had read."""
+    tasks = [task for own in vectors.values() for task in own]
+    return float(sum(task.record["core seconds"] for task in tasks if task.value["read"]))
+
+
+def joined(vectors: Mapping[str, list[Result]]) -> dict[str, np.ndarray]:
+    """Return the vectors of all sentences in doubt, ``(n, d) float16``, by text."""
+    parts = {name: [task.array("vectors") for task in own] for name, own in vectors.items()}
+    width = max([one.shape[1] for own in parts.values() for one in own], default=1)
+    empty = np.empty((0, width), np.float16)
+    return {name: np.concatenate([empty, *own]) for name, own in parts.items()}
+
+
+@hints(seconds=0.04, memory=4000)
+def read(
+    job: Job, doubts: Result, side: str, share: Share, text: Text, of: str, model: Entry
+) -> dict[str, Any]:
+    """Encode the sentences in doubt of a span of rows; those that are known are not read again.
+
+    ``of`` is a digest of the text.
+    """
+    rows = doubts.array(side)
+    rows = rows[slice(*np.searchsorted(rows, share.span))]
+    own = {"of": of, "model": model.fingerprint, "span": list(share.span)}
+    encoder = model.open(job.threads)
+    vectors = np.zeros((len(rows), encoder.dimension), dtype=np.float16)
+    todo = np.ones(len(rows), dtype=bool)
+    for known, before in _before(job, own):
+        place = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        there = known[place] == rows
+        vectors[there], todo[there] = before[place[there]], False
+    places = np.flatnonzero(todo)
+    sentences = text.sentences(rows[places])
+    done = share.first + len(rows) - len(places)
+    for some, found in encoded(encoder, sentences):
+        vectors[places[some]] = found
+        done += len(some)
+        job.report("second opinion", done, share.total)
+    job.save(rows=np.asarray(rows), vectors=vectors)
+    return {"made": own, "read": len(places)}
+
+
+def encoded(
+    encoder: SentenceEncoder, sentences: Sequence[str]
+) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Yield positions and vectors of sentences, some at a time.
+
+    Raises ResourceError for a faulty encoder: so the results of a run stay.
+    """
+    # By length: a batch of sentences as long as each other is padded least.
+    order = sorted(range(len(sentences)), key=lambda i: (len(sentences[i]), i))
+    for start in range(0, len(order), TOGETHER):
+        some = order[start : start + TOGETHER]
+        try:
+            yield some, encoder.encode([sentences[i] for i in some])
+        except ArtifactError as error:  # the machine's lack: the results so far stay
+            raise ResourceError(f"{error}; the second opinion was not asked for") from None
+
+
+def _before(job: Job, own: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield rows and vectors of an earlier result of the same text and model."""
+    if job.before is None:
+        return
+    found = record(job.before.parent, job.before.name)["result"]
+    if found.get("made") == own:
+        before = Result(str(job.before.parent), job.before.name, "")
+        if len(rows := before.array("rows")):
+            yield rows, before.array("vectors")
