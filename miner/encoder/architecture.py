@@ -5,12 +5,11 @@ Free of numpy and of every other library, so that configurations and help texts 
 
 from dataclasses import dataclass
 
-# Kinds of units, and the file in a model directory that holds the vocabulary of each.
+# Kinds of units, and the vocabulary file of each in a model directory.
 VOCABULARIES = {"piece": "sp.model", "word": "words.txt", "trigram": "trigrams.txt"}
 # File of the words that Morfessor learned from, segmented, where the words are morphs.
 SEGMENTATION = "morphs.txt"
-# Starts the name of a file that the target column has of its own, in a model whose columns share no
-# embedding.
+# Prefix of the target column's files, in a model whose columns share no embedding.
 TARGET = "target."
 
 # Types of stored embeddings.
@@ -57,11 +56,11 @@ class Architecture:
 
     ``encoder`` names the parts, keys of :data:`ENCODERS` joined by "+". ``combine`` is one of
     :data:`COMBINATIONS`; ``pooling`` and ``directions``, of :data:`POOLINGS` and
-    :data:`DIRECTIONS`, apply to recurrent parts. ``separate`` means that the source and the target
-    column of the training text have a vocabulary each, so that an encoder must be told its column;
-    ``alike`` means that pieces of both with one spelling share an embedding (P19).
-    ``one_script``: sentences are read :func:`~miner.encoder.script_folding.in_one_script`. Raises
-    ValueError for anything else.
+    :data:`DIRECTIONS`, apply to recurrent parts. ``separate``: the source and the target column of
+    the training text have separate vocabularies, so that an encoder needs to know its column.
+    ``alike``: pieces with the same spelling in both vocabularies share an embedding (P19).
+    ``one_script``: :func:`~miner.encoder.script_folding.in_one_script` is applied to sentences.
+    Raises ValueError for anything else.
     """
 
     encoder: str = "sp"
@@ -96,10 +95,10 @@ class Architecture:
 
     @property
     def plain(self) -> bool:
-        """True for ``sp`` alone, with one vocabulary."""
+        """True for ``sp`` with one vocabulary and no other part."""
         return self.encoder == "sp" and not self.separate
 
     @property
     def described(self) -> bool:
-        """True if a model directory needs ``encoder.json`` to tell of this encoder."""
+        """True if a model directory needs ``encoder.json`` to describe this encoder."""
         return not self.plain or self.one_script

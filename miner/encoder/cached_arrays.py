@@ -1,7 +1,7 @@
-"""Arrays that take long to compute: kept in the user's cache directory, mapped into memory.
+"""Disk cache of arrays that take long to compute, in the user's cache directory, memory-mapped.
 
-An entry is a folder of ``.npy`` files. Its name has a hash of what the arrays are computed from,
-so that it is right or absent.
+An entry is a folder of ``.npy`` files. Its name has a hash of the inputs, so that an entry is never
+out of date.
 """
 
 import json
@@ -21,13 +21,13 @@ import numpy as np
 from miner.json_files import read_json
 from miner.text.durable import replace_directory
 
-# Smaller arrays, in bytes, are computed again: that takes no longer than the disk.
+# Minimum bytes of a cached array; computing a smaller one takes no longer than reading it.
 LEAST = 1 << 19
 # Smaller files, in bytes, are read and not mapped; empty arrays cannot be mapped.
 _PAGE = 4096
-# Entries unused for so long are removed when a new one is made.
+# Days without use after which an entry is removed, when a new one is written.
 STALE_DAYS = 30
-# Folders whose code computes such arrays, below the package.
+# Subpackages whose code computes cached arrays.
 _FOLDERS = "encoder", "kernels", "scoring"
 _STAMPS = "stamps.json"
 
@@ -37,10 +37,10 @@ def cached_arrays(
 ) -> dict[str, np.ndarray]:
     """Return the arrays ``names`` that ``make`` computes, from the disk if an entry has them.
 
-    ``key`` identifies what they are computed from (of a model's files: `key_of`); with an empty
-    one, nothing is kept. Kept arrays are mapped: writes to them stay in this process. Entries that
-    nobody used for a month are removed. Where nothing can be written, the next process computes the
-    arrays again. Raises what ``make`` raises.
+    ``key`` identifies the inputs (`key_of` for a model's files); an empty key disables the cache.
+    Cached arrays are mapped: writes to them stay in this process. Entries unused for a month are
+    removed. If the cache is not writable, the next process computes the arrays again. Raises the
+    exceptions of ``make``.
     """
     if not key:
         return dict(make())
@@ -64,10 +64,10 @@ def cached_arrays(
 
 
 def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
-    """Map the arrays of an entry; None if a file is not as it was written, or others may write.
+    """Map the arrays of an entry; None if a file has changed or is not private.
 
-    Copied folders and layers of an image keep no fractions of a second, and another process may
-    replace the entry meanwhile. That needs no word to the user: the arrays are computed again.
+    Copies of folders and layers of an image lose fractions of a second, and another process may
+    replace the entry meanwhile. No warning is needed: the arrays are computed again.
     """
     try:
         if not _is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
@@ -80,9 +80,9 @@ def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
 
 
 def _is_safe(place: Path) -> bool:
-    """Return True for a folder of this user or the administrator, which nobody else may write to.
+    """Return True for a folder of this user or the administrator that nobody else can write to.
 
-    Loops do not check all offsets of such arrays.
+    The C loops do not check all offsets in cached arrays.
     """
     if os.name == "nt":
         return True
@@ -95,9 +95,9 @@ def _array(path: Path) -> np.ndarray:
 
 
 def _stamps(place: Path, names: Sequence[str]) -> dict[str, list[int]]:
-    """Size of each file, and the second of its last change.
+    """Return the size of each file, and the second of its last change.
 
-    Reading 100 MB for a checksum would take longer than all else that a small job does.
+    A checksum of 100 MB would take longer than the rest of a small job.
     """
     found = {one: (place / f"{one}.npy").stat() for one in names}
     return {one: [stat.st_size, int(stat.st_mtime)] for one, stat in found.items()}
@@ -107,15 +107,15 @@ def folder() -> Path:
     """Return the folder of entries, below XDG_CACHE_HOME or the user's cache directory."""
     try:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:  # the user has no home: nothing can be kept
+    except RuntimeError:  # the user has no home directory: nothing can be cached
         base = Path(os.devnull)
     return base.absolute() / "bitext-miner" / "arrays"
 
 
 def key_of(digest: str, *more: str) -> str:
-    """Return the key of arrays that are computed from files of a model with a digest, and more.
+    """Return the cache key of arrays computed from model files with a digest, and from more.
 
-    It is empty without a digest, and covers the code that computes such arrays.
+    It is empty without a digest, and also covers the code that computes the arrays.
     """
     return " ".join((digest, *more, _code())) if digest else ""
 

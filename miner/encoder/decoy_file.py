@@ -1,7 +1,7 @@
 """Decoys of a model: sentences by language, in one file.
 
-It is a zip archive with a member for each language, so that only those asked for are unpacked:
-``CODE.txt.xz`` for an ISO 639 code, ``.txt.xz`` where the language is unknown, one sentence a line.
+The zip archive has a member for each language, so that a single language can be unpacked:
+``CODE.txt.xz`` for an ISO 639 code, ``.txt.xz`` for unknown language, one sentence a line.
 """
 
 import io
@@ -16,24 +16,24 @@ from miner.text.output import one_line
 SUFFIX = ".txt.xz"
 # Text compresses a little better without the alignment to four bytes that programs have.
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0}]
-# Most bytes of text of a language, and of memory to unpack it.
+# Maximum bytes of a language's text, and of memory to unpack it.
 LARGEST = 1 << 28
 
 
 def pack(decoys: Mapping[str, Sequence[str]]) -> bytes:
-    """Serialise sentences by language. They are sorted, since like lines compress better."""
+    """Serialise sentences by language, sorted, because similar lines compress better."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for language in sorted(decoys):
             text = "".join(f"{one_line(sentence)}\n" for sentence in sorted(decoys[language]))
-            # A date of its own, so that equal sentences give equal bytes.
+            # Fixed date, so that equal sentences give equal bytes.
             member = zipfile.ZipInfo(language + SUFFIX, (1980, 1, 1, 0, 0, 0))
             archive.writestr(member, lzma.compress(text.encode("utf-8"), filters=_FILTERS))
     return out.getvalue()
 
 
 def unpack(data: bytes, name: str, language: str | None = None) -> dict[str, list[str]]:
-    """Read :func:`pack`: the sentences that may be in a language, or all of them.
+    """Read :func:`pack`: the sentences that may be in ``language``, or all of them.
 
     Raises ArtifactError, naming the file ``name``.
     """
@@ -58,9 +58,9 @@ def _sentences(data: bytes) -> list[str]:
 
 
 def in_language(decoys: Mapping[str, Sequence[str]], language: str | None) -> list[str]:
-    """Choose the decoys that may be in a language (ISO 639): its own and those without a code.
+    """Select the decoys that may be in a language (ISO 639): with its code or without any.
 
-    All of them for None.
+    None selects all of them.
     """
     return [sentence for code in _wanted(decoys, language) for sentence in decoys[code]]
 

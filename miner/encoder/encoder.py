@@ -28,7 +28,7 @@ Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 
 class Means(Protocol):
-    """Protocol of the parts of a model: lists of token ids to vectors that are not normalised."""
+    """Protocol of the parts of a model: token ids to vectors that are not normalised."""
 
     dimension: int
 
@@ -37,8 +37,8 @@ class Means(Protocol):
         ...
 
 
-# Sentences of one thread's task: few enough to spread a short file over all cores, and enough to
-# make Python's overhead negligible.
+# Sentences of a thread's task: few enough to spread a short file over all cores, and enough to make
+# Python's overhead negligible.
 CHUNK = 2000
 
 
@@ -46,13 +46,13 @@ class Encoder:
     """A model ready to encode.
 
     ``threads`` tokenise. They also pool the embeddings, unless ``device`` is cuda; auto is cuda if
-    torch can use a GPU. The vectors are the same on both, but for the last bits of recurrent
-    encoders. ``side``, "source" or "target", is the column of its training text that a model with
-    separate vocabularies is to read; other models ignore it. With ``unit`` False, vectors are
-    means that are not normalised, made on the CPU.
+    torch can use a GPU. The vectors are the same on both, except for the last bits of recurrent
+    encoders. ``side``, "source" or "target", selects the column of a model with separate
+    vocabularies; other models ignore it. With ``unit`` False, vectors are means without
+    normalisation, computed on the CPU.
 
     Raises :class:`~miner.errors.ArtifactError` if the files of the model do not fit each other or
-    the model needs a side, and ResourceError or DependencyError if a GPU is asked for and missing.
+    the model needs a side, and ResourceError or DependencyError if a requested GPU is missing.
 
     >>> Encoder.load("default").encode(["Guten Morgen!", "Good morning!"]).shape
     (2, 512)
@@ -79,7 +79,7 @@ class Encoder:
         # None for a model with one vocabulary for both sides.
         self.side = side if architecture.separate else None
         self.tokenizers = {units: _tokenizer(model, units, side) for units in architecture.units}
-        # The units that verification compares.
+        # Units that verification compares.
         self.tokenizer = self.tokenizers[architecture.units[0]]
         for encoder, part in zip(architecture.encoders, model.parts, strict=True):
             size = self.tokenizers[ENCODERS[encoder].units].size
@@ -141,7 +141,7 @@ class Encoder:
 
     @property
     def address(self) -> str:
-        """Directory of the model, absolute: an index may be searched from another place."""
+        """Absolute path of the model directory, because an index may be searched from elsewhere."""
         return str(self.model.path.resolve()) if self.model.path else self.name
 
     @property
@@ -153,7 +153,7 @@ class Encoder:
         return USUAL
 
     def on_side(self, side: str | None) -> "Encoder":
-        """Return the encoder of the other column; this one unless the vocabularies are separate."""
+        """Return the encoder of the other column; this encoder if the vocabulary is shared."""
         if self.side is None or side in (None, self.side):
             return self
         return Encoder(self.model, self.threads, self.device, side)
@@ -189,7 +189,7 @@ class Encoder:
     ) -> np.ndarray:
         """Encode as :meth:`encode` does; ``ids`` and ``offsets`` are from :attr:`tokenizer`.
 
-        That saves most of the work if the model is an average of such units alone.
+        That saves most of the work if the model is an average of these units only.
         """
         average = self._average
         if average is None:
@@ -202,7 +202,9 @@ class Encoder:
         return self._in_chunks(len(offsets) - 1, pool)
 
     def _in_chunks(self, count: int, fill: Callable[[int, np.ndarray], None]) -> np.ndarray:
-        """Let threads fill vectors ``(count, d) float32``: rows from ``start`` on, by chunks."""
+        """Fill vectors ``(count, d) float32`` in chunks by several threads; ``fill`` gets the
+        first row.
+        """
         out = np.empty((count, self.dimension), dtype=np.float32)
         starts = range(0, count, CHUNK)
 
@@ -219,9 +221,9 @@ class Encoder:
         """Encode each block of sentences, in order: yield ``(len(block), d)`` of ``dtype``.
 
         For text of any length: the caller's thread reads ``blocks`` while other threads encode, and
-        is at most a few blocks for each thread ahead. A block is one thread's task, and should have
-        about :data:`CHUNK` sentences. ``dtype`` is float32 or float16. Exceptions of ``blocks`` are
-        raised here.
+        stays at most a few blocks per thread ahead. A block is the task of one thread, and should
+        have about :data:`CHUNK` sentences. ``dtype`` is float32 or float16. Exceptions of
+        ``blocks`` are raised here.
         """
 
         def work(block: Sequence[str]) -> np.ndarray:
@@ -277,7 +279,7 @@ class Encoder:
         return out
 
     def _own_threads(self) -> AbstractContextManager[None]:
-        """Return a context in which torch, if the model needs it, starts no threads of its own."""
+        """Return a context in which torch, if the model needs it, uses a single thread."""
         if not self._recurrent:
             return nullcontext()
         from miner.encoder.recurrent import single_threaded
@@ -286,13 +288,13 @@ class Encoder:
 
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
-    """Open the tokenizer of one kind of a model's units."""
+    """Open the tokenizer of one kind of unit."""
     place = model.path or Path("model")
     return open_tokenizer(units, model.vocabularies, model.architecture, side, place)
 
 
 def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """Return a part's embeddings as :func:`miner.kernels.pool.mean_pool` takes them, and scales."""
+    """Return a part's embeddings and scales, as :func:`miner.kernels.pool.mean_pool` takes them."""
     if part.scales is None:
         return part.table(), np.ones(len(part.weights), dtype=np.float32)
     return np.asarray(part.weights), part.scales

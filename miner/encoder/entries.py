@@ -1,4 +1,4 @@
-"""Entries of encoders: what finds an encoder again, from another process or on another machine."""
+"""References to encoders: name and fingerprint, by which another process or machine opens them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from miner.errors import MismatchError
 
 @dataclass(frozen=True)
 class Entry:
-    """Name and fingerprint of an encoder, the ``side`` that it reads, and how it is loaded.
+    """Reference to an encoder: name, fingerprint, the ``side`` that it reads, and loading settings.
 
     ``scoring`` is the digest of all files of its model, for results that its verifier or quality
-    function decides, too; None where the vectors alone do.
+    function affects too; None if only the vectors matter.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Entry:
 
     @classmethod
     def of_scorer(cls, encoder: SentenceEncoder) -> Entry:
-        """Return the entry of an encoder whose model also scores pairs."""
+        """Return the reference to an encoder whose model also scores pairs."""
         path = None if encoder.model is None else encoder.model.path
         return replace(cls.of(encoder), scoring=None if path is None else model_digest(path))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what ``meta.json`` of an index says about the model."""
+        """Return the description of the model for ``meta.json`` of an index."""
         model: dict[str, Any] = {"name": self.name, "fingerprint": self.fingerprint}
         if self.side is not None:
             model["side"] = self.side
@@ -51,9 +51,9 @@ class Entry:
         return model
 
     def open(self, threads: int | None = None) -> SentenceEncoder:
-        """Return the encoder: a lent one, or one that this process opens once and keeps.
+        """Return the encoder: a registered one (`lent`), or one that this process opens once.
 
-        Raises ArtifactError, and MismatchError for one that has been replaced.
+        Raises ArtifactError, and MismatchError for an encoder that has been replaced.
         """
         for side in (self.side, None):
             if (self.fingerprint, side) in _lent:
@@ -76,7 +76,7 @@ _lent: dict[tuple[str, str | None], SentenceEncoder] = {}
 
 @contextmanager
 def lent(*encoders: SentenceEncoder) -> Iterator[None]:
-    """Let :meth:`Entry.open` return these encoders during the block."""
+    """Register encoders that :meth:`Entry.open` returns during the block."""
     before = dict(_lent)
     _lent.update({(encoder.fingerprint, encoder.side): encoder for encoder in encoders})
     try:
@@ -95,5 +95,5 @@ def _opened(
     side: str | None,
     scoring: str | None,
 ) -> SentenceEncoder:
-    """Open an encoder; one with another digest ``scoring`` is opened anew."""
+    """Open an encoder, cached by its arguments; another digest ``scoring`` opens it again."""
     return open_encoder(name, threads, device, side, loading)

@@ -2,9 +2,9 @@
 
 One directory serves both libraries: a table in the format safetensors, a tokenizer, and a card.
 Only a mean of piece embeddings can be exported. The tokenizer is a Unigram of the library
-``tokenizers`` with the same pieces, scores and normalisation. Both cut text alike but for rare
-Unicode.
-Pieces that our encoder ignores have zero rows, which change no direction.
+``tokenizers`` with the same pieces, scores and normalisation. Both cut text alike, except for rare
+Unicode. Pieces that our encoder ignores have zero rows, which do not change the direction of a
+mean.
 """
 
 import base64
@@ -82,9 +82,10 @@ def export(
 ) -> None:
     """Write ``model`` to the directory ``place``; an older export there is replaced.
 
-    ``dtype`` is float32 or float16. ``licence`` is an identifier for the card's head, such as
+    ``dtype`` is float32 or float16. ``licence`` is an identifier for the card, such as
     ``cc-by-4.0``. ``hub`` adds the whole model, for a repository of a model hub. Raises
-    ArtifactError for a model that is no mean of pieces, or is in no directory for a hub.
+    ArtifactError for a model that is not a mean of pieces, or has no directory that a hub could
+    get.
     """
     encoder = _checked(model)
     if hub and model.path is None:
@@ -192,8 +193,8 @@ def _checked(model: Model) -> Encoder:
 def card(model: Model, licence: str | None = None, hub: bool = False) -> str:
     """Return the text of the card, with the metadata that model hubs read at its head.
 
-    ``licence`` is an identifier such as ``cc-by-4.0``; None leaves the choice to its reader, and
-    is several ones for a ``hub``. The model's own card follows, if its directory has one.
+    ``licence`` is an identifier such as ``cc-by-4.0``; None leaves it open, or stands for several
+    licences with ``hub``. The card in the model's directory, if any, is appended.
     """
     codes = sorted(model.languages)
     head = ["---", "library_name: model2vec", "pipeline_tag: sentence-similarity"]
@@ -220,7 +221,7 @@ def card(model: Model, licence: str | None = None, hub: bool = False) -> str:
         lines.append(LIMITS)
     else:
         text = own.read_text(encoding="utf-8")
-        # One heading of the first level a page.
+        # Headings move down a level, because the page has one of the first level.
         shown = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
         lines += ["", *shown]
     return "\n".join(lines) + "\n"
@@ -247,7 +248,9 @@ def _figures(model: Model) -> list[str]:
 
 @dataclass(frozen=True)
 class NormalizerSpec:
-    """The character map, and whether spaces are added before a sentence and repeats removed."""
+    """Settings of normalisation: character map, space before a sentence, removal of repeated
+    spaces.
+    """
 
     charsmap: bytes = b""
     add_dummy_prefix: bool = True

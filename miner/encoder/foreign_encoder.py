@@ -1,4 +1,4 @@
-"""Encoders of other libraries, and any object that encodes, behind the protocol of this program."""
+"""Adapters that give encoders of other libraries, and objects with ``encode``, our protocol."""
 
 import hashlib
 from abc import ABC, abstractmethod
@@ -24,10 +24,10 @@ class ForeignEncoder(ABC):
     """Encoder of another library, whose vectors are checked and normalised here.
 
     A subclass sets the attributes and defines :meth:`library_vectors`. ``prompts`` are for source
-    and target; ``licence`` is the one that its card states. ``side`` is "source" or "target" and
-    matters only where both have different prompts. Raises :class:`~miner.errors.ArtifactError` for
-    an encoder whose vectors cannot be used, and for a side that is needed and missing. Vectors may
-    differ in their last bits with the batch.
+    and target; ``licence`` comes from its card. ``side`` is "source" or "target" and matters only
+    if their prompts differ. Raises :class:`~miner.errors.ArtifactError` for an encoder with
+    unusable vectors, and for a missing side that is needed. Vectors may differ in their last bits
+    with the batch.
     """
 
     model = None
@@ -128,9 +128,9 @@ class ForeignEncoder(ABC):
 
 
 class _Object(ForeignEncoder):
-    """Any object with ``encode(sentences) -> (n, d)``.
+    """Adapter of any object with ``encode(sentences) -> (n, d)``.
 
-    Its own ``name``, ``fingerprint`` and ``licence`` count if it has them. Otherwise the
+    Its attributes ``name``, ``fingerprint`` and ``licence`` are used if it has them. Otherwise the
     fingerprint is a digest of the vectors of a few sentences.
     """
 
@@ -151,9 +151,9 @@ class _Object(ForeignEncoder):
 
 
 def as_encoder(encoder: Any) -> SentenceEncoder:
-    """Return an encoder as it is, or any object with ``encode(sentences) -> (n, d)`` as one.
+    """Return an encoder unchanged, or adapt any object with ``encode(sentences) -> (n, d)``.
 
-    Raises TypeError for an object without ``encode``, ArtifactError for one of faulty vectors.
+    Raises TypeError for an object without ``encode``, ArtifactError for faulty vectors.
     """
     if hasattr(encoder, "on_side") and hasattr(encoder, "stream"):
         return encoder

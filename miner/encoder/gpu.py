@@ -10,8 +10,8 @@ from miner.device import import_torch
 from miner.errors import MinerError, reason
 from miner.ragged import offsets_of
 
-# Sentences of the check, the longest of them, and the accepted difference, relative to the largest
-# number.
+# Number of sentences in the check, tokens of the longest, and accepted difference relative to the
+# largest component.
 SENTENCES, LONGEST, TOLERANCE = 24, 16, 1e-3
 
 P = TypeVar("P")
@@ -25,8 +25,9 @@ def checked(
 ) -> tuple[P, str]:
     """Return ``make(device)`` and ``device``, if it encodes random sentences as the CPU does.
 
-    Otherwise one warning says why, and ``make("cpu")`` and ``cpu`` are returned. ``encode`` takes
-    what it made, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,) int64``.
+    Otherwise a warning says why, and ``make("cpu")`` and ``cpu`` are returned. ``encode`` takes the
+    result of ``make``, token ids ``(t,) int32`` below ``vocabulary`` and offsets ``(n + 1,)
+    int64``.
     """
     generator = np.random.default_rng(1)
     offsets = offsets_of(generator.integers(0, LONGEST + 1, SENTENCES))
@@ -41,7 +42,7 @@ def checked(
         why = "its vectors differ from the CPU's"
     except (MinerError, KeyboardInterrupt):
         raise
-    except Exception as error:  # the driver or the library
+    except Exception as error:  # an error of the driver or the library
         why = reason(error)
     warnings.warn(
         f"the GPU is not used for encoding: {why}; the CPU encodes", RuntimeWarning, stacklevel=2
@@ -78,7 +79,7 @@ def pool(table: np.ndarray, device: str) -> Callable[[np.ndarray, np.ndarray, np
 
 
 def _inverse_length(torch: Any, vectors: Any) -> Any:
-    """Return ``(n, 1) float32``: 1 over the length of each of ``vectors (n, d)``, 0 for zero rows.
+    """Return ``(n, 1) float32``: reciprocal length of each of ``vectors (n, d)``, 0 for zero rows.
 
     Squares are added in the kernel's order; the order of torch's own sum depends on n.
     """

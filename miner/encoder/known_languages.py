@@ -1,6 +1,6 @@
-"""Facts about each language of a model: its training text, and how well its translations are found.
+"""Facts about each language of a model: its training text, and its accuracy.
 
-A training records the text. ``python -m benchmarks languages --record`` adds what was measured.
+Training records the text; ``python -m benchmarks languages --record`` adds measurements.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,8 +11,8 @@ from typing import Any
 from miner.errors import ArtifactError
 from miner.text.language_codes import FORMS, alike, primary
 
-# Levels of a language, best first, each with the least accuracy and the least number of training
-# pairs for it. Pairs count only where nothing was measured.
+# Levels of a language, best first, with minimum accuracy and minimum number of training pairs.
+# Pairs count only for languages without a measured accuracy.
 LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 10_000), ("weak", 0.0, 0))
 
 
@@ -20,14 +20,13 @@ LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 10_000), ("weak", 0.0, 0))
 class KnownLanguage:
     """Facts about one language of a model.
 
-    ``pairs`` of the training have it on one side; ``text`` has their number by the name of the text
-    they are from. ``accuracy`` in [0, 1], by test set: the share of sentences whose nearest
-    neighbour by margin is their translation, mean of both directions; empty where nothing was
-    measured. ``quality_map``: constant and slope of the line that calibrates the log-odds of the
-    quality in text with English. ``quality_bound``: quality that all but a few right pairs reach.
-    Both are learned from text that nothing else was trained on, and None where there was none.
-    ``right_dropped``: share of right pairs of other sources below the bound, ``wrong_kept`` that of
-    shuffled pairs above it.
+    ``pairs``: training pairs with the language on one side; ``text``: their number by text.
+    ``accuracy`` in [0, 1], by test set: the share of sentences whose nearest neighbour by margin is
+    their translation, mean of both directions; empty if nothing was measured. ``quality_map``:
+    constant and slope that calibrate the log-odds of the quality in text with English.
+    ``quality_bound``: quality that all but a few right pairs reach. Both are learned from text held
+    out from the rest of the training, and are None without such text. ``right_dropped``: share of
+    right pairs of other sources below the bound, ``wrong_kept``: share of shuffled pairs above it.
     """
 
     pairs: int
@@ -40,7 +39,9 @@ class KnownLanguage:
 
     @property
     def level(self) -> str:
-        """``good``, ``fair`` or ``weak``: by the worst accuracy, or else by the training text."""
+        """Level ``good``, ``fair`` or ``weak``: by the worst accuracy, else by the amount of
+        training text.
+        """
         if self.accuracy:
             worst = min(self.accuracy.values())
             return next(name for name, least, _ in LEVELS if worst >= least)
@@ -48,7 +49,7 @@ class KnownLanguage:
 
 
 def as_dict(languages: Mapping[str, KnownLanguage]) -> dict[str, dict[str, Any]]:
-    """Facts as JSON values, with the level of each language for people who read the file."""
+    """Convert facts to JSON values, with the level of each language for human readers."""
     return {code: {**asdict(one), "level": one.level} for code, one in sorted(languages.items())}
 
 
@@ -75,7 +76,7 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
 
 
 def _line(record: Any) -> tuple[float, float] | None:
-    """Read a constant and a slope. Raises ValueError for numbers that are not finite."""
+    """Read a constant and a slope. Raises ValueError unless both are finite."""
     if record is None:
         return None
     constant, slope = map(float, record)
@@ -89,8 +90,8 @@ def quality_map(
 ) -> tuple[float, float]:
     """Return constant and slope that calibrate the quality between some languages.
 
-    Between two languages other than English each takes its part of the evidence: constants add up.
-    Slopes are averaged. (0, 1) where nothing was measured.
+    Between two languages other than English the constants add up, because each contributes
+    evidence. Slopes are averaged. (0, 1) without measurements.
     """
     facts = (find(languages, code) for code in codes if code)
     lines = [one.quality_map for one in facts if one and one.quality_map is not None]
@@ -102,14 +103,14 @@ def quality_map(
 def quality_bound(
     languages: Mapping[str, KnownLanguage], codes: Iterable[str | None]
 ) -> float | None:
-    """Return the least quality bound of some languages; None where none is known."""
+    """Return the minimum quality bound of some languages; None if none is known."""
     facts = (find(languages, code) for code in codes if code)
     bounds = [one.quality_bound for one in facts if one and one.quality_bound is not None]
     return min(bounds, default=None)
 
 
 def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | None:
-    """Facts about the language of a code; None for one that the model was not trained on."""
+    """Return the facts about a language by its code; None if the model was not trained on it."""
     if code in FORMS:
         return None
     own = [primary(code), *sorted(alike(code))]

@@ -9,9 +9,9 @@ import numpy as np
 class Translations:
     """Translation probabilities of V token ids. Raises ValueError if the arrays contradict.
 
-    A ragged array: token id ``x`` is translated by ``pieces[offsets[x]:offsets[x + 1]]``
-    (``offsets (V + 1,) int64``, ``pieces (t,) int32`` ascending) with ``probability (t,) float32``
-    in (0, 1]; improbable translations are left out.
+    A ragged array: token id ``x`` is translated by ``pieces[offsets[x]:offsets[x + 1]]`` (``offsets
+    (V + 1,) int64``, ``pieces (t,) int32`` ascending) with ``probability (t,) float32`` in (0, 1];
+    improbable translations are omitted.
     """
 
     offsets: np.ndarray

@@ -1,13 +1,13 @@
-"""File of a model's lexicons: a few bits for each translation.
+"""File format of a model's lexicons: a few bits for each translation.
 
-A zip archive of compressed arrays that ``numpy.load`` opens. Each direction has five of them,
-``FROM-TO.NAME``, of bytes:
+A zip archive of compressed arrays that ``numpy.load`` opens. Each direction has five byte arrays,
+``FROM-TO.NAME``:
 
 - ``tokens``: the token ids that occur in the text of FROM, ascending;
 - ``counts``: the number of sentences with each of them;
 - ``rows``: the number of translations of each of them;
-- ``pieces``: the translations of each of them, ascending, by place among the tokens of TO-FROM;
-- ``probabilities`` of these.
+- ``pieces``: their translations, ascending, as indices among the tokens of TO-FROM;
+- ``probabilities``: the probability of each translation.
 
 Ascending integers are stored as differences. Differences and ``rows`` are varints: seven bits a
 byte, lowest first. Counts and probabilities are bytes on logarithmic scales: a probability is off
@@ -35,7 +35,7 @@ COUNT = np.log(1e9) / 255
 
 
 def to_bytes(lexicons: Lexicons) -> bytes:
-    """Serialise lexicons. Equal tables give equal bytes; a file's are its own, at once."""
+    """Serialise lexicons; equal tables give equal bytes. Lexicons of a file return its bytes."""
     if isinstance(lexicons.tables, _Stored):
         return lexicons.tables.data
     arrays = {"size": np.array(lexicons.size)}
@@ -63,14 +63,16 @@ def to_bytes(lexicons: Lexicons) -> bytes:
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, array, allow_pickle=False)
-            # A date of its own, so that equal tables give equal bytes.
+            # Fixed date, so that equal tables give equal bytes.
             member = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
             archive.writestr(member, content.getvalue(), zipfile.ZIP_LZMA)
     return out.getvalue()
 
 
 def _varints(values: np.ndarray) -> np.ndarray:
-    """Encode ``(n,)`` integers from 0 to 2**32 as bytes, all but the last above 127."""
+    """Encode ``(n,)`` integers from 0 to 2**32 as varints; all bytes of a number but the last
+    exceed 127.
+    """
     rest = values.astype(np.uint64)
     digits = np.stack([rest >> np.uint64(7 * i) for i in range(5)], axis=1)
     used = np.arange(5) < np.maximum((digits > 0).sum(axis=1), 1)[:, None]
@@ -94,9 +96,9 @@ def _integers(codes: np.ndarray) -> np.ndarray:
 
 
 def from_bytes(data: bytes, name: str, digest: str = "") -> Lexicons:
-    """Read :func:`to_bytes` from the file ``name``, whose SHA-256 may be given.
+    """Read :func:`to_bytes` from the file ``name``; its SHA-256 ``digest`` is optional.
 
-    Raises ArtifactError for anything else; a damaged table may raise it when it is first used.
+    Raises ArtifactError for invalid data; a damaged table may raise it on first use.
     """
     try:
         tables = _Stored(data, name)
@@ -106,7 +108,7 @@ def from_bytes(data: bytes, name: str, digest: str = "") -> Lexicons:
 
 
 class _Stored(Mapping[Direction, Table]):
-    """Tables of an archive, each decoded when it is first asked for."""
+    """Tables of an archive, decoded on first use."""
 
     def __init__(self, data: bytes, name: str):
         archive = open_npz(io.BytesIO(data))
@@ -134,7 +136,7 @@ class _Stored(Mapping[Direction, Table]):
         if pair not in self._decoded:
             try:
                 self._decoded[pair] = self._table(pair)
-            except Exception as error:  # as in from_bytes
+            except Exception as error:  # see from_bytes
                 raise _damaged(self.name, error) from None
         return self._decoded[pair]
 
@@ -158,7 +160,7 @@ class _Stored(Mapping[Direction, Table]):
         if offsets[-1] != len(steps):
             raise ValueError("rows and pieces contradict each other")
         total = np.cumsum(steps)
-        # Before each row, what the rows above it add up to.
+        # Sum of all rows above each row.
         before = np.concatenate([[0], total])[offsets[:-1]]
         pieces = others[total - np.repeat(before, lengths)]
         probability = np.exp(-PROBABILITY * self._read(pair, "probabilities"))

@@ -1,8 +1,8 @@
 """Lexicons of a model: a table for each direction of translation, and the choice for two languages.
 
-Two languages that the training text joins have their own tables. Two others meet in a third that it
-joins with both, the pivot: p(y | x) = sum over e of p(y | e) p(e | x), a product of two tables, as
-in phrase tables by pivot (Cohn and Lapata 2007). Where a language is unknown, all tables are mixed.
+Languages with common training text have a table. Two others are joined by a pivot, a language with
+text in common with both: p(y | x) = sum over e of p(y | e) p(e | x), a product of two tables, as in
+phrase tables by pivot (Cohn and Lapata 2007). For unknown languages all tables are mixed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from miner.encoder.lexicon import Lexicon, Translations
 from miner.ragged import offsets_of
 from miner.text.language_codes import alike, primary
 
-# Language of text whose language is unknown (BCP 47). Both of its directions share one table.
+# Code of text in an unknown language (BCP 47). Both of its directions share one table.
 UNKNOWN = "und"
-# Less probable translations are left out of every lexicon.
+# Minimum probability of a translation in any lexicon.
 LEAST = 0.003
 
-# Highest share of one token in all, so that its logarithm is not 0.
+# Maximum share of a token in all tokens, so that its logarithm is not 0.
 MOST = 0.99
 
 # Arrays of a lexicon.
@@ -35,8 +35,7 @@ Direction = tuple[str, str]
 class Table(Translations):
     """Translations in one direction.
 
-    ``count (V,) float32`` >= 0 is the number of sentences with each token id, on the side that is
-    translated.
+    ``count (V,) float32`` >= 0: number of source sentences with each token id.
     """
 
     count: np.ndarray
@@ -48,17 +47,17 @@ class Table(Translations):
 
     @cached_property
     def share(self) -> np.ndarray:
-        """Share of each token id in all tokens, ``(V,) float64``."""
+        """Share of each token id among all tokens, ``(V,) float64``."""
         return self.count / self.count.sum(dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Lexicons:
-    """The tables of a model, by direction. Raises ValueError if one lacks its reverse.
+    """Tables of a model by direction. Raises ValueError for a table without its reverse.
 
-    Text of one language, or of unknown ones, has one table, which is its own reverse. ``digest``
-    identifies their file, and is empty for tables of no file. ``size`` is the number of token ids,
-    by the first table if it is not given.
+    Text in one language, or in unknown ones, has a single table, its own reverse. ``digest``
+    identifies the file of the tables, and is empty without a file. ``size`` is the number of token
+    ids, by default that of the first table.
     """
 
     tables: Mapping[Direction, Table]
@@ -103,7 +102,7 @@ class Lexicons:
         return codes[0] if codes else UNKNOWN
 
     def pivot(self, source: str, target: str) -> str | None:
-        """Choose the language to meet in, which most text joins with both; None without one."""
+        """Choose the pivot, the language with most text in common with both; None without one."""
         common = sorted(
             middle
             for start, middle in self.tables
@@ -117,7 +116,7 @@ class Lexicons:
         return max(common, key=text, default=None)
 
     def _through(self, source: str, pivot: str, target: str) -> Table:
-        """Return the table of translations by way of a third language."""
+        """Return the table of translations by way of a pivot language."""
         from miner.kernels.compose_lexicons import composed
 
         first, then = self.tables[source, pivot], self.tables[pivot, target]
@@ -125,9 +124,10 @@ class Lexicons:
 
 
 def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexicon:
-    """Mix tables to a lexicon: each row by the share that its token has in the text of the tables.
+    """Mix tables into a lexicon: each row is weighted by the share of its token in each table's
+    text.
 
-    ``text`` are the amounts of it, by default equal ones.
+    ``text`` are the amounts of text, equal by default.
     """
     amount = np.ones(len(tables)) if text is None else np.array(text)
     parts = [

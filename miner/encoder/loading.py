@@ -19,9 +19,8 @@ BACKENDS = ("torch", "onnx", "openvino")
 class Loading:
     """Settings of an encoder of another library.
 
-    ``source_prompt`` and ``target_prompt`` are put before each sentence of their side; None stands
-    for the prompt that the model's own configuration names, if any. ``backend`` is one of
-    :data:`BACKENDS`.
+    ``source_prompt`` and ``target_prompt`` are prefixes of each sentence of their side; None is the
+    prompt in the model's configuration, if any. ``backend`` is one of :data:`BACKENDS`.
     """
 
     source_prompt: str | None = option(
@@ -37,7 +36,7 @@ class Loading:
     )
 
     def as_dict(self) -> dict[str, str]:
-        """Return the settings that differ from the usual ones, as JSON values."""
+        """Return the settings that differ from the defaults, as JSON values."""
         usual = asdict(Loading())
         return {name: value for name, value in asdict(self).items() if value != usual[name]}
 
@@ -46,17 +45,17 @@ USUAL = Loading()
 
 
 def split_name(name: object) -> tuple[str, str] | None:
-    """Split ``hf:PLACE`` or ``model2vec:PLACE``; None for names of this program's models."""
+    """Split ``hf:PLACE`` or ``model2vec:PLACE``; None for other names, which are models of ours."""
     kind, colon, place = str(name).partition(":")
     return (kind, place) if colon and kind in KINDS else None
 
 
 @dataclass(frozen=True)
 class ForeignVectors:
-    """The encoder of another library whose pairs a model of this program verifies.
+    """Reference to the encoder of another library whose pairs a model of this program verifies.
 
-    ``address`` and ``loading`` open it; ``fingerprint`` is the one that it must have; ``prompts``
-    are for source and target.
+    ``address`` and ``loading`` open it; ``fingerprint`` is checked; ``prompts`` are for source and
+    target.
     """
 
     address: str

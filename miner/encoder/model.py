@@ -1,4 +1,4 @@
-"""Trained encoders: what a model holds, and its directory (:mod:`miner.encoder.model_files`)."""
+"""Trained models: their content, and saving to a directory (:mod:`miner.encoder.model_files`)."""
 
 import dataclasses
 import json
@@ -43,7 +43,7 @@ from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.text.artifacts import atomic_directory
 
-# Largest weight: the squares of larger ones overflow.
+# Maximum weight: the squares of larger ones overflow.
 LARGEST = 1e15
 
 
@@ -51,17 +51,16 @@ LARGEST = 1e15
 class Model:
     """A loaded model.
 
-    ``parts`` stand in the order of ``architecture.encoders``. ``vocabularies`` are the contents of
-    the vocabularies' files by name. ``threshold`` is the score with the best F1 on the held-out
-    mining task of the training, None without one. ``verifier`` and ``lexicons`` are present
-    together or not at all; ``decoys`` are sentences by language to save with them, and
-    ``decoys_digest`` is the SHA-256 of their file in a loaded model. ``vectors`` names the encoder
-    of another library whose vectors the model verifies; its own embeddings then serve verification
-    alone, and its fingerprint is the other encoder's. ``languages`` are the facts that a training
-    recorded about each language, by ISO 639 code. ``comparer``, ``names`` and ``classifier`` have
-    the arrays of :class:`miner.scoring.comparer.Comparer`,
-    :class:`miner.scoring.transliteration.Names` and :class:`miner.scoring.classifier.Classifier` by
-    name, and may be empty.
+    ``parts`` follow the order of ``architecture.encoders``. ``vocabularies`` are the contents of
+    the vocabulary files by name. ``threshold`` is the score with the best F1 on the training's
+    held-out mining task, or None. ``verifier`` and ``lexicons`` are both present or both None;
+    ``decoys`` are sentences by language to save with them, and ``decoys_digest`` is the SHA-256 of
+    their file in a loaded model. ``vectors`` names the encoder of another library whose vectors the
+    model verifies; then its own embeddings serve only verification, and its fingerprint is the
+    other encoder's. ``languages`` are the facts that a training recorded about each language, by
+    ISO 639 code. ``comparer``, ``names`` and ``classifier`` have the arrays of
+    :class:`miner.scoring.comparer.Comparer`, :class:`miner.scoring.transliteration.Names` and
+    :class:`miner.scoring.classifier.Classifier` by name, and may be empty.
     """
 
     parts: tuple[Part, ...]
@@ -92,7 +91,7 @@ class Model:
 
     @property
     def verifying(self) -> Part | None:
-        """The part whose units verification compares: pieces or words that both columns share.
+        """Part whose units verification compares: pieces or words that both columns share.
 
         None if the columns share no embedding, or if all units are trigrams.
         """
@@ -105,7 +104,7 @@ class Model:
 
     @property
     def parameters(self) -> int:
-        """Number of learned parameters: embeddings that are zero had no text, and do not count."""
+        """Number of learned parameters; zero embeddings, which had no text, do not count."""
         arrays = [array for part in self.parts for array in part.network.values()]
         learned = [np.any(part.weights, axis=1).sum() * part.dimension for part in self.parts]
         return sum(array.size for array in arrays) + int(sum(learned))
@@ -128,7 +127,7 @@ class Model:
         return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].dtype}"
 
     def save(self, path: str | Path) -> "Model":
-        """Write the model directory, and open it. An older one of the same kind is replaced."""
+        """Write the model directory and open it, replacing an older one of the same kind."""
         architecture, decoys = self.architecture, self._stored_decoys()
         with atomic_directory(path, marker=self.marker) as directory:
             if architecture.described:
@@ -178,24 +177,26 @@ class Model:
         return load(path)
 
     def read_decoys(self, language: str | None = None) -> list[str]:
-        """Return the sentences that precision is estimated with; empty for a model without.
+        """Return the decoys, with which precision is estimated; empty for a model without any.
 
-        They are sorted within a language, so the first of them are no sample. ``language``: ISO 639
-        code; sentences that are known to be in others are left out. Raises
-        ArtifactError if their file has changed since the model was loaded.
+        They are sorted within a language, so the first ones are no sample. ``language``: ISO 639
+        code; decoys known to be in other languages are omitted. Raises ArtifactError if their file
+        has changed since the model was loaded.
         """
         return decoy_file.in_language(self.decoys_by_language(language), language)
 
     def decoys_by_language(self, language: str | None = None) -> Mapping[str, Sequence[str]]:
-        """Return ``decoys``, or those in the file of a loaded model. Raises ArtifactError.
+        """Return ``decoys``, or the decoys in the file of a loaded model. Raises ArtifactError.
 
-        Of a loaded model only those that may be in ``language`` are read, if it is given.
+        From a file, only those that may be in ``language``, if it is set, are read.
         """
         stored, name = self._stored_decoys(), f"{self.path}/{DECOYS}"
         return self.decoys if stored is None else decoy_file.unpack(stored, name, language)
 
     def _stored_decoys(self) -> bytes | None:
-        """Read the file of decoys of a loaded model; None if it has none, or others by now."""
+        """Read the decoy file of a loaded model; None if it has none, or if the file has
+        changed.
+        """
         if self.decoys or self.path is None or self.decoys_digest is None:
             return None
         check(self.path, {DECOYS: self.decoys_digest}, [DECOYS])

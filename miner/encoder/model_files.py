@@ -62,14 +62,14 @@ def resolve(path: str | Path) -> Path:
 def model_digest(path: str | Path) -> str | None:
     """Return a digest of all files that scores depend on; None without a model.
 
-    It covers the configuration, which holds the digests that opening compares the other
-    files with. The model's fingerprint covers the encoder alone.
+    It covers the configuration, which holds the digests of the other files, checked on opening. The
+    model's fingerprint covers the encoder alone.
     """
     return content_digest(resolve(path) / CONFIG)
 
 
 def known_by(path: str | Path) -> dict[str, known_languages.KnownLanguage]:
-    """Read which languages a model knows, from its configuration alone. Raises ArtifactError."""
+    """Read the languages of a model from its configuration alone. Raises ArtifactError."""
     directory = resolve(path)
     return known_languages.read(read_config(directory).get("languages"), str(directory / CONFIG))
 
@@ -105,7 +105,7 @@ def read_config(directory: Path) -> dict[str, Any]:
 
 
 def listed(directory: Path, config: Mapping[str, Any], key: str) -> dict[str, str]:
-    """Return a table of the configuration: SHA-256 by file name. Without one, it is empty."""
+    """Return a table of SHA-256 by file name from the configuration; empty if it is missing."""
     files = config.get(key, {})
     if not isinstance(files, dict):
         raise ArtifactError(f"{directory / CONFIG}: its {key!r} is no table of files")
@@ -128,7 +128,7 @@ def read_architecture(directory: Path, files: Mapping[str, str]) -> Architecture
 
 
 def part_files(architecture: Architecture) -> list[tuple[str, str, str]]:
-    """List the files of weights, scales and network of each part."""
+    """Return the files of weights, scales and network of each part."""
     if architecture.plain:
         return [(WEIGHTS, SCALES, NETWORK)]
     return [
@@ -168,7 +168,7 @@ def check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> No
 
 
 def digests(directory: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of the files that are there, by name."""
+    """Return the SHA-256 of the existing files, by name."""
     return {name: file_sha256(directory / name) for name in names if (directory / name).exists()}
 
 
@@ -186,11 +186,11 @@ def open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
 
 
 def read_arrays(path: Path, kind: str) -> dict[str, np.ndarray]:
-    """Read the arrays of an .npz file; ``kind`` says in the error what it should be."""
+    """Read the arrays of an .npz file; ``kind`` describes its content in errors."""
     try:
         with open_npz(path) as arrays:
             return dict(arrays)
-    # MemoryError: of a header that claims more than there is. AttributeError: of an .npy file.
+    # MemoryError: a header claims more than there is. AttributeError: an .npy file.
     except (
         OSError,
         ValueError,

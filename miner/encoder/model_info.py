@@ -12,12 +12,12 @@ from miner.text_table import aligned
 
 CARD = "README.md"
 MEGABYTE = 1_000_000
-# Texts that are named: of a model, and of each language.
+# Maximum number of texts listed for a model, and for each language.
 NAMED, LARGEST = 8, 3
 
 
 def models_in(places: Iterable[str]) -> Iterator[str]:
-    """Yield ``default`` and the model directories in ``places``, or that the places are."""
+    """Yield ``default`` and the model directories among ``places``, or directly below them."""
     yield "default"
     for place in places:
         directory = Path(place)
@@ -30,7 +30,7 @@ def models_in(places: Iterable[str]) -> Iterator[str]:
 
 
 def table(models: Iterable[str]) -> list[str]:
-    """Lines of a table of models; a directory that is no sound model has its error instead."""
+    """Return the lines of a table of models; an unreadable model shows its error."""
     rows, faults = [["model", "size", "fingerprint", "verifies", "encoder"]], []
     for name in models:
         try:
@@ -44,7 +44,7 @@ def table(models: Iterable[str]) -> list[str]:
 
 
 def facts(name: str) -> list[str]:
-    """Lines on one model, and its card where it has one. Raises ArtifactError."""
+    """Return lines about a model, and its card if it has one. Raises ArtifactError."""
     model, directory = load(name), resolve(name)
     rows = [
         ["model", f"{name} ({directory})" if name != str(directory) else name],
@@ -71,7 +71,7 @@ def _training(model: Model) -> Iterator[list[str]]:
         yield ["student of", f"{training['teacher']['name']}{own}"]
     if training.get("pairs"):
         text: Counter[str] = Counter()
-        for one in training.get("text", []):  # a text of many languages has a file for each
+        for one in training.get("text", []):  # a text in many languages has one file for each
             text[one["name"].split(".")[0]] += one["pairs"]
         each = [f"{name} {pairs:,}" for name, pairs in text.most_common(NAMED)]
         each += [f"{len(text) - NAMED} more"] if len(text) > NAMED else []

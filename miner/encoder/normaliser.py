@@ -11,12 +11,12 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Normaliser:
-    """SentencePiece's normalisation of many visible sentences in one call; safe in several threads.
+    """SentencePiece's normalisation of many visible sentences in one call; thread-safe.
 
-    Lone surrogates, which no file can hold, become U+FFFD.
+    Lone surrogates become U+FFFD.
     """
 
-    # A character for private use, which normalisation leaves alone.
+    # A private-use character, which normalisation does not change.
     SEPARATOR = "\ue000"
 
     def __init__(self, normalizer: Any):
@@ -39,8 +39,8 @@ class Normaliser:
         )
 
     def __call__(self, sentences: Sequence[str]) -> list[str]:
-        # One call for all: each call takes and releases the interpreter's lock, and several
-        # threads would spend most of their time waiting for it.
+        # One call for all sentences: each call takes and releases the interpreter's lock, and
+        # several threads would spend most of their time waiting for it.
         joined = _LONE_SURROGATE.sub("\ufffd", visible(self.SEPARATOR.join(sentences)))
         if joined.count(self.SEPARATOR) == len(sentences) - 1:
             normalised = self._normalizer.normalize(joined).split(self.SEPARATOR)

@@ -1,4 +1,4 @@
-"""The one opener of encoders: a model of this program, or one of another library, by its name."""
+"""Opening of encoders by name: models of this program and of other libraries."""
 
 from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
@@ -40,10 +40,10 @@ def open_encoder(
 
 
 class FittedEncoder(Encoder):
-    """Model of ``miner fit``: the vectors of an encoder of another library, verified by ours.
+    """Model of ``miner fit``: vectors of another library's encoder, verified by our model.
 
-    The other encoder is opened when it is first used, unless ``foreign`` is given. Raises
-    ArtifactError, then, if it is gone, and MismatchError if it has changed.
+    The other encoder is opened on first use, unless ``foreign`` is passed. Raises ArtifactError
+    then if it is missing, and MismatchError if it has changed.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FittedEncoder(Encoder):
 
     @property
     def foreign(self) -> ForeignEncoder:
-        """The encoder of the vectors."""
+        """Encoder that computes the vectors."""
         if self._given is None:
             found = self._vectors
             self._given = open_pretrained(found.address, found.loading, *self._opening, self.side)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# Largest number of 4 bits, and the steps to try, as shares of the one at which no number is cut:
-# small errors of many numbers cost more than a large one of a few.
+# Largest 4-bit number, and the step sizes to try, as shares of the step at which no number is
+# clipped: many small errors cost more than a few large ones.
 NIBBLE = 7
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 # Rows quantised at a time: they stay in the processor's cache.
@@ -21,7 +21,7 @@ class Part:
     (:func:`miner.kernels.pool.packed`). ``scales (V,) float32`` belong to int8 and int4 and are
     None otherwise. ``network`` has the float32 arrays of :class:`miner.encoder.recurrent.Network`
     by name, and is empty for an average. ``digest`` identifies the files of weights and scales; it
-    is empty for a part of no file.
+    is empty for a part without files.
     """
 
     weights: np.ndarray
@@ -84,7 +84,7 @@ def quantise(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def quantise_to_4_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Quantise ``(V, d) float32`` to int8 in [-7, 7] and ``(V,) float32`` scales.
 
-    Of several roundings, a row gets the one with the least sum of squared errors. The scale of a
+    Each row gets the rounding with the least sum of squared errors among several. The scale of a
     zero row is 0.
     """
     numbers, scales = np.zeros(table.shape, np.int8), np.zeros(len(table), np.float32)
@@ -97,7 +97,7 @@ def quantise_to_4_bits(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             safe = np.where(scale > 0, scale, np.float32(1))[:, None]
             rounded = np.rint(rows / safe).clip(-NIBBLE, NIBBLE)
             squares = np.square(rounded).sum(axis=1)
-            scale = (rounded * rows).sum(axis=1) / np.maximum(squares, 1)  # of least squares
+            scale = (rounded * rows).sum(axis=1) / np.maximum(squares, 1)  # least squares
             error = np.square(rows - rounded * scale[:, None]).sum(axis=1)
             better = error < least
             least[better] = error[better]

@@ -17,12 +17,12 @@ from miner.text.invisible import visible
 
 
 class PieceTokenizer:
-    """SentencePiece token ids of visible text, without those that carry no meaning.
+    """SentencePiece token ids of visible text, without meaningless ones.
 
     Unknown pieces are dropped, and control pieces never occur. The bare word-boundary mark, which
     SentencePiece puts before an unknown word, is dropped as well: with it, all sentences in a
-    script that the model does not know would share one vector. With ``one_script``,
-    sentences are read :func:`~miner.encoder.script_folding.in_one_script`.
+    script that the model does not know would share one vector. ``one_script`` applies
+    :func:`~miner.encoder.script_folding.in_one_script` to sentences.
     """
 
     def __init__(self, vocabulary: bytes, name: str = "sp.model", one_script: bool = False):
@@ -38,7 +38,9 @@ class PieceTokenizer:
 
     @cached_property
     def processor(self) -> Any:
-        """SentencePiece's own processor. Opening it takes longer than reading the vocabulary."""
+        """SentencePiece processor, opened on first use: that takes longer than reading the
+        vocabulary.
+        """
         import sentencepiece
 
         processor = sentencepiece.SentencePieceProcessor()
@@ -51,8 +53,8 @@ class PieceTokenizer:
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         if self._fast is not None:
             return self._fast(sentences)
-        # Lists of ints: SentencePiece's only other output, an array for each sentence, takes a
-        # third longer.
+        # Lists of ints: the alternative output of SentencePiece, an array for each sentence, takes
+        # a third longer.
         lists = self.processor.encode(self._read(sentences), num_threads=1)
         offsets = offsets_of(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)))
         ids = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=offsets[-1])
@@ -84,6 +86,9 @@ class PieceTokenizer:
 
 
 def _unknown_or_control(processor: Any) -> np.ndarray:
-    """``(V,) bool``, in two calls: one for each piece would take longer than reading the model."""
+    """Return a mask of unknown and control pieces, ``(V,) bool``.
+
+    Two calls for all pieces; a call for each would take longer than reading the model.
+    """
     every = list(range(processor.get_piece_size()))
     return np.array(processor.is_unknown(every)) | np.array(processor.is_control(every))

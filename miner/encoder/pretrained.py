@@ -23,12 +23,12 @@ from miner.libraries import library
 from miner.machine import thread_count
 from miner.text.file_digests import file_sha256
 
-# Characters of a batch, with its padding: of transformers on a CPU and on a GPU, and of averages of
-# embeddings. A batch of a few words is too little for two threads.
+# Characters of a padded batch: of transformers on a CPU and on a GPU, and of averages of
+# embeddings, where a batch of a few words is too little for two threads.
 BATCH, GPU_BATCH, STATIC_BATCH = 1 << 13, 1 << 15, 1 << 17
 # Characters of a usual prompt and the marks around a sentence.
 PROMPT = 10
-# Files that decide the vectors, by suffix; backends whose weights have a directory of that name.
+# Suffixes of files that affect the vectors; backends with a weights directory of that name.
 SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
 EXPORTED = ("onnx", "openvino")
 # File of a directory without which no encoder is in it.
@@ -75,7 +75,7 @@ class SentenceTransformerModel(ForeignEncoder):
         transformers = library("sentence_transformers", self.name, "hf")
         self._threads = thread_count(threads)
         self.device = resolve_device(device)
-        with suppress(ImportError):  # a bar for each part of a model
+        with suppress(ImportError):  # progress bars for parts of a model
             import_module("transformers.utils.logging").disable_progress_bar()
         with loads(self.name), torch_threads(self._threads):
             self.loaded = transformers.SentenceTransformer(
@@ -97,7 +97,7 @@ class SentenceTransformerModel(ForeignEncoder):
             self.fingerprint = hashlib.sha256(texts.encode()).hexdigest()[:16]
         longest = self.loaded.max_seq_length
         self.longest = int(longest) if longest and longest < 1 << 24 else None
-        self._cut: Counter[str] = Counter()  # one for both sides
+        self._cut: Counter[str] = Counter()  # one counter for both sides
         static = self.longest is None
         self._batch = STATIC_BATCH if static else BATCH if self.device == "cpu" else GPU_BATCH
         super().__init__(side)
@@ -121,7 +121,7 @@ class SentenceTransformerModel(ForeignEncoder):
         return np.concatenate(parts)[np.argsort(order)]
 
     def _batches(self, sentences: list[str], order: list[int]) -> Iterator[list[int]]:
-        """Yield rows in their ``order``, which is by length, as many as fit a padded batch."""
+        """Yield batches of rows in ``order``, sorted by length, as many as fit a padded batch."""
         start = 0
         for end in range(1, len(order) + 1):
             more = end < len(order) and len(sentences[order[end]]) + PROMPT
@@ -140,7 +140,7 @@ class SentenceTransformerModel(ForeignEncoder):
 
     def _count_cut(self, sentences: list[str], prompt: str) -> int:
         """Count the sentences of more tokens than the model reads."""
-        # A token takes a byte or more; only these can be too long.
+        # A token takes at least one byte; only longer texts can have too many tokens.
         longest = self.longest
         if longest is None:
             return 0
@@ -162,7 +162,7 @@ class SentenceTransformerModel(ForeignEncoder):
             )
             return sum(len(ids) > longest for ids in found["input_ids"])
         except (TypeError, KeyError, AttributeError, ValueError):
-            return 0  # a tokenizer of another kind, which does not tell
+            return 0  # a tokenizer of another kind, without this information
 
 
 class Model2VecModel(ForeignEncoder):
@@ -173,7 +173,7 @@ class Model2VecModel(ForeignEncoder):
         model2vec = library("model2vec", self.name, "hf")
         self._threads = thread_count(threads)
         with loads(self.name):
-            # What is in the cache is not downloaded again.
+            # Cached files are not downloaded again.
             self.loaded = model2vec.StaticModel.from_pretrained(place, force_download=False)
         directory = _snapshot(place, local)
         self.fingerprint, self.licence = directory_digest(directory), stated_licence(directory)
@@ -181,13 +181,13 @@ class Model2VecModel(ForeignEncoder):
 
     def library_vectors(self, sentences: list[str], prompt: str) -> np.ndarray:
         _quiet_tokenizers(self._threads)
-        # Its processes would each have threads of their own.
+        # Its processes would each start their own threads.
         return self.loaded.encode(sentences, max_length=None, use_multiprocessing=False)
 
 
 @contextmanager
 def torch_threads(threads: int) -> Iterator[None]:
-    """Let torch and ``tokenizers`` use so many threads."""
+    """Limit torch and ``tokenizers`` to ``threads``."""
     import torch
 
     before = torch.get_num_threads()
@@ -208,7 +208,7 @@ def directory_digest(directory: Path, backend: str = "torch") -> str:
 
 
 def stated_licence(directory: Path) -> str | None:
-    """Return the licence that the head of a model card states, None without one."""
+    """Return the licence in the head of a model card, or None."""
     card = directory / CARD
     if not card.is_file():
         return None
@@ -220,7 +220,7 @@ def stated_licence(directory: Path) -> str | None:
 
 
 def _files(directory: Path, backend: str) -> list[Path]:
-    """List the files of one backend; weights of the older format only where there are no others."""
+    """Return the files of a backend; weights of the older format only without newer ones."""
     found = []
     for path in sorted(directory.rglob("*")):
         parts = path.relative_to(directory).parts
@@ -263,7 +263,7 @@ def _snapshot(place: str, local: str | None) -> Path:
 
 @contextmanager
 def loads(name: str) -> Iterator[None]:
-    """Turn a library's exception for a place that it cannot load into one line."""
+    """Convert a library's exception for a place that it cannot load to one line."""
     try:
         yield
     except MinerError:
@@ -275,15 +275,15 @@ def loads(name: str) -> Iterator[None]:
 
 
 def _usual_prompt(model: Any) -> str:
-    """Return the prompt of a model's own configuration for text of both sides; "" for none.
+    """Return the default prompt of a model's configuration, "" without one.
 
-    It is the default one, else the prompt of queries: models with prompts for queries and documents
-    are to read both sides of a symmetric task as queries (E5, Wang et al. 2024).
+    If there is no default, it is the prompt of queries: models with prompts for queries and
+    documents should read both sides of a symmetric task as queries (E5, Wang et al. 2024).
     """
     prompts = model.prompts or {}
     return prompts.get(model.default_prompt_name) or prompts.get("query") or ""
 
 
 def _quiet_tokenizers(threads: int) -> None:
-    """Keep the library ``tokenizers`` to one thread where only one is asked for."""
+    """Limit the library ``tokenizers`` to one thread if only one is requested."""
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"

@@ -1,10 +1,10 @@
 """Recurrent encoders, by torch: LSTM, and the gated recurrent averaging networks (GRAN).
 
 ``lstm`` averages the hidden states of an LSTM (P17, P18). ``gran-lstm`` averages the inputs, each
-multiplied by a gate that depends on the states of an LSTM (P17, equation 1). ``gran-gru`` does so
-with a gated recurrent unit whose candidate state has a leaky rectifier (S18). All can take the
-maximum instead of the mean, and ``lstm`` can read in both directions. Training and encoding use the
-same network. This module is imported inside functions, because nothing else needs torch.
+multiplied by a gate that depends on the states of an LSTM (P17, equation 1). ``gran-gru`` uses a
+gated recurrent unit whose candidate state has a leaky rectifier (S18). All can take the maximum
+instead of the mean, and ``lstm`` can read in both directions. Training and encoding use the same
+network. This module is imported only inside functions, because it needs torch.
 """
 
 import math
@@ -25,14 +25,16 @@ from miner.ragged import take_lists
 # Sentences of a batch. Every batch is padded to this size: a matrix product may round differently
 # for another number of rows, and a vector must not depend on its batch.
 BATCH, BATCH_ON_GPU = 64, 512
-# Time steps processed together.
+# Time steps processed in one window.
 WINDOW = 128
 
 State = tuple[Tensor, ...]
 
 
 class Linear(nn.Linear):
-    """Linear layer over ``rows`` > 0 inputs at a time, so that all products have one shape."""
+    """Linear layer over at most ``rows`` > 0 inputs at a time, so that all products have one
+    shape.
+    """
 
     def forward(self, x: Tensor, rows: int = 0) -> Tensor:
         if not rows:
@@ -41,11 +43,12 @@ class Linear(nn.Linear):
 
 
 class Lstm(nn.Module):
-    """Cell whose output is the hidden states of an LSTM.
+    """Cell that outputs the hidden states of an LSTM.
 
-    All cells compute what does not depend on the state for all tokens at once (:meth:`before`,
-    :meth:`after`), and the rest step by step. ``seen`` is the last hidden state after variational
-    dropout, and enters the products; the state that is carried over is never dropped.
+    All cells compute the parts that do not depend on the state for all tokens at once
+    (:meth:`before`, :meth:`after`), and the rest step by step. ``seen`` is the last hidden state
+    after variational dropout, used in the products; the state that is carried over is never
+    dropped.
     """
 
     memories = 2
@@ -55,7 +58,7 @@ class Lstm(nn.Module):
         # Gates in torch's order: input, forget, cell, output.
         self.by_input = Linear(inputs, 4 * states)
         self.by_state = nn.Linear(states, 4 * states, bias=False)
-        for weights in self.parameters():  # as torch's own LSTM
+        for weights in self.parameters():  # like torch's LSTM
             nn.init.uniform_(weights, -(states**-0.5), states**-0.5)
 
     def before(self, x: Tensor, rows: int) -> Tensor:
@@ -87,7 +90,7 @@ class Gate(nn.Module):
 
 
 class GranLstm(Lstm):
-    """Cell whose output is the inputs ``(n, d)``, gated by an LSTM's states (P17, equation 1)."""
+    """Cell that outputs the inputs ``(n, d)``, gated by an LSTM's states (P17, equation 1)."""
 
     def __init__(self, inputs: int, states: int):
         super().__init__(inputs, states)
@@ -98,7 +101,7 @@ class GranLstm(Lstm):
 
 
 class GranGru(nn.Module):
-    """Cell as :class:`GranLstm`, over a GRU with a leaky rectifier in place of tanh (S18).
+    """Variant of :class:`GranLstm` with a GRU and a leaky rectifier instead of tanh (S18).
 
     h_t = (1 - z_t) ⊙ h_{t-1} + z_t ⊙ f(W_h x_t + U_h (r_t ⊙ h_{t-1}) + b_h)
     """
@@ -107,7 +110,7 @@ class GranGru(nn.Module):
 
     def __init__(self, inputs: int, states: int):
         super().__init__()
-        # Reset gate, update gate and candidate, one after the other.
+        # Reset gate, update gate and candidate, concatenated.
         self.by_input = Linear(inputs, 3 * states)
         self.gates_by_state = nn.Linear(states, 2 * states, bias=False)
         self.by_state = nn.Linear(states, states, bias=False)
@@ -116,7 +119,7 @@ class GranGru(nn.Module):
             if weights.ndim == 1:
                 nn.init.zeros_(weights)
                 continue
-            # Xavier's initialisation of each matrix by itself.
+            # Xavier initialisation of each matrix separately.
             for own in weights.data.split(states):
                 nn.init.xavier_uniform_(own)
         self.gate = Gate(inputs, states)
@@ -168,7 +171,7 @@ class Network(nn.Module):
         ``embedded (t, d)`` are the embeddings of all tokens, ``offsets (n + 1,) int64`` the start
         of each sentence. ``masks`` are factors of each sentence's inputs ``(n, d)`` and states
         ``(n, h)`` in all products (variational dropout; Gal and Ghahramani 2016). With ``rows``,
-        every step computes that many rows, including rows of sentences that have ended.
+        every step computes that many rows, also for sentences that have ended.
         """
         lengths = np.diff(offsets)
         # Longest first: at every step, sentences that go on stand before sentences that ended.
@@ -193,9 +196,10 @@ class Network(nn.Module):
         rows: int,
         backward: bool,
     ) -> Tensor:
-        """Read in one direction: ``(n, size)``.
+        """Read the tokens in one direction: ``(n, size)``.
 
-        ``order (n,)`` sorts sentences by length; ``going (T,)`` counts those with a token t.
+        ``order (n,)`` sorts sentences by length; ``going (T,)`` counts those with at least t
+        tokens.
         """
         n = len(order)
         size = self.dimension if self.average else self.dimension // len(self.ways)
@@ -203,12 +207,12 @@ class Network(nn.Module):
         state = tuple(embedded.new_zeros(rows or n, self.states) for _ in range(way.memories))
         if masks is not None:
             masks = masks[0], masks[1][torch.from_numpy(order).to(embedded.device)]
-        # With rows, one window at a time bounds the memory of a long line. A gradient needs all.
+        # With rows, a window bounds the memory for a long line. A gradient needs all steps.
         span = WINDOW if rows else max(1, len(going))
         for start in range(0, len(going), span):
             steps = np.arange(len(going))[start : start + span]
-            # All tokens in the order of the steps, so that the gradient is computed at once.
-            # With rows, rows of sentences that ended read any token; their output is dropped.
+            # Tokens in the order of the steps, so that the gradient is computed in one operation.
+            # With rows, sentences that have ended read an arbitrary token; its output is dropped.
             token = np.zeros((len(steps), rows or n), dtype=np.int64)
             token[:, :n] = offsets[1:][order] - 1 if backward else offsets[:-1][order]
             token[:, :n] += steps[:, None] * (-1 if backward else 1)
@@ -225,7 +229,7 @@ class Network(nn.Module):
                 seen = state[0] if masks is None else state[0] * masks[1][: len(projected)]
                 state = way.step(projected, state, seen)
                 states.append(state[0])
-            # (t, D): the first tokens of all sentences, then the second ones.
+            # (t, D): the first tokens of all sentences, then the second tokens.
             flat = way.after(inputs, torch.cat(states), rows)
             if rows:
                 live = np.arange(rows) < going[steps, None]
@@ -282,7 +286,7 @@ class RecurrentPool:
     def __call__(self, ids: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         out = np.zeros((len(offsets) - 1, self.dimension), dtype=np.float32)
         lengths = np.diff(offsets)
-        # Similar lengths together, so that few steps are computed for sentences that ended.
+        # Similar lengths in a batch, so that few steps are wasted on sentences that have ended.
         order = np.argsort(-lengths, kind="stable")
         order = order[: np.count_nonzero(lengths)]
         with torch.inference_mode():
@@ -303,7 +307,7 @@ class _Threads:
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """Limit torch to one thread. The former number returns when the last open context ends."""
+    """Limit torch to one thread. The last open context to end restores the former number."""
     with _Threads.lock:
         if _Threads.depth == 0:
             _Threads.before = torch.get_num_threads()

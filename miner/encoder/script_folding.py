@@ -1,12 +1,12 @@
-"""Visible sentences in one spelling, before they are cut into pieces.
+"""Script folding: one spelling for sentences, before they are cut into pieces.
 
-- Serbian in Latin letters. It is written in Cyrillic, too; each Cyrillic letter has one
-  counterpart, the way back is ambiguous. A model then reads both as one language, and close to
-  Croatian.
-- Digits 0 to 9 for those of Arabic, Indic and other scripts.
-- Arabic and Hebrew without vowel points, marks of recitation, and the line that stretches a word:
-  most text has none of them.
-- Kaf and yeh of Persian and Urdu in their sentences, of Arabic in its own: keyboards mix them up.
+- Serbian becomes Latin, so that a model reads both of its scripts as one language, close to
+  Croatian. Each Cyrillic letter has one Latin counterpart; the way back is ambiguous.
+- Arabic, Indic and other digits become 0 to 9.
+- Arabic and Hebrew lose vowel points, recitation marks and the stretching line, which most text
+  lacks.
+- Kaf and yeh become Persian letters in Persian and Urdu sentences, Arabic letters in Arabic ones:
+  keyboards mix them up.
 """
 
 import re
@@ -23,24 +23,25 @@ _LETTERS = (
 _LATIN = {pair[0]: pair[1:] for pair in _LETTERS.split()}
 _LATIN |= {letter.upper(): latin.title() for letter, latin in _LATIN.items()}
 _TABLE = str.maketrans(_LATIN)
-# Letters that neither Russian nor Ukrainian nor Bulgarian has; 79% of Serbian sentences have one.
+# Letters of Serbian that Russian, Ukrainian and Bulgarian lack; 79% of Serbian sentences have one.
 _SERBIAN = re.compile("[ђјљњћџЂЈЉЊЋЏ]")
 _OTHER_DIGIT = re.compile(r"[^\D0-9]")
 
-# Points of Hebrew and of Arabic, but those that NFKC joins with letters (U+0653 to U+0655), the
-# stretching line, and points that stand alone.
+# Points of Hebrew and Arabic that are removed, and the stretching line; without the points that
+# NFKC joins with letters (U+0653 to U+0655) and points that stand alone.
 _POINTS = re.compile(
     "[\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u0652\u0656-\u065f"
     "\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7\u06e8\u06ea-\u06ed\u08ca-\u08e1\u08e3-\u08ff\ufb1e"
     "\ufc5e-\ufc63\ufcf2-\ufcf4\ufe70-\ufe72\ufe74\ufe76-\ufe7f]"
 )
-# Forms of letters by their place in the word, ligatures, and letters with points.
+# Positional letter forms, ligatures, and letters with points.
 _FORMS = re.compile("[\ufb1d-\ufb4f\ufb50-\ufbb1\ufbd3-\ufd3d\ufd50-\ufdfc\ufe80-\ufefc]")
-# Letters that only Persian, Urdu and their like have, and that only Arabic has; hamza on alef
-# begins words in Arabic alone.
+# Letters of Persian, Urdu and similar languages only, and of Arabic only; initial hamza on alef is
+# Arabic.
 _PERSIAN, _ARABIC = re.compile("[پچژگٹڈڑںہھے]"), re.compile(r"[ةإ]|(?<!\w)أ")
 _TO_PERSIAN, _TO_ARABIC = str.maketrans("يىك", "ییک"), str.maketrans("یک", "يك")
-# By code point: letters that tell, and letters that they change. The last is for all others.
+# Bit masks by code point: letters that identify Persian or Arabic, and letters that they change.
+# The last entry is for all other code points.
 _FIRST = ord("أ")
 _TELLING = np.zeros(0x6D3 - _FIRST, np.uint8)
 for _bit, _some in enumerate(("پچژگٹڈڑںہھے", "يىك", "ةإأ", "یک")):
@@ -48,19 +49,19 @@ for _bit, _some in enumerate(("پچژگٹڈڑںہھے", "يىك", "ةإأ", "ی�
 
 
 def in_one_script(sentences: Sequence[str]) -> list[str]:
-    """Replace digits by 0 to 9, and letters of other spellings as the head of this module says."""
+    """Fold digits and letters of sentences as described at the head of this module."""
     return [visible(text) if text.isascii() else _replaced(text) for text in sentences]
 
 
 def depends(character: str) -> bool:
-    """Return whether the letters of a sentence depend on this character, or it on others."""
+    """Return True if this character changes, or is changed by, other letters of a sentence."""
     return bool(_SERBIAN.match(character) or _FORMS.match(character))
 
 
 def dependent(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the rows whose kaf or yeh may be changed: a superset, by code points, ``(m,) int64``.
+    """Return the rows whose kaf or yeh may change: a superset, by code points, ``(m,) int64``.
 
-    ``codes (t,) int32`` are the code points of sentences from ``offsets (n + 1,) int64`` on.
+    ``codes (t,) int32`` are the code points of sentences that start at ``offsets (n + 1,) int64``.
     """
     if not ((codes - _FIRST).view(np.uint32) < len(_TELLING) - 1).any():
         return np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""Protocol of all that gives vectors to sentences: models of this program and of others."""
+"""Protocol of the encoders: sentences to unit vectors, by models of this program and of others."""
 
 from collections.abc import Generator, Iterable, Sequence
 from typing import Any, Protocol
@@ -15,10 +15,10 @@ class SentenceEncoder(Protocol):
     ``name`` is for messages, ``address`` finds the encoder again from any directory
     (:func:`miner.encoder.open_encoder.open_encoder`), with the settings ``loading``.
     ``fingerprint`` identifies the vectors: indexes of one fingerprint can be searched against each
-    other. ``side`` is the column that this encoder reads, None where both are read alike.
-    ``model`` is the directory of this program that the encoder was opened from; None for encoders
-    of other libraries, which have no verifier. :class:`~miner.encoder.encoder.Encoder` and
-    :class:`~miner.encoder.foreign_encoder.ForeignEncoder` are such encoders.
+    other. ``side`` is the column that this encoder reads, None if both are read alike. ``model`` is
+    the opened model of this program; None for encoders of other libraries, which have no verifier.
+    :class:`~miner.encoder.encoder.Encoder` and
+    :class:`~miner.encoder.foreign_encoder.ForeignEncoder` implement it.
     """
 
     @property
@@ -37,7 +37,7 @@ class SentenceEncoder(Protocol):
     def model(self) -> Model | None: ...
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """Return ``(n, d) float32``, unit rows; zero rows where nothing is known."""
+        """Return ``(n, d) float32``, unit rows; zero rows for sentences without known units."""
         ...
 
     def stream(
@@ -47,7 +47,7 @@ class SentenceEncoder(Protocol):
         ...
 
     def on_side(self, side: str | None) -> "SentenceEncoder":
-        """Return the encoder of the other column; this one where both are read alike."""
+        """Return the encoder of the other column; this encoder if both are read alike."""
         ...
 
     def facts(self) -> list[str]:

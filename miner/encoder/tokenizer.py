@@ -1,4 +1,6 @@
-"""Protocol of the tokenizers, their one opener, and the one for two vocabularies (P19)."""
+"""Protocol of the tokenizers, the function that opens them, and the tokenizer of two
+vocabularies (P19).
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +18,7 @@ from miner.names import SIDES
 class Tokenizer(Protocol):
     """Protocol: sentences to token ids. Units out of the vocabulary are dropped.
 
-    ``size`` is the number of token ids; ``meaningful (size,) bool`` marks those that a call can
+    ``size`` is the number of token ids; ``meaningful (size,) bool`` marks the ids that a call can
     return.
     """
 
@@ -29,11 +31,11 @@ class Tokenizer(Protocol):
 
 
 class MarkedTokenizer:
-    """Tokenizer of one column of a model whose columns have a vocabulary each (P19).
+    """Tokenizer of one column of a model with separate vocabularies for the columns (P19).
 
-    ``column`` is 0 for the source, 1 for the target, whose ids follow after all ids of the source.
-    ``target`` is the target's own tokenizer; None: both columns share one. ``alike``: pieces of the
-    target that the source has too get the source's ids.
+    ``column`` is 0 for the source, 1 for the target, whose ids follow those of the source.
+    ``target`` is the target's tokenizer; None: both columns share one. ``alike``: pieces of the
+    target that the source also has get the source's ids.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class MarkedTokenizer:
         self.size = both[0].size + both[1].size
         self.meaningful = np.concatenate([one.meaningful for one in both])
         own = self.tokenizer.size
-        # (own,) int32: the id in the model of each of the column's own ids.
+        # (own,) int32: id in the model for each id of the column's vocabulary.
         self.place = np.arange(own, dtype=np.int32) + np.int32(source.size * column)
         if alike and column:
             assert isinstance(source, PieceTokenizer) and isinstance(target, PieceTokenizer)
@@ -68,7 +70,7 @@ def open_tokenizer(
 
     ``files`` are the vocabularies by their names in a model directory, ``place`` the directory that
     an ArtifactError names. ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns
-    have a vocabulary each.
+    have separate vocabularies.
     """
 
     def opened(prefix: str) -> Tokenizer:

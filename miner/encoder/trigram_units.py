@@ -15,8 +15,8 @@ HASH_BITS = 18
 class TrigramTokenizer:
     """Character trigrams of a sentence with a space before and after it.
 
-    There is one trigram around each character, so they cross the boundaries of words.
-    ``vocabulary`` is UTF-8, one trigram a line.
+    Each character is the centre of one trigram, so trigrams cross word boundaries. ``vocabulary``
+    is UTF-8, one trigram a line.
     """
 
     def __init__(self, vocabulary: bytes, fold_case: bool, name: str = "trigrams.txt"):

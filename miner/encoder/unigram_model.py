@@ -11,39 +11,38 @@ SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 CODE_POINTS = 0x110000
 # Arrays of :func:`read_pieces`.
 ARRAYS = "trie", "scores", "numbers", "meaningful", "places"
-# In SentencePiece's format, which is protobuf: kinds of pieces, fields of the file, and kinds of
-# fields with the bytes of those of one size.
+# SentencePiece's format (protobuf): kinds of pieces, numbers of fields, and wire types with the
+# bytes of those of fixed size.
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 _PIECE, _TRAINER, _RULES = 1, 2, 3
 _VARINT, _BYTES, _SIZES = 0, 2, {1: 8, 5: 4}
 # First bytes of the fields of a piece.
 _TEXT, _SCORE, _KIND = 0x0A, 0x15, 0x18
-# Values, by field, of models that are read here; None is a field that is left out. Of the trainer:
-# the algorithm, the mark after a word, pieces for bytes. Of the rules: a mark before the first
-# word, no repeated spaces, a mark for a space.
+# Supported values by field; None means that the field is absent. Trainer: algorithm, mark after a
+# word, byte pieces. Normaliser: mark before the first word, no repeated spaces, mark for a space.
 _USUAL = {(_TRAINER, 3): (None, 1), (_TRAINER, 24): (None, 0), (_TRAINER, 35): (None, 0)}
 _USUAL |= {(_RULES, field): (None, 1) for field in (3, 4, 5)}
-# Names of rules, the first field of theirs; others may replace several characters together.
+# Names of normalisation rules, their first field; other rules may replace several characters
+# together.
 _NAMES = tuple(
     bytes([_TEXT, len(name)]) + name.encode()
     for name in ("nmt_nfkc", "nmt_nfkc_cf", "nfkc", "nfkc_cf", "identity")
 )
-# How far an unknown character scores below the least piece, by SentencePiece.
+# Penalty of an unknown character below the worst piece, as in SentencePiece.
 _PENALTY = np.float32(10)
 
 
 def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
-    """Return the trie of a serialised SentencePiece model of V unigram pieces, and what it needs.
+    """Return the trie of a serialised SentencePiece model of V unigram pieces, with its tables.
 
-    - ``trie (m, 4) int32``: of :func:`miner.kernels.unigram.place_nodes`;
-    - ``scores (V,) float32``: of the pieces; the first one's is the unknown character's;
+    - ``trie (m, 4) int32``: from :func:`miner.kernels.unigram.place_nodes`;
+    - ``scores (V,) float32``: of the pieces; the first is the unknown character's;
     - ``numbers (0x110000,) uint16``: number of each code point in the trie, 0 for none;
-    - ``meaningful (V,) bool``: False for pieces that no text has, and for the bare mark of a space;
-    - ``places (4,) int64``: first byte and end of the rules of normalisation in ``vocabulary``,
-      number of the mark, id of the bare mark (0: none).
+    - ``places (4,) int64``: first byte and end of the normalisation rules in ``vocabulary``, number
+      of the mark, id of the bare mark (0: none).
 
-    Raises ValueError for a model of another algorithm, with other rules for spaces, with pieces of
-    other kinds, or in a form in which SentencePiece does not write it.
+    Raises ValueError for another algorithm, other rules for spaces, other kinds of pieces, or an
+    encoding that SentencePiece does not write.
     """
     try:
         texts, scores, kinds, rules = _read(vocabulary)
@@ -100,7 +99,7 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
         raise ValueError("not a usual model of unigram pieces")
     data = np.frombuffer(vocabulary, np.uint8)
     start, end = np.array([(span.start, span.stop) for span in spans]).T
-    # A text of less than 128 bytes, a score, and the kind unless it is the normal one.
+    # A text of less than 128 bytes, a score, and the kind unless it is normal.
     score = start + 2 + data[start + 1]
     normal = end == score + 5
     if (end - start < 2).any() or not (normal | (end == score + 7)).all():
@@ -117,7 +116,9 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
 
 
 def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
-    """Yield number and value of each field of a protobuf message; its span, if it is no varint."""
+    """Yield number and value of each field of a protobuf message; its span if it is not a
+    varint.
+    """
     while place < end:
         tag, place = _varint(data, place)
         number, kind = tag >> 3, tag & 7
@@ -136,7 +137,7 @@ def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:
-    """Return an integer of protobuf and the place after it."""
+    """Read a protobuf integer; return it and the position after it."""
     value = shift = 0
     while data[place] > 127:
         if shift == 63:
@@ -149,10 +150,10 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
 def _trie(
     codes: np.ndarray, offsets: np.ndarray, entered: np.ndarray, scores: np.ndarray, span: int
 ) -> np.ndarray:
-    """Make the trie of the pieces ``entered``, whose characters' numbers are ``codes``, ragged.
+    """Build the trie of the pieces ``entered``, whose characters' numbers are ``codes``, ragged.
 
-    Nodes are numbered by depth and, below that, by the node above and the character, so that the
-    children of a node have numbers in a row.
+    Nodes are numbered by depth, then by parent and character, so that the children of a node have
+    consecutive numbers.
     """
     lengths, ends = np.diff(offsets), np.zeros(len(entered), np.int64)
     parts, count = [np.zeros((1, 2), np.int64)], 1

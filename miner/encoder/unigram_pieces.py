@@ -1,7 +1,7 @@
-"""Unigram pieces of sentences by our own loop: SentencePiece's ids in less than half its time.
+"""Unigram pieces by our own loop: SentencePiece's ids in less than half its time.
 
-SentencePiece's normalisation is learned by character. It is called for sentences with characters
-that depend on others, such as accents that join the letter before them.
+SentencePiece's normalisation is learned character by character. SentencePiece itself is called for
+sentences with characters that depend on others, such as combining accents.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from miner.kernels import unigram
 from miner.ragged import offsets_of
 from miner.text.invisible import JOINED, JOINER, NON_JOINER
 
-# Characters that normalisation can join with the one before, and a few others in their ranges.
+# Characters that normalisation can join with the preceding one, and a few others in their ranges.
 JOINING = re.compile(
     "[\u0300-\u036f\u0653-\u0655\u093c\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0c56\u0cc2\u0cd5"
     "\u0cd6\u0d3e\u0d57\u0dca\u0dcf\u0ddf\u102e\u1161-\u11ff\u1b35\u3099\u309a\u3130-\u318f"
@@ -34,8 +34,8 @@ _DIGITS = [code for code in JOINED if chr(code).isdecimal()]
 class UnigramPieces:
     """Ids of the unigram pieces of sentences, without the space mark and unknown characters.
 
-    ``meaningful (size,) bool`` marks these ids. Raises ValueError for a vocabulary that this does
-    not read: of another algorithm, with other rules for spaces, or with pieces of other kinds.
+    ``meaningful (size,) bool`` marks the possible ids. Raises ValueError for an unsupported
+    vocabulary: another algorithm, other rules for spaces, or other kinds of pieces.
     """
 
     def __init__(self, vocabulary: bytes, one_script: bool):
@@ -57,7 +57,7 @@ class UnigramPieces:
         except RuntimeError as error:
             raise ValueError("damaged rules of normalisation") from error
         self._normalise = Normaliser(normalizer)
-        # By code point, what unigram.segment does with it; UNSEEN until a text has it.
+        # Action of unigram.segment by code point; UNSEEN until a text contains it.
         self._actions = np.zeros(CODE_POINTS, np.int32)
         self._longer = np.zeros(0, np.int32)
         # Actions of joiners where a script needs them; elsewhere they are dropped.
@@ -66,7 +66,7 @@ class UnigramPieces:
             [one if isinstance(one, int) else unigram.REFUSE for one in joiners]
         )
         self._lock = threading.Lock()
-        self._stores: list[Any] = []  # one for each thread that calls at the same time
+        self._stores: list[Any] = []  # one cache for each concurrent thread
 
     def __call__(self, sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return a ragged array: ``ids (t,) int32`` and ``offsets (n + 1,) int64``."""
@@ -122,9 +122,10 @@ class UnigramPieces:
             code = np.where(outside, 0, codes.take(near, mode="wrap"))
             action = np.where(outside, 0, actions.take(near, mode="wrap"))
             letter.append((code >= JOINED[0]) & (code <= JOINED[-1]))
-            # The characters beside the joiner are dropped, or joiners: the whole text tells.
+            # The characters beside the joiner are dropped, or joiners too: the whole text decides.
             hidden |= ~outside & ((action == unigram.DROP) | (action == unigram.UNSEEN))
-            hidden |= np.isin(code, _DIGITS)  # they may become 0 to 9, which are no such letters
+            # they may become 0 to 9, which do not count as letters there
+            hidden |= np.isin(code, _DIGITS)
         own = codes[places] - NON_JOINER
         found = np.where(letter[0] & (letter[1] | (own == 1)), self._joiners[own], unigram.DROP)
         actions[places] = np.where(hidden, unigram.REFUSE, found)

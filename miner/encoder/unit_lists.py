@@ -44,5 +44,5 @@ def keep_ids(
     """Filter a ragged array of token ids by ``keep (t,) bool``; return ids and offsets."""
     if keep.all():
         return ids, offsets
-    # Entry i of offsets_of(keep) counts the ids kept before id i.
+    # Entry i of offsets_of(keep) is the number of kept ids before id i.
     return ids[keep], offsets_of(keep)[offsets]

@@ -14,9 +14,9 @@ from miner.errors import ArtifactError
 from miner.libraries import library
 from miner.ragged import offsets_of
 
-# A word is a run of letters, digits and underscores, or any other character except a space.
+# A word: a run of letters, digits and underscores, or any other character except a space.
 WORD = re.compile(r"\w+|[^\w\s]")
-# Longer words are not cut into morphs: that takes long, and they are noise.
+# Maximum letters of a word that is cut into morphs; longer words take long, and are noise.
 LONGEST_WORD = 200
 
 
@@ -58,7 +58,7 @@ class WordTokenizer:
         return [self._id_of.get(part, -1) for part in parts]
 
     def surfaces(self, sentence: str) -> tuple[list[str], np.ndarray]:
-        """Return the units of one sentence as text, each with the space before it, and their ids.
+        """Return the units of a sentence as text, each with the space before it, and their ids.
 
         Unknown units have the id -1.
         """
@@ -107,7 +107,9 @@ class _WordTable:
 
 @lru_cache(1)
 def character_kinds() -> np.ndarray:
-    r"""Kind of every code point, ``(0x110000,) uint8``: 2 for ``\w``, 0 for ``\s``, else 1."""
+    r"""Return the kind of every code point, ``(0x110000,) uint8``: 2 for ``\w``, 0 for ``\s``,
+    else 1.
+    """
     kinds = np.ones(0x110000, dtype=np.uint8)
     everything = "".join(map(chr, range(len(kinds))))
     for kind, pattern in ((2, r"\w+"), (0, r"\s+")):
@@ -119,8 +121,8 @@ def character_kinds() -> np.ndarray:
 def morphs(segmentation: bytes) -> Callable[[str], Sequence[str]]:
     """Return a function from a word to its morphs, by a Morfessor Baseline model.
 
-    ``segmentation`` is UTF-8, with a line for each word that the model learned from: its count,
-    a space, and its morphs joined by ``" + "``. Raises ArtifactError for anything else, and
+    ``segmentation`` is UTF-8, with a line for each word that the model learned from: its count, a
+    space, and its morphs joined by ``" + "``. Raises ArtifactError for other content, and
     DependencyError if Morfessor is missing.
     """
     model = morfessor().BaselineModel()

@@ -38,7 +38,7 @@ BLOCK = 16_384
 
 @dataclass(frozen=True)
 class Text:
-    """One side to index: its files, and the entry and the dimension of its encoder."""
+    """Side to index: its files, and the reference and the dimension of its encoder."""
 
     name: str
     files: list[TextFile]
@@ -54,7 +54,7 @@ class Text:
 
 @dataclass(frozen=True)
 class EncodedText:
-    """Results of the tasks that read and encode one side."""
+    """Results of the tasks that read and encode a side."""
 
     reads: list[Result]
     spans: list[EncodedSpan]
@@ -72,7 +72,7 @@ def encode_texts(
 ) -> list[EncodedText]:
     """Read and encode the files of all sides, in spans.
 
-    ``reading`` goes to :class:`miner.text.corpus.Reader`. Waits until all files are read.
+    ``reading``: keywords of :class:`miner.text.corpus.Reader`. Waits until all files are read.
     """
     reads = [
         run.stage(
@@ -105,7 +105,7 @@ def encode_texts(
 def encode_reads(
     run: Run, text: Text, reads: Sequence[Result], dtype: str = "float16"
 ) -> list[EncodedSpan]:
-    """Encode the sentences that finished tasks have read of one side, in spans."""
+    """Register the tasks that encode the sentences of finished reads of one side, in spans."""
     spans = []
     row = 0
     for number, one in enumerate(reads):
@@ -178,7 +178,7 @@ def indexing(
     report: Reporter,
     note: Callable[[str], None] = silent,
 ) -> Iterator[tuple[Run, Text]]:
-    """Open a run over one text; yield the run and the text."""
+    """Open a run that indexes one text; yield the run and the text."""
     side = SIDES.index(encoder.side or SIDES[0])
     for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
     with (
@@ -209,12 +209,12 @@ def encode_files(
     note: Callable[[str], None] = silent,
     **reading: Unpack[Reading],
 ) -> Encoded:
-    """Write one vector for every record of some files, in order, to the file ``path``.
+    """Write a vector for every record of the files, in order, to the file ``path``.
 
     Vectors are float16 or float32, of unit length, and zero for a record without a sentence:
     :meth:`miner.index.index.Index.build_from_vectors` can read the file. It is ``.npy``, or, for
     ``.h5`` and ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The file appears
-    when it is complete. ``reading`` goes to :class:`miner.text.corpus.Reader`.
+    when it is complete. ``reading``: keywords of :class:`miner.text.corpus.Reader`.
 
     Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
     """
@@ -262,7 +262,7 @@ def identity(
     reading: Mapping[str, Any],
     lines: int | None,
 ) -> dict[str, Any]:
-    """Return what a work directory is for: files, models, and how the files are read."""
+    """Return the identity of a work directory: files, models, and settings of reading."""
     return {
         **{f"{side} files": [*map(known_as, own)] for side, own in zip(SIDES, names, strict=True)},
         "models": [Entry.of(encoder).as_dict() for encoder in encoders],
@@ -281,7 +281,7 @@ def _records(
     dtype: np.dtype,
     reading: Mapping[str, Any],
 ) -> Iterator[np.ndarray]:
-    """Yield the vectors of all records of a file, zero for one without a sentence.
+    """Yield the vectors of all records of a file, zero for a record without a sentence.
 
     ``row`` is the row of the file's first sentence.
     """

@@ -1,4 +1,4 @@
-"""Store of an index: sentences in a text file, their vectors and places in an HDF5 file.
+"""Store of an index: sentences in a text file; their vectors and origins in an HDF5 file.
 
 ``embeddings.h5`` holds contiguous, uncompressed datasets, so that they open by memory map:
 
@@ -8,9 +8,9 @@
 - ``first (n,) int64``: first row with the same plain form (:func:`miner.text.words.plain_form`),
   often the row itself
 
-``sentences.txt`` is UTF-8, one sentence a line. ``ids.txt`` is likewise, and is there only if the
-corpus has ids of its own. Rows are appended, and the store is then sealed; a store that was never
-sealed does not open.
+``sentences.txt`` is UTF-8, one sentence a line. ``ids.txt`` has the same form, and exists only if
+the corpus has ids. Rows are appended, and the store is then sealed; a store that was never sealed
+does not open.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ from miner.text.words import plain_form
 EMBEDDINGS = "embeddings.h5"
 SENTENCES = "sentences.txt"
 IDS = "ids.txt"
-# Most rows: a search has their positions as int32.
+# Maximum number of rows: a search holds positions as int32.
 MOST = np.iinfo(np.int32).max
-# Rows of one write or conversion.
+# Rows per write or conversion.
 BLOCK = 16_384
 # Row tables of a part of a corpus: line, offset in `sentences.txt`, and hash of each row.
 PART = ("line", "offset", "hash")
@@ -57,8 +57,8 @@ class TextWriter:
         self._sentences = open(directory / SENTENCES, "wb")  # noqa: SIM115 (closed by close())
         self._id_file = open(directory / IDS, "wb")  # noqa: SIM115
         self._own_ids = False
-        # HDF5 needs their length first. Until then they are files: in memory they would be most
-        # of the memory that a large corpus takes.
+        # HDF5 needs their length in advance. Until then they are files: in memory they would take
+        # most of the memory that a large corpus needs.
         self._offsets = GrowingArray(np.int64, directory)
         self._lines = GrowingArray(np.int64, directory)
         self._files = GrowingArray(np.int32, directory)
@@ -122,7 +122,7 @@ class TextWriter:
         check_rows(self._rows)
 
     def lines(self) -> np.ndarray:
-        """Return the line of each row so far, ``(n,) int64``."""
+        """Return the line of each row written so far, ``(n,) int64``."""
         return self._lines.array()
 
     def close_part(self) -> dict[str, np.ndarray]:
@@ -135,7 +135,7 @@ class TextWriter:
     def close(self, dimension: int, first: np.ndarray | None = None) -> int:
         """Write the row tables and reserve space for the vectors. Returns the number of rows.
 
-        ``first (n,) int64``: first row with the same plain form, where it is known.
+        ``first (n,) int64``: first row with the same plain form, if already known.
         """
         self._sentences.close()
         self._id_file.close()
@@ -168,7 +168,7 @@ class VectorWriter:
     """Writer of the vectors, in the order of the rows, after :meth:`TextWriter.close`.
 
     A context manager: it seals the store if the block ends without an exception. ``rows`` counts
-    the vectors so far.
+    the vectors written.
     """
 
     def __init__(self, directory: Path):
@@ -188,7 +188,7 @@ class VectorWriter:
             if kind is None:
                 self.seal()
         finally:
-            with suppress(OSError):  # of a full disk: the store is given up
+            with suppress(OSError):  # a full disk: the store is abandoned
                 self._file.close()
 
     def append(self, vectors: np.ndarray) -> None:
@@ -211,10 +211,10 @@ class VectorWriter:
 
 
 class Store:
-    """A sealed store, opened by memory map. Attributes are the datasets of the module docstring.
+    """Sealed store, opened by memory map. Attributes are the datasets of the module docstring.
 
-    ``own_ids`` is True if the corpus has ids of its own; otherwise line numbers are the ids.
-    Raises :class:`~miner.errors.ArtifactError` for a store that is incomplete.
+    ``own_ids`` is True if the corpus has ids; otherwise line numbers are the ids. Raises
+    :class:`~miner.errors.ArtifactError` for an incomplete store.
     """
 
     def __init__(self, directory: Path):
@@ -242,14 +242,14 @@ class Store:
         self.texts = Texts(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
-        # Mapped now: the path may name another index by the time that ids are asked for.
+        # Mapped now: the path may hold another index when the ids are read.
         self._id_text = _file_map(self._id_path) if self.own_ids else b""
 
     def __len__(self) -> int:
         return len(self.vectors)
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of ``rows``: the corpus's own, or line numbers as text."""
+        """Return the ids of ``rows``: ids of the corpus, or line numbers as text."""
         if not self.own_ids:
             return [str(line) for line in self.line[rows].tolist()]
         if self._ids is None:
@@ -264,7 +264,7 @@ class Store:
     def distinct(self) -> np.ndarray:
         """Return the rows that can be neighbours, ``(m,) int64`` ascending.
 
-        One for each plain form: the first whose vector is not zero.
+        For each plain form, the first row whose vector is not zero.
         """
         known = np.zeros(len(self), dtype=bool)
         for start in range(0, len(self), BLOCK):
@@ -278,7 +278,7 @@ class Store:
 
 
 def _hashes(sentences: Sequence[str]) -> np.ndarray:
-    """Return a hash of the plain form of each sentence, ``(n,) uint64``."""
+    """Hash the plain form of each sentence, ``(n,) uint64``."""
     forms = (plain_form(one_line(sentence)).encode("utf-8") for sentence in sentences)
     digests = b"".join(hashlib.blake2b(form, digest_size=8).digest() for form in forms)
     return np.frombuffer(digests, dtype=np.uint64)
@@ -290,7 +290,7 @@ def check_rows(rows: int) -> None:
 
 
 def _file_map(path: Path) -> mmap.mmap | bytes:
-    """Map a whole file. Raises ArtifactError for one that is missing or cannot be read."""
+    """Map a whole file into memory. Raises ArtifactError if it is missing or unreadable."""
     try:
         with open(path, "rb") as file:
             if not os.fstat(file.fileno()).st_size:

@@ -1,4 +1,4 @@
-"""Index directory as it is stored: opening, its sentences and ids, and ``meta.json``.
+"""Index directory: opening, sentences and ids, and ``meta.json``.
 
 It holds a store (:mod:`miner.index.columns`), ``meta.json`` and, for a compressed index,
 ``faiss.index`` over the distinct rows. ``meta.json`` lists size and SHA-256 of every other file,
@@ -38,18 +38,18 @@ FLAT = "flat"
 EXTERNAL = "external"
 # Keys of meta.json: size and SHA-256 of the other files, and SHA-256 of the other keys.
 FILES, DIGEST = "files", "digest"
-# Key of meta.json: the rows at which text was added, so that a search compares that alone again.
+# Key of meta.json: rows at which text was added, so that a search compares only the new blocks.
 GROWN = "grown"
 
 
 class StoredIndex:
-    """Sentences of one corpus with their vectors, ready to be searched.
+    """Sentences of a corpus with their vectors, ready to be searched.
 
-    ``sources`` lists the files of the corpus. ``fingerprint`` identifies the model that made the
-    vectors, and ``side`` is the column that it read, for a model with separate vocabularies;
-    ``loading`` are the settings of an encoder of another library. ``factory`` is the FAISS factory
-    string, or ``flat``. ``distinct`` counts the sentences that a search compares: each text once,
-    without texts whose units the model does not know.
+    ``sources`` lists the files of the corpus. ``fingerprint`` identifies the model of the vectors,
+    and ``side`` the column that it read, for a model with separate vocabularies; ``loading`` are
+    the settings of another library's encoder. ``factory`` is the FAISS factory string, or ``flat``.
+    ``distinct`` counts the sentences that a search compares: each text once, without texts of
+    unknown units.
     """
 
     def __init__(self, path: Path, meta: dict[str, Any]):
@@ -78,7 +78,7 @@ class StoredIndex:
         return len(self.store)
 
     def with_names(self, names: Sequence[object]) -> Self:
-        """Return this index with other names of its files, as given by the user."""
+        """Return this index with other names of its files, as the user typed them."""
         other = copy(self)
         pairs = zip(self.sources, names, strict=True)
         other.sources = [replace(source, path=str(name)) for source, name in pairs]
@@ -86,17 +86,17 @@ class StoredIndex:
 
     @property
     def compressed(self) -> bool:
-        """True if a FAISS index over the vectors finds neighbours, not all of them exactly."""
+        """True if neighbours come from a compressed FAISS index, which may miss some."""
         return self.factory != FLAT
 
     @property
     def external(self) -> bool:
-        """True if the vectors were not made by a model of this program."""
+        """True if the vectors come from another program."""
         return self.fingerprint.startswith(EXTERNAL)
 
     @property
     def different(self) -> int:
-        """Number of different texts, including texts whose units the model does not know."""
+        """Number of distinct texts, including texts of unknown units."""
         first = self.store.first
         return int(np.count_nonzero(first == np.arange(len(first))))
 
@@ -147,7 +147,7 @@ class StoredIndex:
             )
 
     def check_model(self, encoder: SentenceEncoder, instead: str = "") -> None:
-        """Raise MismatchError for an encoder of another model; ``instead`` ends its remedy."""
+        """Raise MismatchError for an encoder of another model; ``instead`` completes the advice."""
         if encoder.fingerprint == self.fingerprint:
             return
         built = f"{self.path} was built by {self.model_name} ({self.fingerprint})"
@@ -184,9 +184,9 @@ class StoredIndex:
         return self
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        """Return the ids of ``rows``: the corpus's own, or line numbers.
+        """Return the ids of ``rows``: ids of the corpus, or line numbers.
 
-        If there are several files, line numbers are preceded by the file's name.
+        With several files, a line number is preceded by its file's name.
         """
         ids = self.store.ids(rows)
         if len(self.sources) == 1:

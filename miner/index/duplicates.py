@@ -1,6 +1,6 @@
-"""Duplicates among the sentences of a text, by partitions of the hashes of their plain forms.
+"""Duplicate sentences of a text, by partitions of the hashes of their plain forms.
 
-All repeats of a sentence are in one partition, whatever file or span they are in.
+All repeats of a sentence are in the same partition, in whatever file or span they occur.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,9 +10,9 @@ import numpy as np
 
 from miner.text.words import plain_form
 
-# A sentence: its hash and its row, in a span or in the whole text.
+# A sentence: its hash, and its row in a span or in the whole text.
 HASHED = np.dtype([("hash", "<u8"), ("row", "<i8")])
-# Rows that are written at a time.
+# Rows written at a time.
 BLOCK = 1 << 18
 
 
@@ -35,9 +35,9 @@ def hashed(hashes: np.ndarray) -> np.ndarray:
 def partition_of(
     spans: Sequence[np.ndarray], firsts: Sequence[int], partition: int, partitions: int
 ) -> np.ndarray:
-    """Return the sentences of all spans whose hashes are in a partition, ``(m,)`` of HASHED.
+    """Return the sentences of all spans whose hashes fall in a partition, ``(m,)`` of HASHED.
 
-    ``firsts`` are the rows of the text at which the spans begin.
+    ``firsts`` are the first rows of the spans in the text.
     """
     parts = [np.empty(0, dtype=HASHED)]
     for span, first in zip(spans, firsts, strict=True):
@@ -52,9 +52,9 @@ def partition_of(
 
 
 def duplicates_of(rows: np.ndarray, sentence: Callable[[int], str]) -> Duplicates:
-    """Find the duplicates among rows ``(m,)`` of HASHED; ``sentence`` returns the text of one.
+    """Find the duplicates among rows ``(m,)`` of HASHED; ``sentence`` returns the text of a row.
 
-    Sentences of equal hashes are no duplicates if their plain forms differ from the first one's.
+    Sentences with equal hashes but different plain forms are no duplicates.
     """
     ordered = rows[np.lexsort((rows["row"], rows["hash"]))]
     row, hashes = ordered["row"], ordered["hash"]

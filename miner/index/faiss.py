@@ -20,12 +20,12 @@ from miner.device import gpu_errors, gpu_ids, warn_no_gpu
 from miner.errors import ArtifactError, DependencyError, ResourceError
 from miner.libraries import has_driver, install_line, pip
 
-# Rows of one conversion to float32.
+# Rows per conversion to float32.
 BLOCK = 16_384
 # Vectors that a compressed index is trained on.
 TRAINING_SAMPLE = 200_000
-# A query of an IVF index visits one list in PROBED_SHARE, and at least LEAST_PROBES. FAISS's own
-# default, one list, misses most neighbours.
+# Lists visited by a query of an IVF index: one in PROBED_SHARE, but at least LEAST_PROBES. FAISS's
+# default of one list misses most neighbours.
 LEAST_PROBES = 16
 PROBED_SHARE = 16
 
@@ -33,7 +33,7 @@ PROBED_SHARE = 16
 MOST_ON_GPU = 2048
 _NOT_ON_GPU = re.compile("not implemented on GPU|not supported|implemented only for")
 
-# Device memory that FAISS may use for the lists of one search, on each GPU.
+# Bytes of device memory that FAISS may use for the lists of a search, on each GPU.
 SCRATCH = 512 << 20
 # Seconds in which a child process must count the GPUs, and train an index on them.
 COUNTING, TRAINING = 60.0, 3600.0
@@ -90,7 +90,7 @@ def _counted() -> int:
 
 
 def count_in_child() -> int:
-    """Return the number of GPUs as FAISS says it, for :func:`gpu_count`."""
+    """Return the number of GPUs that FAISS sees, for :func:`gpu_count`."""
     return int(faiss().get_num_gpus())
 
 
@@ -102,8 +102,8 @@ def use_threads(threads: int) -> None:
 def flat_search(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Search by brute force: ``(n, k)`` float32 inner products and int64 rows, best first.
 
-    ``queries (n, d)`` and ``base (m, d)`` are float32, and k ≤ m. Rounding and the order of ties
-    are FAISS's own.
+    ``queries (n, d)`` and ``base (m, d)`` are float32, and k ≤ m. FAISS decides rounding and the
+    order of ties.
     """
     library = faiss()
     return library.knn(queries, base, k, metric=library.METRIC_INNER_PRODUCT)
@@ -112,7 +112,8 @@ def flat_search(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarr
 def flat_on_gpus(vectors: np.ndarray, gpus: list[int]) -> Any:
     """Return an exhaustive index of ``vectors (n, d) float32`` on GPUs, as float16.
 
-    Its search takes float32 and returns as :func:`flat_search`. Raises as :func:`to_gpus`.
+    Its search takes float32 and returns the same as :func:`flat_search`. Raises the errors of
+    :func:`to_gpus`.
     """
     index = faiss().IndexFlatIP(vectors.shape[1])
     index.add(vectors)
@@ -122,7 +123,7 @@ def flat_on_gpus(vectors: np.ndarray, gpus: list[int]) -> Any:
 def to_gpus(index: Any, gpus: list[int], *, half: bool = False) -> Any:
     """Copy an index to GPUs, by shards if there are several; ``half``: vectors as float16.
 
-    Raises NotImplementedError for a kind of index that FAISS does not have on GPUs, MemoryError,
+    Raises NotImplementedError for a kind of index that FAISS lacks on GPUs, MemoryError,
     ResourceError.
     """
     library = faiss()
@@ -144,7 +145,9 @@ def to_gpus(index: Any, gpus: list[int], *, half: bool = False) -> Any:
 
 @cache
 def _resources(gpu: int) -> Any:
-    """Return FAISS's resources of a GPU, one object per process: it reserves device memory."""
+    """Return FAISS's resources of a GPU, one object per process, because it reserves device
+    memory.
+    """
     found = faiss().StandardGpuResources()
     found.setTempMemory(SCRATCH)
     return found
@@ -155,16 +158,16 @@ def build(
 ) -> None:
     """Train and write a FAISS index of the ``rows`` of ``vectors (n, d)``, by inner product.
 
-    On a GPU ``device``, lists are clustered there, in a child process; the processor does it if
-    that fails, and one warning says why. Raises ArtifactError for a malformed factory string,
-    ResourceError if there are too few rows to train on, OSError if the file cannot be written.
+    On a GPU ``device``, lists are clustered there, in a child process; if that fails, the processor
+    does it, and a warning says why. Raises ArtifactError for a malformed factory string,
+    ResourceError if there are too few training rows, OSError if the file cannot be written.
     """
     library = faiss()
     try:
         index = library.index_factory(vectors.shape[1], factory, library.METRIC_INNER_PRODUCT)
     except RuntimeError as error:
         raise ArtifactError(f"--index {factory}: no FAISS factory string ({_why(error)})") from None
-    # A training sample spread evenly over the corpus.
+    # Training sample, spread evenly over the corpus.
     sample = rows[:: max(1, len(rows) // TRAINING_SAMPLE)]
     floats = vectors[sample].astype(np.float32)
     try:
@@ -203,7 +206,7 @@ def _trained_on_gpus(path: Path, index: Any, sample: np.ndarray, device: str) ->
 
 
 def train_in_child(untrained: str, sample: str, gpus: list[int]) -> None:
-    """Train the index in a file by the vectors in another, clustering on GPUs; replace it."""
+    """Train the index in a file with the vectors in another, clustering on GPUs, and replace it."""
     library = faiss()
     index = library.read_index(untrained)
     inverted = library.extract_index_ivf(index)

@@ -1,4 +1,4 @@
-"""HDF5 files whose datasets open by memory map, written so that a full disk is an error."""
+"""HDF5 files whose datasets open by memory map, written so that a full disk raises an error."""
 
 import errno
 import re
@@ -21,7 +21,7 @@ def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype 
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
-    layout.set_obj_track_times(False)  # else the same vectors make other bytes a second later
+    layout.set_obj_track_times(False)  # otherwise equal vectors give other bytes a second later
     kind = h5py.h5t.py_create(np.dtype(dtype))
     space = h5py.h5s.create_simple(shape)
     dataset = h5py.h5d.create(file.id, name.encode(), kind, space, layout)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Index(StoredIndex):
-    """Sentences of one corpus with their vectors, ready to be searched.
+    """Index of one corpus: sentences with their vectors, ready to be searched.
 
     See :class:`~miner.index.directory.StoredIndex` for its attributes.
     """
@@ -49,14 +49,14 @@ class Index(StoredIndex):
     ) -> Self:
         """Encode a corpus, files or texts, into the index directory ``path``.
 
-        ``encoder`` is any of :func:`miner.encoder.foreign_encoder.as_encoder`; ``corpus`` is one of
+        ``encoder`` as in :func:`miner.encoder.foreign_encoder.as_encoder`; ``corpus`` as in
         :func:`miner.mining.mine.mine`. ``index`` is ``flat`` (exact) or a FAISS factory string,
         e.g. ``IVF1024,PQ64x8``. ``work`` is a directory that keeps the results of the tasks. An
         older index at ``path`` is replaced once the new one is complete. Raises the errors of
         :class:`~miner.text.corpus.Reader`, ArtifactError, ResourceError.
         """
         if index != FLAT:
-            faiss.faiss()  # a missing library is an error before the work
+            faiss.faiss()  # fail before the work if the library is missing
         replaceable(path, META)
         encoder, names = as_encoder(encoder), named(corpus, "corpus")
         with indexing(encoder, names, work, workers, reading, path, report, note) as (run, text):
@@ -77,12 +77,12 @@ class Index(StoredIndex):
         report: Reporter = silent,
         **reading: Unpack[Reading],
     ) -> Self:
-        """Build an index as :meth:`build` does, of vectors from another program.
+        """Build an index from vectors of another program.
 
-        ``vectors`` is a file for :func:`miner.index.vectors.open_vectors`, with one row for every
-        record of the corpus; rows are normalised. Two indexes of foreign vectors can be searched
-        against each other if their dimensions agree: only the user can know whether one encoder
-        made both.
+        ``vectors`` is a file for :func:`miner.index.vectors.open_vectors`, with a row for every
+        record of the corpus; rows are normalised. Two indexes of external vectors can be searched
+        against each other if their dimensions agree: only the user can know whether the same
+        encoder computed both.
         """
         array = open_vectors(vectors, dimension)
         if index != FLAT:
@@ -101,11 +101,11 @@ class Index(StoredIndex):
         report: Reporter = silent,
         **reading: Unpack[Reading],
     ) -> Self:
-        """Append text to the index, in its place, and open it again.
+        """Append text to the index in place, and open it again.
 
         Old rows keep their numbers. With several files, ids that are line numbers are preceded by
-        the file's name. The directory changes only when everything is done. It is locked meanwhile
-        and opened anew first, so that text which another process has added since stays. Raises
+        the file's name. The directory changes only at the end. It is locked meanwhile and reopened
+        first, so that text added by another process is kept. Raises
         :class:`~miner.errors.MismatchError` if ``encoder`` is not the model of this index, and
         :class:`~miner.errors.ResourceError` while another process adds to it.
         """
@@ -115,7 +115,7 @@ class Index(StoredIndex):
             lock(self.path),
             indexing(encoder, names, None, Workers(), reading, None, report) as (run, text),
         ):
-            current = self.open(self.path)  # another process may have added text meanwhile
+            current = self.open(self.path)  # another process may have added text
             current.check_encoder(encoder)
             [made] = index_texts(run, [text], reading, current.factory, current)
             run.wait(last=True)
@@ -132,11 +132,11 @@ class Index(StoredIndex):
         report: Reporter = silent,
         **reading: Unpack[Reading],
     ) -> Self:
-        """Append text and its vectors to an index of vectors from another program, as :meth:`add`.
+        """Append text and its vectors to an index of external vectors, like :meth:`add`.
 
-        Files are as in :meth:`build_from_vectors`. Only the user can know whether one encoder made
-        the old vectors and the new ones. Raises MismatchError for an index that a model built, for
-        another dimension, and for another number of lines than of vectors.
+        Files are as in :meth:`build_from_vectors`. Only the user can know whether the same encoder
+        computed the old and the new vectors. Raises MismatchError for an index that a model built,
+        for another dimension, and for different numbers of lines and vectors.
         """
         array = open_vectors(vectors, dimension)
         self._check_vectors(array, vectors)

@@ -1,4 +1,4 @@
-"""Parts of an index: the files of a corpus, read one by one, and joined to the index of all."""
+"""Parts of an index: files of a corpus, read one by one, then joined."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ def long_lines(texts: Texts, offsets: np.ndarray, lines: np.ndarray) -> tuple[in
 def copy_index(index: StoredIndex, path: str | Path, names: Sequence[object]) -> None:
     """Copy an index to ``path``, with these names of its files.
 
-    Raises ArtifactError for a place that is not an index, and ResourceError.
+    Raises ArtifactError for a path that is not an index, and ResourceError.
     """
     meta = dict(index.meta)
     with atomic_directory(path, marker=META) as directory:
@@ -67,8 +67,7 @@ def join_parts(
 
     ``parts`` are results of :func:`miner.index.stages.read`, one for each file; ``vectors`` are
     blocks ``(b, d)`` of all their rows in order. The rows of the index ``before`` come first.
-    ``first (n,) int64`` is the first row with the same plain form, where it is known. Returns all
-    files.
+    ``first (n,) int64`` is the first row with the same plain form, if known. Returns all files.
     """
     writer = TextWriter(directory)
     sources = []
@@ -92,7 +91,7 @@ def join_vectors(
     report: Reporter,
     before: StoredIndex | None = None,
 ) -> list[Source]:
-    """Write the sealed store of a file that has the vectors ``array (records, d)``, normalised.
+    """Write the sealed store of a file with vectors ``array (records, d)``, normalised.
 
     The rows of the index ``before`` come first. Returns all files. Raises MismatchError for another
     number of lines, and ArtifactError, naming the file ``name``, for a row with NaN or infinity.

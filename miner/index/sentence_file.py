@@ -12,7 +12,7 @@ from miner.errors import ArtifactError
 class Texts:
     """Sentences by row. ``offset (n + 1,) int64`` has the start of each line, in bytes.
 
-    Raises :class:`~miner.errors.ArtifactError` if the file is not as long as they say.
+    Raises :class:`~miner.errors.ArtifactError` if the length of the file contradicts the offsets.
     """
 
     def __init__(self, path: Path, offset: np.ndarray):

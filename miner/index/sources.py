@@ -1,4 +1,4 @@
-"""Files of a corpus, as they were read."""
+"""Files of a corpus with the counts of their records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from miner.text.file_digests import file_sha256
 
 @dataclass(frozen=True)
 class Source:
-    """One file of a corpus, as it was read.
+    """File of a corpus, with the counts of its records.
 
-    ``empty`` and ``undecodable`` ones of the ``records`` gave no sentence, and ``replaced`` ones
-    had bytes replaced. ``own_ids`` is True if it has ids other than line numbers. Size in bytes and
+    Of its ``records``, the ``empty`` and ``undecodable`` ones have no sentence, and in ``replaced``
+    ones bytes were replaced. ``own_ids`` is True if its ids are not line numbers. Size in bytes and
     SHA-256 are None for streams, which can be read only once.
     """
 

@@ -31,7 +31,7 @@ class EncodedSpan:
 
 @hints(seconds=7e-6)
 def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Read one file: its sentences, their places and the hashes of their plain forms."""
+    """Read one file: its sentences, their origins and the hashes of their plain forms."""
     writer = TextWriter(job.out)
     settings = {} if file.given else reading
     with file.opened() as local:
@@ -95,8 +95,8 @@ def join(
 ) -> dict[str, Any]:
     """Join files and spans to an index, after the rows of the index ``old``, if any.
 
-    ``duplicates`` are the results of all partitions; none with an old index, whose sentences take
-    part. ``digest`` is the old index's own, which must still be the same.
+    ``duplicates`` are the results of all partitions; empty with an old index, whose sentences are
+    compared too. ``digest`` is that of the old index, which must be unchanged.
     """
     parts = [(read, Source(**read.value["source"])) for read in reads]
     before = None if old is None else StoredIndex.open(old).verify()
@@ -119,7 +119,7 @@ def join(
         write_first(first, *columns)
     sources = join_parts(job.out, parts, vectors(), dimension, first, before)
     entry = model.as_dict() if before is None else before.meta["model"]
-    # A compressed index is trained where its encoder works.
+    # A compressed index is trained on the device of its encoder.
     device = "cpu" if factory == FLAT else getattr(model.open(job.threads), "device", "cpu")
     finish(job.out, entry, sources, factory, job.report, before, device)
     return {"rows": rows}

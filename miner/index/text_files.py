@@ -1,4 +1,4 @@
-"""Text files of a run: found again by workers anywhere, and checked for changes meanwhile."""
+"""Text files of a run: found by workers on any machine, and checked for changes meanwhile."""
 
 import hashlib
 import os
@@ -18,10 +18,10 @@ Stamp = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextFile:
-    """One file: its absolute ``path`` or address, its size and time of change, its given ``name``.
+    """Text file: absolute ``path`` or address, size and time of change, ``name`` as typed.
 
-    ``stream``: the path is a copy of what can be read only once, such as standard input;
-    ``given``: of texts that were no file, so that settings of reading are not for it.
+    ``stream``: the path is a copy of a source that can be read only once, such as standard input.
+    ``given``: a copy of texts in memory, to which settings of reading do not apply.
     """
 
     path: str
@@ -40,7 +40,7 @@ class TextFile:
         self._check()
         with named(self.name, self.path), local_copy(self.path) as local:
             yield local
-        if not is_remote(self.path):  # the copy stays as it was
+        if not is_remote(self.path):  # the copy cannot have changed
             self._check()
 
     def _check(self) -> None:

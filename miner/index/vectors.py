@@ -1,4 +1,6 @@
-"""Files of vectors: reading of foreign ones (LASER, LaBSE, …), and ``miner encode``'s output."""
+"""Files of vectors: reading those of other programs (LASER, LaBSE, …), and output of ``miner
+encode``.
+"""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -22,7 +24,7 @@ HDF5 = (".h5", ".hdf5")
 # Suffixes that encode_corpus can write.
 SUFFIXES = (".npy", *HDF5)
 
-# Deflate makes no more bytes of one: beyond it, the header of a compressed dataset is wrong.
+# Maximum bytes that deflate can make of one byte: a larger ratio means a wrong header.
 MOST_INFLATED = 1100
 
 
@@ -52,9 +54,9 @@ def open_vectors(path: str | Path, dimension: int | None = None) -> np.ndarray:
 def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.ndarray]:
     """Normalise the ``rows`` of ``array``; yield ``(b, d) float32`` blocks. Zero rows stay zero.
 
-    A row whose length is 1 within the rounding of its type, or of float32, is not changed.
-    Raises :class:`~miner.errors.ArtifactError`, naming the file ``name``, at the first row with
-    NaN or infinity.
+    A row of length 1, within the rounding of its type or of float32, is not changed. Raises
+    :class:`~miner.errors.ArtifactError`, naming the file ``name``, at the first row with NaN or
+    infinity.
     """
     rounding = 2 * max(np.finfo(array.dtype).eps, np.finfo(np.float32).eps)
     for start in range(0, len(rows), BLOCK):
@@ -74,10 +76,10 @@ def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.n
 
 @dataclass
 class Encoded:
-    """Counts of an encoded corpus, which has one vector for each of its ``records``.
+    """Counts of an encoded corpus, which has a vector for each of its ``records``.
 
-    The vector is zero for records that are ``empty`` or ``undecodable``, and for ``unknown`` ones,
-    whose units the model does not know. Bytes were replaced in ``replaced`` records.
+    The vector is zero for ``empty`` and ``undecodable`` records, and for ``unknown`` ones, whose
+    units the model does not know. Bytes were replaced in ``replaced`` records.
     """
 
     records: int = 0
@@ -164,7 +166,7 @@ def _hdf5(path: Path) -> np.ndarray:
                 f"{path}: dataset {name!r} takes {size:,} bytes of memory, and {available:,} "
                 "are free; write it without compression, or as .npy"
             )
-        return dataset[()]  # chunked, perhaps compressed: there is nothing to map
+        return dataset[()]  # chunked, perhaps compressed: cannot be mapped
 
 
 def _check_matrix(path: Path, shape: tuple[int, ...], dtype: Any) -> None:

@@ -1,13 +1,13 @@
-"""Tokens of two sentences, each beside its counterpart, and the comparer that reads them.
+"""Comparer of two sentences: each token with its counterpart, read by a small network.
 
 A token's counterpart is the token of the other sentence with the highest sum of cosine and lexical
 evidence, less a little for its distance. The comparer is a small network over tokens and their
 counterparts, pooled by mean and maximum (decomposable attention, Parikh et al. 2016, with a hard
 alignment).
 
-A hidden Markov model aligns the tokens as well (:mod:`miner.kernels.hidden_markov`), by their order
-among other things. A token that matches nothing is no news if it never does, as many function
-words. How surprising it is tells a table of its usual matches.
+A hidden Markov model also aligns the tokens (:mod:`miner.kernels.hidden_markov`) and takes their
+order into account. Some tokens, such as function words, often have no counterpart. A table of each
+token's usual match quality tells how surprising a poor match is.
 """
 
 import numpy as np
@@ -16,18 +16,18 @@ from miner.kernels.hidden_markov import COSINES, EVIDENCES
 from miner.kernels.library import kernel
 from miner.parallel import in_ranges
 
-# Tokens of a sentence that are compared; the rest of a longer text is not looked at.
+# Maximum tokens of a sentence that are compared; the rest of a longer text is ignored.
 MOST = 384
 # Evidence is the logarithm of how much likelier than chance a translation is, over this number.
 EVIDENCE = 10.0
-# What a distance as long as the sentence costs a counterpart.
+# Penalty of a counterpart at the full length of the sentence away.
 DISTANCE = 0.15
 # Numbers that describe a token and its counterpart: of `_describe`, then of `_describe_match`.
 COLUMNS = 22
 # Column of a token's surprise, in nats.
 SURPRISE = 21
-# Surprise of a token id by its match: columns of the table, the match at which they begin, columns
-# that a nat of the match spans, and codes that a nat of surprise has.
+# Table of surprise by token id and match quality: number of columns, lowest match, columns per nat
+# of match, codes per nat of surprise.
 BINS, LOWEST, PER_MATCH, PER_NAT = 24, -9.0, 2.0, 16
 # Farthest jump that is counted by itself.
 FARTHEST = 40
@@ -76,10 +76,10 @@ def describe(
 
 
 def count(source, target, table, lexicon, aligner):
-    """Count what the pairs of two texts, row by row, tell of an aligner.
+    """Accumulate an aligner's expected counts over the pairs of two texts, row by row.
 
-    Returns the counts of :func:`miner.kernels.hidden_markov.count_pair`: ``emissions (2,
-    COSINES, EVIDENCES)``, ``jumps (2 FARTHEST + 1,)`` and ``unaligned (2,)``, float64.
+    Returns the counts of :func:`miner.kernels.hidden_markov.count_pair`: ``emissions (2, COSINES,
+    EVIDENCES)``, ``jumps (2 FARTHEST + 1,)`` and ``unaligned (2,)``, float64.
     """
     rows = np.arange(len(source[1]) - 1)
     sizes = (2, COSINES, EVIDENCES), (2 * FARTHEST + 1,), (2,)
@@ -96,8 +96,9 @@ def compare_pairs(
     """Write mean surprise and the comparer's logit of pairs to ``out (m, 2) float32``.
 
     Both are 0 without tokens. ``network`` is ``(units, token, token_bias, pair, pair_bias, logit,
-    logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`. The others are as in
-    :func:`describe`. The mean is over the tokens of a side, then over both sides, in nats.
+    logit_bias)``, float32 arrays of :class:`miner.scoring.comparer.Comparer`. The other arguments
+    are as in :func:`describe`. The mean is over the tokens of a side, then over both sides, in
+    nats.
     """
     known = *source, *target, source_row, target_row, *table, *lexicon, *aligner, surprise
     in_ranges(

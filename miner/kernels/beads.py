@@ -1,10 +1,10 @@
 """Alignment of two documents as a semi-Markov chain of beads, within a band.
 
 A bead joins a source sentences with b target sentences; ``kinds (K, 2) int64`` lists the (a, b)
-that are allowed, (1, 0) and (0, 1) among them. A state (i, j) says that the first i and j sentences
-are aligned. The states of row i are ``low[i] <= j < low[i] + first[i + 1] - first[i]``, and their
-cells follow ``first (n + 2,)``. A bead belongs to the cell that it ends in: arrays of beads are
-``(cells, K)``, and minus infinity marks beads that do not exist.
+that are allowed, (1, 0) and (0, 1) among them. In state (i, j) the first i and j sentences are
+aligned. The states of row i are ``low[i] <= j < low[i] + first[i + 1] - first[i]``, and their cells
+follow ``first (n + 2,)``. A bead belongs to the cell where it ends: arrays of beads are ``(cells,
+K)``, with minus infinity for beads that do not exist.
 """
 
 import numpy as np
@@ -36,9 +36,9 @@ _best_path = kernel(
     "best_path(values: f4[cells, K], low: i8[n+1], first: i8[n+2], kinds: i8[K, 2], "
     "&beads: i8[most, 2], &best: f8[cells], &choice: i1[cells]) -> int"
 )
-# Lowers ``low`` and raises ``high (n + 1,)`` around gaps from ``starts`` to ``ends (g, 2)``. All
-# states of a gap are in the band if they are ``rectangle`` at most. Of others, those near the line
-# between its corners are: the longer a gap, the further its alignment may be from the line.
+# Lowers ``low`` and raises ``high (n + 1,)`` around gaps from ``starts`` to ``ends (g, 2)``. A gap
+# of at most ``rectangle`` states is in the band as a whole. Of a larger gap only the states near
+# its diagonal are: the longer the gap, the wider the strip.
 widen_band = kernel(
     "widen_band(starts: i8[g, 2], ends: i8[g, 2], width: int, rectangle: int, &low: i8[n], "
     "&high: i8[n])"
@@ -113,8 +113,8 @@ def forward_backward(scores: np.ndarray, band: Pair, kinds: np.ndarray, out: np.
 def best_path(values: np.ndarray, band: Pair, kinds: np.ndarray, beads: np.ndarray) -> int:
     """Find the alignment with the largest sum of ``values (cells, K)``; return its length.
 
-    ``beads (n + m, 2) int64`` receives the cell and the kind of each bead, the last one first. Of
-    equals the first kind wins. 0 where there is no alignment.
+    ``beads (n + m, 2) int64`` receives the cell and the kind of each bead, from the last bead to
+    the first. The first kind wins a tie. Returns 0 if there is no alignment.
     """
     best, choice = np.empty(len(values)), np.empty(len(values), np.int8)
     size: int = _best_path(values, *band, kinds, beads, best, choice)
@@ -134,7 +134,8 @@ def block_norms(
 def heaviest_chain(target: np.ndarray, weight: np.ndarray, size: int, keep: np.ndarray) -> None:
     """Mark in ``keep (p,) bool`` the heaviest chain of pairs that increases on both sides.
 
-    Pairs are sorted by source, one for each; ``target (p,) int64 < size``, ``weight (p,)`` > 0.
+    Pairs are sorted by source, one pair for each source; ``target (p,) int64 < size``, ``weight
+    (p,)`` > 0.
     """
     tree, last = np.empty(size + 1), np.empty(size + 1, np.int64)
     _heaviest_chain(target, weight, keep, tree, last, np.empty(len(target), np.int64))

@@ -6,12 +6,12 @@
 from miner.kernels.library import kernel
 
 # Merges ``matrix (a, b)``, of rows from ``s`` and columns from ``t``, into the lists of both, as in
-# :func:`miner.kernels.fused.merge`. Lists that nothing enters may be shorter than ``f_least``.
+# :func:`miner.kernels.fused.merge`. Lists that receive nothing may be shorter than ``f_least``.
 merge_block = kernel(
     "merge_block(matrix: f4[a, b], s: int, t: int, &f_similarity: f4[n, w], &f_position: i4[n, w], "
     "&f_least: f4[f], &b_similarity: f4[m, v], &b_position: i4[m, v], &b_least: f4[g])"
 )
-# Merges lists ``(b, c)`` of the rows from ``first`` into running lists; -1 is an empty place.
+# Merges lists ``(b, c)`` of the rows from ``first`` into running lists; -1 marks an empty slot.
 merge_lists = kernel(
     "merge_lists(similarity: f4[b, c], position: i4[b, c], first: int, &f_similarity: f4[n, w], "
     "&f_position: i4[n, w], &f_least: f4[n])"

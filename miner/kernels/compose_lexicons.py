@@ -1,4 +1,4 @@
-"""Products of two sparse tables of translation probabilities: translation by a third language.
+"""Composition of two sparse tables of translation probabilities, by way of a third language.
 
 A table is a ragged array of the translations of each token: ``rows``, ``columns`` and ``probability
 (m,) float32``.
@@ -12,7 +12,8 @@ from miner.parallel import in_lanes
 from miner.ragged import offsets_of
 
 # Writes products of at least ``least`` to ``columns`` and ``probability``, from ``rows[token]`` on,
-# by ascending column, unless these are empty. ``sizes`` gets their number for each token.
+# by ascending column; if these arrays are empty, it only counts. ``sizes`` gets the number of
+# products of each token.
 _composed = in_lanes(
     kernel(
         "composed(lane: int, lanes: int, first_rows: i8[V+1], first_columns: i4[e], "
@@ -24,9 +25,10 @@ _composed = in_lanes(
 
 
 def composed(first: Entries, then: Entries, least: float) -> Entries:
-    """Multiply two tables: p(y | x) sums p(e | x) of ``first`` times p(y | e) of ``then`` over e.
+    """Compose two tables: p(y | x) is the sum over e of p(e | x) of ``first`` × p(y | e) of
+    ``then``.
 
-    Products below ``least`` are left out.
+    Products below ``least`` are dropped.
     """
     rows, sizes = np.zeros_like(first[0]), np.zeros(len(first[0]) - 1, np.int64)
     for _ in range(2):  # sizes, then entries

@@ -8,19 +8,19 @@ import numpy as np
 
 from miner.kernels.library import kernel
 
-# Rows of one tile.
+# Rows per tile.
 ROWS = 4
-# Components multiplied in one step of any level; vectors are padded with zeros to a multiple.
+# Components multiplied per step at every instruction level; vectors are zero-padded to a multiple.
 STEP = 32
 
 # Writes the products of the first ``n`` of ``rows`` with ``codes[wanted]`` to ``out``, for tests;
 # other functions of the compiled library call it. ``r`` is a multiple of ROWS, ``d`` of STEP;
-# columns of ``out`` from n are undefined.
+# columns of ``out`` from n on are undefined.
 dots = kernel("dots(rows: i2[r, d], n: int, codes: i1[v, d], wanted: i4[m], &out: f4[m, r])")
 
 
 def dots_reference(rows, codes, wanted):
-    """Compute :func:`dots` in numpy: ``rows (n, d)`` by ``codes[wanted]``, ``(m, n) int64``."""
+    """Numpy reference of :func:`dots`: ``rows (n, d)`` by ``codes[wanted]``, ``(m, n) int64``."""
     return codes[wanted].astype(np.int64) @ rows.astype(np.int64).T
 
 

@@ -12,17 +12,17 @@ from miner.kernels.library import kernel
 from miner.kernels.model1 import occurrences
 from miner.parallel import in_lanes
 
-# Embedding dropout: number ``j`` of the token at place ``p`` of a batch is dropped if 16 bits that
-# follow from ``seed``, ``p`` and ``j`` are below ``cut``, 65536 times the rate. ``dropout_mask``
-# writes the factors, 0 or what keeps the mean, of the tokens at ``places``, so that a part of a
-# batch has the factors of the whole.
+# Embedding dropout: component ``j`` of the token at position ``p`` of a batch is dropped if 16 bits
+# derived from ``seed``, ``p`` and ``j`` are below ``cut``, which is 65536 times the rate.
+# ``dropout_mask`` writes the factors of the tokens at ``places``: 0, or the factor that preserves
+# the mean. So a part of a batch gets the same factors as the whole batch.
 dropout_mask = in_lanes(
     kernel(
         "dropout_mask(lane: int, lanes: int, places: i8[t], seed: int, cut: int, &out: f4[t, d])"
     )
 )
-# Writes the mean of each sentence's rows with embedding dropout; the place of a token is its index
-# in ``ids``. Without dropout, :func:`miner.kernels.pool.mean_rows` computes the means.
+# Writes the mean of each sentence's rows with embedding dropout; the position of a token is its
+# index in ``ids``. Without dropout, :func:`miner.kernels.pool.mean_rows` computes the means.
 mean_dropped = in_lanes(
     kernel(
         "mean_dropped(lane: int, lanes: int, table: f4[V, d], ids: i4[t], offsets: i8[n+1], "
@@ -37,7 +37,8 @@ spread_dropped = in_lanes(
         "cut: int, &out: f4[t, d])"
     )
 )
-# Computes ``matrix[i, j] *= by_row[i] + by_column[j]`` in place, in one pass; all are of one type.
+# Computes ``matrix[i, j] *= by_row[i] + by_column[j]`` in place, in one pass; all arrays have one
+# type.
 scale_both = in_lanes(
     kernel(
         "scale_both(lane: int, lanes: int, &matrix: f4|f8[n, m], by_row: f4|f8[n], "
@@ -98,7 +99,7 @@ def sparse_adam(
     correction uses the global ``step``, from 1.
 
     ``pull`` times the squared distance of the table from ``start (V, d) float32`` is added to the
-    loss (P17's lambda_w), and moves unused rows too: with ``every`` in :func:`group_by_id` the step
+    loss (P17's lambda_w). It moves unused rows too: with ``every`` in :func:`group_by_id` the step
     is one of ``torch.optim.Adam``. With a ``pull`` of 0, ``start`` may be any matrix.
     """
     # SparseAdam divides by sqrt(second) + eps before the correction of the second moment.

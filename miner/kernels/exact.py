@@ -1,4 +1,4 @@
-"""Exact cosines of chosen pairs, and an exact top-k scan. They decide the result of every search.
+"""Exact cosines of chosen pairs, and an exact top-k scan: the final step of every search.
 
 The product of two float16 values is exact in float64, and the sum of a few hundred of them rounds
 to the same float32 in any order. So the similarity of a pair does not depend on the direction of
@@ -12,7 +12,7 @@ from miner.parallel import in_ranges
 
 # Pairs that a thread takes at a time.
 CHUNK = 1 << 14
-# Queries searched in one pass over the base: their vectors stay in the cache.
+# Queries per pass over the base: their vectors stay in the cache.
 TOGETHER = 16
 
 _rescore = kernel(
@@ -41,8 +41,8 @@ def rescore(
 ) -> None:
     """Compute ``out[i, j] = queries[i] · base[rows[i, j]]``; -inf where ``rows`` is -1.
 
-    ``queries (q, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in
-    [-1, m), ``out (n, c) float32``. ``query (n,)`` are rows of ``queries`` to take, by default all.
+    ``queries (q, d)`` and ``base (m, d)`` are float32 or float16. ``rows (n, c) int64`` is in [-1,
+    m), ``out (n, c) float32``. ``query (n,)`` selects rows of ``queries``, by default all.
     """
     queries, base = bits(queries), bits(base)
     query = np.arange(len(rows)) if query is None else query
@@ -56,12 +56,12 @@ def rescore(
 def scan(
     queries: np.ndarray, base: np.ndarray, start: int, similarity: np.ndarray, row: np.ndarray
 ) -> None:
-    """Merge the rows ``base (m, d) float32``, the first of them row ``start``, into top-k lists.
+    """Merge the rows ``base (m, d) float32``, numbered from ``start``, into top-k lists.
 
     ``queries (n, d) float32``. The lists ``similarity (n, k) float32`` and ``row (n, k) int64`` are
-    sorted by similarity descending, then row; empty places are -inf and -1. Blocks must come in
+    sorted by similarity descending, then row; empty slots are -inf and -1. Blocks must come in
     ascending order, so that the lower row of a tie is listed first. The exact product is computed
-    only where the float32 product and its rounding reach the list.
+    only if the float32 product, with its rounding error, reaches the list.
     """
     own, others = (
         np.sqrt(np.einsum("nd,nd->n", side, side, dtype=np.float64)) for side in (queries, base)

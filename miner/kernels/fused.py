@@ -1,13 +1,13 @@
 """int8 search: the candidates of the rows and of the columns of a block, in one pass.
 
 Vectors are rounded to int8, each with its own scale. A tile of 6 x 16 integer dot products is
-compared, still in registers, with the last place of the list of each row and column. Products that
-reach it go into the list; the similarity matrix is never written to memory. Callers compute the
-similarities of the candidates again, exactly. Integers are exact, so lists do not depend on block
-size, order of blocks or threads.
+compared, still in registers, with the last entry of the list of each row and column. Products that
+reach it go into the list; the similarity matrix is never written to memory. Callers rescore the
+candidates exactly. Integers are exact, so lists do not depend on block size, order of blocks or
+threads.
 
-The fast instructions add in 16 bits. :func:`quantise` prevents overflow: of the four numbers in a
-lane, the products of the first two and of the last two are summed apart; by the Cauchy-Schwarz
+The fast instructions add in 16 bits. :func:`quantise` prevents overflow: a lane has four numbers;
+the products of the first two and of the last two have separate sums. By the Cauchy-Schwarz
 inequality neither sum exceeds the product of the lengths of the vectors, each at most the square
 root of 32767.
 """
@@ -19,13 +19,13 @@ import numpy as np
 from miner.kernels.exact import bits
 from miner.kernels.library import kernel
 
-# Rows and columns of one tile: its sums take 12 of 16 vector registers with AVX2.
+# Rows and columns of a tile: its sums take 12 of 16 vector registers with AVX2.
 ROWS, COLUMNS = 6, 16
-# Largest int8 value. Columns are stored as uint8, UP higher, so at most 127; two products of 127
-# and 63 are added in 16 bits.
+# Largest int8 value. Columns are stored as uint8, shifted up by UP, so at most 127; two products of
+# 127 and 63 are added in 16 bits.
 LARGEST = 63
 UP = 64
-# Bound on the sum of squares over the first, or the last, two of every four components.
+# Bound on the sum of squares over the first two, or the last two, of every four components.
 SQUARES = 32767
 # Bytes of packed rows that a thread multiplies with each tile of columns: half of an L2 cache.
 CACHED = 256 << 10
@@ -36,8 +36,9 @@ class Pack:
     """``count`` vectors rounded to int8, in tiles of ``width`` vectors.
 
     ``tiles (t, quads, width, 4)`` is int8 for rows; for columns it is uint8, 64 higher. A component
-    is its value times ``scale (t * width,) float32``. ``correction (t * width,) int32`` packs two
-    int16 that cancel the 64 of the columns in the two sums. The last tile is padded with zeros.
+    is its stored value times ``scale (t * width,) float32``. ``correction (t * width,) int32``
+    packs two int16 that remove the shift of the columns by 64 from the two sums. The last tile is
+    zero-padded.
     """
 
     tiles: np.ndarray
@@ -67,9 +68,9 @@ _merge = kernel(
 
 
 def step_sizes(vectors: np.ndarray, out: np.ndarray) -> None:
-    """Write the width of one int8 step of each vector to ``out (n,) float32``; 0 for zero vectors.
+    """Write the int8 step size of each vector to ``out (n,) float32``; 0 for zero vectors.
 
-    ``vectors (n, d)`` as in :func:`quantise`, which may take steps up to 2 % wider.
+    ``vectors (n, d)`` as in :func:`quantise`, whose steps may be up to 2 % larger.
     """
     _step_sizes(vectors, np.empty(vectors.shape[1], np.float32), out)
 
@@ -85,9 +86,9 @@ def quantise(
 ) -> None:
     """Round ``vectors (n, d)`` to int8, into the tiles ``first`` to ``last`` of a :class:`Pack`.
 
-    ``vectors`` are float32, or :func:`miner.kernels.exact.bits` of float16. Each is scaled up as
-    far as its largest component and its length allow; a zero vector gets the scale 0. ``up``, 0 for
-    rows and UP for columns, is added to every value.
+    ``vectors`` are float32, or :func:`miner.kernels.exact.bits` of float16. Each vector gets the
+    largest scale that its largest component and its length allow; a zero vector gets the scale 0.
+    ``up``, 0 for rows and UP for columns, is added to every value.
     """
     row = np.empty(4 * tiles.shape[1], np.float32)
     _quantise(vectors, tiles.view(np.uint8), up, scale, correction, row, first, last)
@@ -126,12 +127,12 @@ def merge(
 ) -> None:
     """Merge the products of some tiles of rows and of columns into the lists of both.
 
-    ``s`` and ``t int32`` are the positions of all vectors of either pack in their side, each at
-    most once. ``row_tiles`` and ``column_tiles`` are the first tile and the end. ``lists`` are six
-    arrays: ``similarity (n, w) float32``, ``position (n, w) int32`` and ``least (n,) float32``, the
-    last similarity of each list, of all rows of the side, then of all columns. Empty places are
-    -inf and -1. Calls that share neither rows nor columns can run at the same time. ``cached`` are
-    the bytes of rows that are multiplied with each tile of columns.
+    ``s`` and ``t int32`` are the positions of both packs' vectors in their side, each at most once.
+    ``row_tiles`` and ``column_tiles`` are the first tile and the end. ``lists`` are six arrays:
+    ``similarity (n, w) float32``, ``position (n, w) int32`` and ``least (n,) float32``, the last
+    similarity of each list, first for all rows of the side, then for all columns. Empty slots are
+    -inf and -1. Calls that share neither rows nor columns can run at the same time. ``cached``:
+    bytes of rows to keep in the cache while they meet each tile of columns.
     """
     step = max(1, cached // (rows.tiles.shape[1] * ROWS * 4))
     _merge(

@@ -1,9 +1,9 @@
 """Names that are spelled in two scripts: the best match of a Latin word within a foreign sentence.
 
 Letters are codes: 0 separates words, 1 to 26 are Latin letters, larger ones foreign. Operations
-turn up to two foreign letters into up to five Latin ones, each with its gain: by how much likelier,
-as a logarithm, they occur as a segment of a transliteration than by chance
-(:mod:`miner.kernels.segments`). Operations are ``(starts, second, latin, gain, inside)``:
+turn up to two foreign letters into up to five Latin ones. The gain of an operation is the log ratio
+of its probability as a segment of a transliteration to chance (:mod:`miner.kernels.segments`).
+Operations are ``(starts, second, latin, gain, inside)``:
 
 - ``starts (c, 28) int32``: operations ``starts[f, l]`` to ``starts[f, l + 1]`` turn foreign code
   ``f`` into letters that begin with the Latin letter ``l``, or into none (0). Code 0 stands for
@@ -21,11 +21,11 @@ from miner.parallel import in_ranges
 LETTERS = 26
 # Code of a foreign letter that has no operations.
 UNKNOWN = LETTERS + 1
-# Gain of one letter for any other one, or for none, that no operation has.
+# Gain of replacing a letter by another, or by none, where no operation does.
 OTHER = np.float32(-5.0)
-# Gain below which the beginning of a match is given up.
+# Gain below which a partial match is abandoned.
 HOPELESS = np.float32(-7.0)
-# Letters of a word that is looked for; most words of a sentence.
+# Letters of a searched word, minimum and maximum; maximum words of a sentence.
 SHORTEST, LONGEST, WORDS = 3, 20, 12
 NONE = np.float32(-1e9)
 # Numbers that weigh a match: a constant, its gain, the logarithm of the text's letters, the word's
@@ -63,10 +63,10 @@ def share_names(
 ) -> None:
     """Write the share of the Latin sentence's names that are spelled in the foreign one, ``(m,)``.
 
-    It is the sum of their probabilities over their number plus one. Names are words that are not
-    ``ordinary (w,) uint32``, hashes in ascending order. ``foreign`` and ``latin`` are token ids,
-    ``rows`` the sentences of each pair, ``spelled`` the letters of each token id ``(t,) uint16``
-    and their offsets.
+    The share is the sum of the names' match probabilities over their number plus one. Names are
+    words that are not ``ordinary (w,) uint32``, hashes in ascending order. ``foreign`` and
+    ``latin`` are token ids, ``rows`` the sentences of each pair, ``spelled`` the letters of each
+    token id ``(t,) uint16`` and their offsets.
     """
     model = *spelled, *operations, ordinary, weights
     in_ranges(
@@ -83,9 +83,9 @@ def find_all(
     operations: tuple[np.ndarray, ...],
     out: np.ndarray,
 ) -> None:
-    """Write gain, start and end of the match of each word ``(m, 3) float32`` in its text.
+    """Write gain, start and end of each word's best match in its text, ``(m, 3) float32``.
 
-    Words have at most LONGEST letters, all Latin ones. Raises ValueError for others.
+    Words have at most LONGEST letters, all Latin. Raises ValueError otherwise.
     """
     if np.diff(words[1]).max(initial=0) > LONGEST or words[0].max(initial=0) > LETTERS:
         raise ValueError(f"a word of more than {LONGEST} letters, or with a foreign one")

@@ -9,12 +9,12 @@ array that is written. A size may be ``n+1``, or a fixed number. Types are as in
 the bytes; scalars are ``int`` (int64) or ``float`` (float64). The C function has a pointer for each
 array and a number for each scalar, in this order, and then the named sizes, as int64, in the order
 in which they first occur. A type chosen among several is part of the function's name:
-``mean_rows_i1``. A result is declared by ``-> int`` or ``-> float``; ``-> memory`` is 1 where none
-was left, which raises MemoryError.
+``mean_rows_i1``. A result is declared by ``-> int`` or ``-> float``; ``-> memory`` is 1 if memory
+ran out, which raises MemoryError.
 
 Arguments of another type, shape or layout raise TypeError or ValueError before the call. Calls run
-without Python's lock. Functions are compiled for several instruction sets, the levels; the fastest
-that the processor has is taken, or the one that MINER_CPU names.
+without Python's lock. Functions are compiled for several instruction sets (levels); the fastest
+that the processor has is used, or the level in MINER_CPU.
 """
 
 from __future__ import annotations
@@ -89,12 +89,12 @@ class Kernel:
 
 
 class _Argument:
-    """Argument of a declaration: an array of one of ``kinds``; a scalar where they are None."""
+    """Argument of a declaration: an array of one of ``kinds``, or a scalar if they are None."""
 
     def __init__(self, written: str, name: str, kinds: str, sizes: str):
         self.name, self.written, self.scalar = name, bool(written), kinds
         self.kinds = None if kinds in _SCALARS else kinds.split("|")
-        # Name of each size, and the number that the array has more of; no name: that number.
+        # Sizes of the array: name and the number added to it, or "" and a fixed number.
         self.sizes: list[tuple[str, int]] = []
         for size in filter(None, sizes.split(", ")):
             found = _SIZE.match(size)
@@ -155,7 +155,7 @@ def levels() -> list[str]:
 
 @cache
 def level() -> str:
-    """Return the level of instructions in use; MINER_CPU forces one. Raises DependencyError."""
+    """Return the instruction level in use; MINER_CPU forces one. Raises DependencyError."""
     known = levels()
     wanted = os.environ.get("MINER_CPU") or known[0]
     if wanted not in known:

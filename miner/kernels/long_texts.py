@@ -1,21 +1,21 @@
-"""Windows for the comparison of long texts: a token is compared with the tokens around its place.
+"""Windows for comparing long texts: each token meets the tokens around the same relative position.
 
 Both texts are cut into the same number of parts. A token of part w is compared with the parts w -
-reach to w + reach of the other text: in time that grows with the length and not with its square,
-and with features as of texts that are as long as a window.
+reach to w + reach of the other text. So time grows with the length and not with its square, and
+features look like those of texts as long as a window.
 """
 
-# Most tokens of a part, a multiple of miner.kernels.dots.ROWS, and parts on either side of its
-# place that a token is compared with.
+# Maximum tokens of a part, a multiple of miner.kernels.dots.ROWS, and number of neighbouring parts
+# on either side in a window.
 PART, REACH = 40, 1
-# Likewise for features of order, which need parts that are compared with each other alone.
+# The same for features of order: each part is compared with the corresponding part only.
 ORDER_PART, ORDER_REACH = 128, 0
 
 
 def windows(
     own: int, others: int, size: int = PART, reach: int = REACH
 ) -> list[tuple[slice, slice]]:
-    """List the parts of a text of ``own`` tokens, each with its window in a text of ``others``."""
+    """Return the parts of ``own`` tokens, each with its window in a text of ``others``."""
     parts = max(1, -(-max(own, others) // size))
     spans = []
     for w in range(parts):

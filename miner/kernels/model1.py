@@ -21,8 +21,8 @@ _distinct = kernel(
 )
 _occurrences = kernel("occurrences(ids: i4[t], offsets: i8[n+1], &place: i8[size], &where: i4[t])")
 # Finds the tokens that occur opposite each token in at least ``least`` pairs. ``sizes`` gets their
-# number for each token. If ``columns`` is not empty, they are written there from ``rows[token]``,
-# ascending.
+# number for each token. They are written to ``columns`` from ``rows[token]`` on, ascending, unless
+# it is empty.
 partners = in_lanes(
     kernel(
         "partners(lane: int, lanes: int, starts: i8[size+1], where: i4[t], ids: i4[u], "
@@ -53,8 +53,8 @@ def learn(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Learn p(right | left) of ``size`` token ids from the flat sentences of both sides.
 
-    Tokens that occur together in fewer than ``together`` pairs have no entry; entries below
-    ``unlikely`` are dropped after each iteration but the first. Returns rows, columns and
+    Token pairs that occur in fewer than ``together`` sentence pairs have no entry; entries below
+    ``unlikely`` are dropped after each iteration except the first. Returns rows, columns and
     probabilities of the table, and the number of sentences of ``left`` with each token.
     """
     left, right = distinct(*left), distinct(*right)
@@ -82,7 +82,7 @@ def learn(
 def select(
     rows: np.ndarray, columns: np.ndarray, probability: np.ndarray, keep: np.ndarray
 ) -> Entries:
-    """Select entries of a table by a mask, ``keep (m,) bool``."""
+    """Select entries of a table with a mask, ``keep (m,) bool``."""
     return offsets_of(keep)[rows], columns[keep], probability[keep]
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from miner.kernels.library import kernel
 
 # Writes the feature that each byte completes, or -1, to ``found``, and adds the features of each
-# text, in order, to its scores. ``counts`` and ``seen``, a bit for each feature, are zeros.
+# text, in order, to its scores. ``counts`` and ``seen`` (a bit for each feature) are scratch, zero
+# at the start.
 _naive_bayes = kernel(
     "naive_bayes(text: u1[b], offsets: i8[n+1], move: u4[r], row: u2[s], out: i4[s], "
     "table: f4[f, m], &found: i4[b], &counts: i4[f], &seen: u8[words], &scores: f4[n, m])"

@@ -2,8 +2,8 @@
 
 A numeral is represented by its digits, without separators and leading zeros. Digits are 0 to 9 and
 the full-width, Arabic, Persian, Indic, Thai and Lao ones. ``.`` and ``,``, and the Arabic marks for
-them, join the digits that they stand between. A space or an apostrophe joins only groups of
-thousands, of the digits 0 to 9: ``12 500``, but not ``in 1999 200 people``.
+them, join the digits around them. A space or an apostrophe joins only groups of thousands in the
+digits 0 to 9: ``12 500``, but not ``in 1999 200 people``.
 """
 
 import numpy as np
@@ -25,7 +25,8 @@ def find_numbers(text: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.
     ``text (b,) uint8`` is UTF-8; sentence ``i`` is ``text[offsets[i]:offsets[i + 1]]``. Returns
     ``values (m,) uint64``, ascending in each sentence, and their offsets ``(n + 1,) int64``.
     """
-    # Each number has a byte of its own; memory that none is written to costs nothing.
+    # One slot for each byte: each number has at least one. Memory that is never written costs
+    # nothing.
     values, bounds = np.empty(len(text), np.uint64), np.empty(len(offsets), np.int64)
     _find_numbers(text, offsets, values, bounds)
     return values[: bounds[-1]].copy(), bounds
@@ -38,7 +39,7 @@ _Numbers = tuple[np.ndarray, np.ndarray]
 def shared_numbers(
     source: _Numbers, target: _Numbers, source_row: np.ndarray, target_row: np.ndarray
 ) -> np.ndarray:
-    """Count the numbers that occur in both sentences of each pair: ``(m,) int64``.
+    """Count the numbers that both sentences of each pair contain: ``(m,) int64``.
 
     ``source`` and ``target`` are values and offsets by :func:`find_numbers`; pair ``c`` is the
     sentence ``source_row[c]`` with ``target_row[c]``, int64.

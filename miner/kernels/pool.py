@@ -3,16 +3,16 @@
 Sentences are a ragged array of token ids. Each sum runs in the order of the ids and reads no other
 sentence, so a vector does not depend on batch, chunk or thread.
 
-The table has a scale for each row and numbers of 8 or 4 bits, or is float32. Memory bandwidth
-decides the speed, and int8 needs a quarter of it, 4 bits an eighth. Values are rounded to float32
-before they are added, so all give the same bits for the same numbers.
+The table is float32, or has numbers of 8 or 4 bits with a scale for each row. Memory bandwidth
+limits the speed: int8 needs a quarter of float32's, 4 bits an eighth. Values are rounded to float32
+before they are added, so equal numbers give equal bits in every type.
 """
 
 import numpy as np
 
 from miner.kernels.library import kernel
 
-# A row of ``w`` columns has ``d`` numbers: w = d, and d / 2 where a byte holds two (uint8).
+# A row has ``d`` numbers in ``w`` columns: w = d, or d / 2 if a byte holds two (uint8).
 _TABLE = "table: i1|u1|f4[V, w], scales: f4[V], ids: i4[t], offsets: i8[n+1]"
 _mean_pool = kernel(f"mean_pool({_TABLE}, &squares: f8[d], &out: f4[n, d])")
 _mean_pool_half = kernel(f"mean_pool_half({_TABLE}, &squares: f8[d], &row: f4[d], &out: u2[n, d])")
@@ -29,8 +29,8 @@ def mean_pool(
 
     ``table (V, d)`` int8 or float32, or ``(V, d / 2)`` uint8 of :func:`packed`; ``scales (V,)
     float32`` (ones for float32), ``ids (t,) int32`` in [0, V), ``offsets (n + 1,) int64``. A
-    sentence without ids, or whose rows cancel out, gets a zero row. The sum is not divided by the
-    length: normalisation cancels it.
+    sentence without ids, or with rows that cancel out, gets a zero row. The sum is not divided by
+    the length: normalisation cancels it.
     """
     _check(table, out)
     _mean_pool(table, scales, ids, offsets, np.empty(out.shape[1]), out)

@@ -1,8 +1,8 @@
 """Joint segments of two spellings of a word, by expectation maximisation (Li et al. 2004).
 
 A word and its transliteration are cut into the same number of segments; the likelihood of both is
-the sum over all cuts of the product of the joint probabilities of their segments. A mixture with
-independent letters takes up the pairs that are no transliterations.
+the sum over all cuts of the product of the joint probabilities of their segments. A mixture
+component of independent letters absorbs the pairs that are no transliterations.
 
 Letters are codes: of a foreign word below 2^14, of a Latin one 1 to 26. Words are ragged: codes
 ``(t,) int64`` and offsets ``(n + 1,) int64``.
@@ -15,24 +15,25 @@ from miner.kernels.library import kernel
 # Lengths of segments, foreign and Latin, and how likely each is before anything is learned.
 SHAPES = np.array([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (2, 3)])
 USUAL = np.array([0.02, 0.02, 0.6, 0.2, 0.1, 0.04, 0.02, 0.03, 0.05, 0.02])
-# Most letters of a segment, and bits of a letter in its key.
+# Maximum letters of a segment, and bits of a letter in its key.
 FOREIGN, LATIN = 2, 5
 FOREIGN_BITS, LATIN_BITS = 14, 5
 ROUNDS = 12
-# Occurrences taken from each segment, and from longer ones: they must pay for their number.
+# Count subtracted from each segment, and from longer ones, so that rare segments drop out.
 DISCOUNT, LONGER = 0.05, 0.3
-# Largest share of segments that are empty on one side: else they explain any two words.
+# Maximum share of segments that are empty on one side: more would explain any two words.
 EMPTY = 0.1
 # Bounds of the share of transliterations, which is estimated.
 LEAST, MOST = 0.02, 0.95
 
-# Counts all segments of all pairs; writes keys and nearness to the diagonal, if there is room.
+# Counts all segments of all pairs; with room, writes their keys and their distance from the
+# diagonal.
 _segments = kernel(
     "list_segments(foreign: i8[f], foreign_offsets: i8[n+1], latin: i8[l], latin_offsets: i8[n+1], "
     "shapes: i8[s, 2], &keys: i8[m], &near: f8[m]) -> int"
 )
-# Adds the expected counts of all segments, by the forward-backward algorithm. A pair counts as much
-# as its probability to be a transliteration, which is written to ``posterior``. ``ids`` are the
+# Adds the expected counts of all segments, by the forward-backward algorithm. A pair is weighted by
+# its probability of being a transliteration, which is written to ``posterior``. ``ids`` are the
 # numbers of the segments that `_segments` lists.
 _expect = kernel(
     "expect_segments(foreign_offsets: i8[n+1], latin_offsets: i8[n+1], shapes: i8[s, 2], "
@@ -44,11 +45,11 @@ Words = tuple[np.ndarray, np.ndarray]
 
 
 def learn(foreign: Words, latin: Words) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Learn the segments of n pairs of words; some are transliterations.
+    """Learn the segments of n pairs of words, some of which are transliterations.
 
-    Returns the segments' keys ``(m,) int64`` (see `letters_of`), their joint probabilities
-    and the products of their letters' own ones, ``(m,) float64``, and the probability of each pair
-    to be a transliteration, ``(n,) float64``.
+    Returns the segments' keys ``(m,) int64`` (see `letters_of`), their joint probabilities and the
+    products of their letters' probabilities, ``(m,) float64``, and the probability of each pair of
+    being a transliteration, ``(n,) float64``.
     """
     alone = [np.bincount(codes) / max(len(codes), 1) for codes, _ in (foreign, latin)]
     places = np.empty(0, np.int64), np.empty(0)
@@ -86,7 +87,7 @@ def learn(foreign: Words, latin: Words) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 
 def letters_of(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unpack keys: foreign codes ``(m, FOREIGN)`` and Latin ones ``(m, LATIN)``, 0 for none."""
+    """Unpack keys: foreign codes ``(m, FOREIGN)`` and Latin codes ``(m, LATIN)``, padded with 0."""
     latin = keys[:, None] >> (LATIN_BITS * np.arange(LATIN)) & 31
     rest = keys >> (LATIN_BITS * LATIN)
     return rest[:, None] >> (FOREIGN_BITS * np.arange(FOREIGN)) & ((1 << FOREIGN_BITS) - 1), latin

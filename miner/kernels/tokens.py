@@ -8,19 +8,19 @@ import numpy as np
 from miner.kernels.library import kernel
 from miner.parallel import in_ranges
 
-# Tokens of a sentence that is compared as a whole; longer ones are compared by windows.
+# Maximum tokens of a sentence that is compared as a whole; longer ones are compared by windows.
 LONGEST = 128
-# Weight of a token's own frequency in its translation probability: Model 1's empty word.
+# Weight of a token's unigram frequency in its translation probability: Model 1's empty word.
 EMPTY = 0.02
-# Similarity of a matched token to its counterpart, at least.
+# Minimum similarity of a matched token to its counterpart.
 MATCHED = 0.35
-# Distance of the counterparts of neighbouring tokens, at most, and fewest matched tokens that have
-# a correlation.
+# Maximum distance of the counterparts of neighbouring tokens, and minimum number of matched tokens
+# for a correlation.
 NEAR, FEWEST = 2, 4
-# Candidates that a thread takes at a time, and of long texts.
+# Candidates that a thread takes at a time: of normal and of long texts.
 CHUNK, LONG_CHUNK = 4096, 64
-# Columns of the result: four features, each for source and target, and one for the pair; and two
-# features of order, each for source and target.
+# Columns of the result: four features for source and target each, and one for the pair; and two
+# features of order for source and target each.
 COLUMNS, ORDER_COLUMNS = 9, 4
 
 _negative_logarithms = kernel("negative_logarithms(values: f4[n], &out: f4[n])")

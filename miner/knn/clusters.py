@@ -1,10 +1,9 @@
-"""Clusters of both sides of a search: spherical k-means, and the clusters nearest to each vector.
+"""Spherical k-means over both sides of a search, and the nearest clusters of each vector.
 
-A sentence is compared with all members of the few clusters of the other side that are nearest to
-it: an inverted file, as in Jégou et al. 2011, probed from both sides.
-The centroids are learned from a sample of both sides. Products are exact integers, as in the int8
-engine, and means are summed in the order of the sample: clusters are the same for every thread
-count and block.
+A sentence is compared with all members of its nearest clusters on the other side: an inverted file,
+as in Jégou et al. 2011, probed from both sides. The centroids are learned from a sample of both
+sides. Products are exact integers, as in the int8 engine, and means are summed in the order of the
+sample: clusters are the same for every thread count and block.
 """
 
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 
-# Clusters for each side of n sentences: PER_ROOT times the root of n, rounded to a power of two;
+# Clusters of a side of n sentences: PER_ROOT times the square root of n, rounded to a power of two;
 # and clusters that each sentence probes, its own included.
 PER_ROOT, PROBES = 4, 32
-# Sampled vectors for each cluster, half of them of either side, and rounds of k-means.
+# Sampled vectors per cluster, half of them from each side, and iterations of k-means.
 SAMPLED, ROUNDS = 24, 6
 SEED = 1
-# Vectors that are compared with the centroids at a time.
+# Vectors compared with the centroids at a time.
 BLOCK = 16_384
 
 
@@ -44,7 +43,7 @@ class Groups:
 
     @classmethod
     def by(cls, keys: np.ndarray, number: int, room: Room) -> "Groups":
-        """Group positions by ``keys (n, p) int32``, the clusters of each."""
+        """Group positions by ``keys (n, p) int32``, their clusters."""
         flat, width = np.ascontiguousarray(keys).reshape(-1), keys.shape[1]
         lists = np.arange(len(keys) + 1, dtype=np.int64) * width, np.arange(len(keys))
         offsets = offsets_of(count_holders(flat, *lists, number))
@@ -87,7 +86,7 @@ def learn(sides: tuple[VectorSet, VectorSet], number: int, threads: int) -> np.n
             filled, first = np.unique(part[order], return_index=True)
             total[filled] += np.add.reduceat(sample[start : start + BLOCK][order], first, axis=0)
         _normalise(total)
-        filled = np.unique(cluster)  # an empty cluster keeps its centroid
+        filled = np.unique(cluster)  # an empty cluster keeps its old centroid
         centroids[filled] = total[filled]
     return centroids
 
@@ -118,10 +117,10 @@ def grouped(
     threads: int,
     block: int,
 ) -> tuple[Groups, Groups]:
-    """Return the members of each cluster among one side, and the sentences that probe it.
+    """Return each cluster's members on one side, and the sentences that probe it.
 
-    ``probed``: the number of clusters (at least one per centroid), and the slice ``(i, j)`` of a
-    sentence's nearest clusters that it probes. ``block`` bounds the vectors that are held.
+    ``probed``: the number of clusters (at least one per centroid), and the slice ``(i, j)`` of its
+    nearest clusters that a sentence probes. ``block`` bounds the vectors in memory.
     """
     number, chosen = probed
     keys = room.empty((len(side), min(chosen.stop, len(centroids))), np.int32)
@@ -134,7 +133,7 @@ def grouped(
 
 
 def _normalise(vectors: np.ndarray) -> None:
-    """Scale each of ``vectors (n, d) float32`` to unit length, in place; zero rows stay zero."""
+    """Scale ``vectors (n, d) float32`` to unit length in place; zero rows stay zero."""
     for start in range(0, len(vectors), BLOCK):
         part = vectors[start : start + BLOCK]
         length = np.sqrt(np.einsum("nd,nd->n", part, part))

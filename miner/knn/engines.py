@@ -2,9 +2,8 @@
 
 :class:`Int8Engine` and :class:`Float32Engine` are the fused engine on processors: one product
 serves both directions. :class:`FaissEngine` searches each block twice, once for each direction.
-Those for GPUs are in :mod:`miner.knn.gpu_engines`. The similarities that an engine keeps are
-rounded in its own way; :mod:`miner.knn.refine` computes the similarities of the candidates again,
-exactly.
+Engines for GPUs are in :mod:`miner.knn.gpu_engines`. Each engine rounds similarities in its own
+way; :mod:`miner.knn.refine` rescores the candidates exactly.
 """
 
 import importlib.util
@@ -24,12 +23,12 @@ from miner.knn.vector_set import VectorSet
 from miner.libraries import has_driver
 from miner.machine import blas
 
-# Rows and columns of one product of the float32 engine: the block stays in a shared cache.
+# Rows and columns of a product of the float32 engine: the block stays in a shared cache.
 PRODUCT_SIZE = 1024
 # Standard deviations that the error of an int8 similarity is taken to stay within.
 DEVIATIONS = 5.0
-# Share of vectors whose int8 steps may be wider than the one that the bound is computed from; the
-# number of vectors that it is measured on, and the number in memory at a time.
+# Share of vectors whose int8 steps may exceed the step assumed by the error bound; size of the
+# sample that measures it; number of its vectors in memory at a time.
 WIDER = 0.001
 SAMPLED, SAMPLED_AT_ONCE = 8192, 256
 
@@ -38,10 +37,10 @@ Ranked = tuple[np.ndarray, np.ndarray]
 
 
 class Engine(Protocol):
-    """Protocol of the engines.
+    """Protocol of the search engines.
 
     ``name`` identifies the engine in a checkpoint. ``slack`` is the number of candidates kept
-    beyond k, among which exact scores choose; ``threads`` are those of the processor.
+    beyond k, among which exact scores choose; ``threads`` are threads of the processor.
     """
 
     name: str
@@ -51,14 +50,14 @@ class Engine(Protocol):
     def error_bound(self, base: VectorSet) -> ErrorBound:
         """Return a function that bounds the errors of similarities to rows of ``base``.
 
-        It takes queries ``(b, d)`` and returns one bound, or one for each query, ``(b,)``.
+        It takes queries ``(b, d)`` and returns one bound for all, or a bound per query, ``(b,)``.
         """
 
     def bytes_per_row(self, dimension: int) -> int:
-        """Return the memory that one row of a prepared block takes."""
+        """Return the bytes that a row of a prepared block takes."""
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        """Convert ``vectors (b, d)``, float16 or float32, to the form that :meth:`merge` takes."""
+        """Convert ``vectors (b, d)``, float16 or float32, to the input format of :meth:`merge`."""
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         """Merge the block of ``rows`` from position ``s`` by ``columns`` from ``t``.
@@ -69,10 +68,9 @@ class Engine(Protocol):
 
 
 def choose_engine(engine: str, exact: bool, threads: int) -> Engine:
-    """Return the engine named ``engine`` for processors.
+    """Return the CPU engine of the name ``engine``.
 
-    The fused engine is the int8 one; it is the float32 one if ``exact``, or if the processor has no
-    AVX2.
+    ``fused`` is the int8 engine, or the float32 engine if ``exact`` or without AVX2.
     """
     if engine == "faiss":
         return FaissEngine(threads)
@@ -84,7 +82,8 @@ def choose_engine(engine: str, exact: bool, threads: int) -> Engine:
 def search_device(device: str, engine: str, exact: bool = False) -> str:
     """Resolve ``auto`` to ``cuda`` or ``cpu``; return other names unchanged.
 
-    Raises ResourceError for a missing device, and for what the hybrid engine does not take.
+    Raises ResourceError for a missing device, and for settings that the hybrid engine does not
+    support.
     """
     if engine == "hybrid":
         if exact:
@@ -176,7 +175,7 @@ class Int8Engine:
 
 
 class Float32Engine:
-    """float32 products by numpy's BLAS, limited to one thread of its own in each of ours."""
+    """float32 products by numpy's BLAS, limited to one BLAS thread in each of our threads."""
 
     name = "float32"
     slack = 4
@@ -198,8 +197,8 @@ class Float32Engine:
 
         arrays = (*lists[0].arrays, *lists[1].arrays)
 
-        # All memory is taken here, before the first merge: a product of another shape may be
-        # rounded in another way, so that a pair merged again would be listed twice.
+        # All memory is allocated here, before the first merge: a product of another shape may be
+        # rounded differently, so that a pair merged again would be listed twice.
         buffers: SimpleQueue[np.ndarray] = SimpleQueue()
         number = strips_per_side(self.threads)
         size = math.prod(min(PRODUCT_SIZE, -(-len(side) // number)) for side in (rows, columns))
@@ -241,8 +240,8 @@ class FaissEngine:
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         # Both directions are searched before either is stored, which allocates nothing: after
-        # MemoryError the block comes again in parts, whose similarities may be rounded in another
-        # way, so that a candidate would be listed twice.
+        # MemoryError the block is repeated in parts, whose similarities may be rounded differently,
+        # so that a candidate would be listed twice.
         forward, backward = lists
         found = self.search(rows, columns, t, forward.width)
         back = self.search(columns, rows, s, backward.width)
@@ -252,8 +251,8 @@ class FaissEngine:
     def search(self, queries: np.ndarray, base: np.ndarray, first: int, width: int) -> Ranked:
         """Search one direction. ``first`` is the position of the first row of ``base``.
 
-        Returns similarities float32 and positions int32, both ``(n, min(width, len(base)))``, as
-        lists take them without a copy.
+        Returns similarities float32 and positions int32, both ``(n, min(width, len(base)))``, which
+        lists take without a copy.
         """
         width = min(width, len(base))
         similarity, position = faiss.flat_search(queries, base, width)
@@ -281,7 +280,8 @@ def round_int8(
 
 
 def float32_bound(queries: np.ndarray) -> float:
-    """Return a bound on the error of float32 products with unit vectors, four times too large.
+    """Return a bound on the error of float32 products with unit vectors, with a safety factor of
+    four.
 
     The sum of d products in any order is off by at most ``d 2^-24`` (Higham 2002, section 3.1).
     """
@@ -289,7 +289,7 @@ def float32_bound(queries: np.ndarray) -> float:
 
 
 def _steps(vectors: np.ndarray) -> np.ndarray:
-    """Return the width of one int8 step of each of ``vectors (b, d)``: ``(b,) float32``."""
+    """Return the int8 step size of each of ``vectors (b, d)``: ``(b,) float32``."""
     from miner.kernels.exact import bits
     from miner.kernels.fused import step_sizes
 

@@ -1,8 +1,8 @@
-"""Check of GPUs before they are trusted, and choice between the engines there.
+"""Check of GPU engines against the CPU, and choice of the fastest.
 
 CUDA faults abort a process, so each engine first searches in a child process: a sample of both
-sides, whose answers must be the CPU's but for rounding, then a larger block against the clock. If
-no engine passes, one warning says why and the CPU searches.
+sides, whose results must equal the CPU's except for rounding, then a larger block for timing. If no
+engine passes, a warning says why and the CPU searches.
 """
 
 import importlib.util
@@ -23,13 +23,13 @@ from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 
 ENGINES: dict[str, type[GpuEngine]] = {"torch": TorchEngine, "faiss": FaissGpuEngine}
-# Rows and columns of the sample, places of its lists, and queries of a compressed index.
+# Rows and columns of the sample, length of its lists, and queries of a compressed index.
 ROWS, COLUMNS, WIDTH, QUERIES = 96, 640, 8, 64
-# Rows and columns of the block that is timed, in this many runs after one that warms up; and the
-# seconds that a child process may take.
+# Rows and columns of the timed block; timed runs, after a warm-up run; timeout of the child process
+# in seconds.
 TIMED, RUNS, PATIENCE = 16_384, 3, 180.0
-# A compressed index rounds vectors in its own way, and may look into another cell at a tie: the
-# similarities that must agree within TOLERANCE.
+# Tolerance of similarities, and share of a compressed index's similarities that must be within it:
+# it rounds vectors, and may visit another cell at a tie.
 TOLERANCE, AGREEING = 1e-3, 0.98
 
 
@@ -45,9 +45,9 @@ class Trial:
 def choose_gpu_engine(
     device: str, engine: str, threads: int, sides: tuple[VectorSet, VectorSet], places: int
 ) -> GpuEngine | None:
-    """Return the fastest engine whose answers are right; warns and returns None without one.
+    """Return the fastest engine with right answers; warn and return None without one.
 
-    ``engine`` is ``faiss`` for FAISS alone. ``places`` is the length of the lists to be found.
+    ``engine`` may be ``faiss`` to try FAISS only. ``places`` is the length of the lists.
     """
     trials = [
         Trial(name, fault=f"lists of more than {faiss.MOST_ON_GPU:,}")
@@ -66,7 +66,7 @@ def choose_gpu_engine(
 
 
 def usable_engines(device: str) -> list[str]:
-    """List the engines whose library is installed and sees the GPUs of ``device``."""
+    """Return the engines whose library is installed and sees the GPUs of ``device``."""
     found = []
     for name, count in (("torch", _torch_gpus), ("faiss", faiss.gpu_count)):
         try:
@@ -110,7 +110,7 @@ def try_engine(engine: str, device: str, threads: int, sides: tuple[VectorSet, V
 
 
 def search_in_child(engine: str, gpus: list[int], threads: int, place: str, timed: int) -> float:
-    """Search the sample in ``place``, write its lists there, and return the seconds of a block."""
+    """Search the sample in ``place``, write its lists there, and return the seconds per block."""
     with np.load(Path(place, "sample.npz")) as file:
         rows, columns = file["rows"], file["columns"]
     made = ENGINES[engine]("cuda", threads, gpus)
@@ -154,9 +154,9 @@ def _difference(rows: np.ndarray, columns: np.ndarray, lists: list[np.ndarray]) 
 
 
 def compressed_on_gpu(index: Any, queries: np.ndarray, width: int, gpus: list[int]) -> Any:
-    """Return a compressed index on GPUs, if it answers some queries there as on the CPU.
+    """Return a compressed index on GPUs, if it answers a few queries as on the CPU.
 
-    None, without a warning, for a kind that FAISS does not have on GPUs; with one, if it fails.
+    None, without a warning, for a kind that FAISS lacks on GPUs; with a warning if the check fails.
     """
     try:
         copy = faiss.to_gpus(index, gpus)

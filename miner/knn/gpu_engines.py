@@ -1,9 +1,9 @@
-"""Search engines on GPUs: blocks lie in device memory, rounded to float16.
+"""Search engines on GPUs: blocks are in device memory, rounded to float16.
 
 :class:`TorchEngine` computes one product for both directions, :class:`FaissGpuEngine` searches
-twice; :mod:`miner.knn.gpu_check` measures which is faster on a device. With several GPUs each has a
-shard of the columns. As after int8, exact scores rank the candidates, and rows that the rounding
-leaves in doubt are searched again in float32.
+twice; :mod:`miner.knn.gpu_check` measures which is faster. With several GPUs each has a shard of
+the columns. As after int8, exact scores rank the candidates, and rows left in doubt by the rounding
+are searched again in float32.
 """
 
 import getpass
@@ -30,16 +30,16 @@ try:
 except ImportError:  # Windows, where processes do not wait
     fcntl = None  # type: ignore[assignment]
 
-# Share of the free device memory that a search plans with, and what is taken to be free where
-# neither nvidia-smi nor torch says it.
+# Share of the free device memory that a search uses, and the bytes assumed to be free if neither
+# nvidia-smi nor torch reports it.
 SHARE, ASSUMED = 0.8, 2 << 30
-# Most rows of a block, and bytes of device memory for each similarity while the best are selected:
-# the product in float16, what topk copies of it, and its order.
+# Maximum rows of a block, and bytes of device memory per similarity while the best are selected:
+# the float16 product, its copy in topk, and the order.
 LARGEST, CELL = 1 << 22, 8
 # Bytes of page-locked memory through which vectors are copied.
 STAGE = 64 << 20
-# Bound on the error that rounding to float16 adds: 2^-11 for each of two vectors and the product,
-# of at most unit length, and room for what is lost twice.
+# Bound on the error of rounding to float16: 2^-11 for each of the two vectors and for the product,
+# all of at most unit length, and a margin for double rounding.
 HALF = 2.0**-9
 
 
@@ -56,7 +56,7 @@ class GpuEngine:
 
     name = ""
     slack = 12
-    # Bytes that a row of a prepared block takes, for each dimension.
+    # Bytes per row and dimension of a prepared block.
     width = 2
 
     def __init__(self, device: str, threads: int, gpus: list[int] | None = None):
@@ -65,7 +65,7 @@ class GpuEngine:
 
     @property
     def gpus(self) -> list[int]:
-        """Numbers of the GPUs; counted when they are needed, which may be on another machine."""
+        """Numbers of the GPUs; counted on first use, which may be on another machine."""
         if self._gpus is None:
             self._gpus = gpu_ids(self.device, self._count())
         return self._gpus
@@ -84,7 +84,7 @@ class GpuEngine:
     def opened(self, dimension: int) -> Iterator[tuple[int, int]]:
         """Hold the GPUs during the block: processes that share them take turns.
 
-        Yields the rows of the largest block, and the bytes of blocks that may be held: a quarter of
+        Yields the maximum rows of a block, and the bytes of blocks that may be held: a quarter of
         the planned memory is for a block of columns, a quarter for products, the rest for rows.
         """
         with gpu_turn():
@@ -110,7 +110,7 @@ class FaissGpuEngine(GpuEngine):
     """FAISS's exhaustive search, once for each direction."""
 
     name = "faiss"
-    width = 4  # host copies, which are the queries of the other direction; the index takes half
+    width = 4  # host copies, the queries of the other direction; the index takes half
 
     def _count(self) -> int:
         return faiss.gpu_count()
@@ -139,7 +139,7 @@ def _searched(queries: np.ndarray, index: Any, width: int) -> tuple[np.ndarray, 
 
 
 class TorchEngine(GpuEngine):
-    """One float16 product for both directions; topk along its rows and its columns."""
+    """Engine with one float16 product for both directions, and topk along its rows and columns."""
 
     name = "torch"
 
@@ -148,21 +148,23 @@ class TorchEngine(GpuEngine):
 
     @property
     def places(self) -> list[str]:
-        """Names of the devices, as torch takes them."""
+        """Names of the devices in torch."""
         return [f"cuda:{gpu}" for gpu in self.gpus]
 
     def release(self) -> None:
         import_torch().cuda.empty_cache()
 
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        """Copy a block to the devices: columns in shards, rows whole. Returns a tensor of each."""
+        """Copy a block to the devices: columns in shards, rows whole. Returns a tensor for each
+        device.
+        """
         places, half = self.places, np.ascontiguousarray(vectors, np.float16)
         parts = np.array_split(half, len(places)) if columns else [half] * len(places)
         return [_copied(part, place) for part, place in zip(parts, places, strict=True)]
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
-        # All shards are computed before any is stored: after MemoryError the block comes again in
-        # parts, whose similarities may be rounded in another way.
+        # All shards are computed before any is stored: after MemoryError the block is repeated in
+        # parts, whose similarities may be rounded differently.
         with gpu_errors(), import_torch().inference_mode():
             shards = [
                 self._topk(left, right, lists[0].width, lists[1].width)
@@ -177,10 +179,10 @@ class TorchEngine(GpuEngine):
             first += len(back)
 
     def _topk(self, left: Any, right: Any, ahead: int, back: int) -> tuple[Any, Any, Any, Any]:
-        """Return the best similarities and places of each row, then of each column.
+        """Return the best similarities and positions of each row, then of each column.
 
-        ``left (n, d)`` and ``right (m, d)`` are float16: ``(n, w)``, ``(n, w)``, ``(m, v)``,
-        ``(m, v)``.
+        ``left (n, d)`` and ``right (m, d)`` are float16: ``(n, w)``, ``(n, w)``, ``(m, v)``, ``(m,
+        v)``.
         """
         torch = import_torch()
         tile = max(1, min(len(left), self.products // (CELL * len(right))))
@@ -206,7 +208,7 @@ def _copied(vectors: np.ndarray, place: str) -> Any:
     """Copy ``(n, d) float16`` to a device, through page-locked memory where it is a GPU."""
     torch = import_torch()
     with gpu_errors():
-        # Sums in float16 would err more than the bound.
+        # Sums in float16 would exceed the error bound.
         torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
         out = torch.empty(vectors.shape, dtype=torch.float16, device=place)
         step = max(1, STAGE // max(1, 2 * vectors.shape[1]))
@@ -219,7 +221,7 @@ def _copied(vectors: np.ndarray, place: str) -> Any:
 
 
 def free_memory(gpu: int) -> int:
-    """Return the free memory of a GPU in bytes, as nvidia-smi says it, or torch if it is loaded."""
+    """Return the free memory of a GPU in bytes, from nvidia-smi, or from torch if it is loaded."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
     try:
         name = visible.split(",")[gpu] if visible else str(gpu)
@@ -230,7 +232,7 @@ def free_memory(gpu: int) -> int:
         pass
     try:
         return int(sys.modules["torch"].cuda.mem_get_info(gpu)[0])
-    except (KeyError, RuntimeError, AssertionError):  # a torch without CUDA
+    except (KeyError, RuntimeError, AssertionError):  # torch without CUDA
         return ASSUMED
 
 

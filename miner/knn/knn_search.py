@@ -1,11 +1,11 @@
 """k nearest neighbours in both directions, exhaustively or from a compressed index.
 
-An engine (:mod:`miner.knn.engines`) proposes a few more candidates than asked for, and
-:mod:`miner.knn.refine` ranks them by exact similarities. It searches again where the rounding of
-the engine could have pushed a true neighbour out of the list. So the lists are the same for every
-block size, thread count and device: sorted by similarity descending, then by row. The error of a
-float32 similarity has a bound; for int8 five standard deviations are taken as the bound: the int8
-engine may miss a neighbour once in many thousands.
+An engine (:mod:`miner.knn.engines`) proposes a few more candidates than requested, and
+:mod:`miner.knn.refine` ranks them by exact similarities. It searches again if the engine's rounding
+could have pushed a true neighbour out of the list. So the lists are the same for every block size,
+thread count and device: sorted by similarity descending, then by row. The error of a float32
+similarity has a strict bound; for int8 the bound is five standard deviations, so that it may miss
+one neighbour in many thousands.
 """
 
 from contextlib import ExitStack
@@ -34,13 +34,13 @@ from miner.machine import memory_budget, thread_count
 from miner.parallel import use_loop_threads
 from miner.progress import Reporter, silent
 
-# Rows of either side in one block of the similarity matrix; halved until it fits the memory.
+# Rows of each side in a block of the similarity matrix; halved until it fits in memory.
 BLOCK = 16_384
 LEAST_BLOCK = 256
-# Pairs of sentences up to which float32 products take no longer than probing the int8 engine; and
-# those that processors compare in about the seconds that the check of a GPU takes.
+# Number of sentence pairs up to which float32 products take no longer than probing the int8 engine;
+# and number that processors compare in the time of a GPU check.
 SMALL, SMALL_ON_GPU = 1 << 23, 1 << 30
-# A compressed index is asked for this many times k candidates, to be reranked exactly.
+# Candidates per k that a compressed index returns for exact reranking.
 REFINE = 8
 
 
@@ -50,7 +50,7 @@ def nearest_both(
     """Find the k nearest targets of every source, and the k nearest sources of every target.
 
     Returns Neighbors of ``(n_source, k)`` and ``(n_target, k)``, by rows of the whole corpora. Rows
-    outside the sets, and places beyond the size of the other side, have row -1.
+    outside the sets, and slots beyond the size of the other side, have row -1.
 
     Only the settings k, memory, engine, exact, device and threads matter here; memory bounds the
     allocations, the result included. ``report`` counts searched rows of both directions.
@@ -62,7 +62,7 @@ def nearest_both(
     memory = memory_budget() if settings.memory is None else settings.memory
     k = settings.neighbors
     found = list(BlockSearch(source, target, k, memory, engine, report).candidates())
-    # Candidates go as soon as they are refined.
+    # Candidates are freed as soon as they are refined.
     forward = refine_part(source, target, found.pop(0), k, memory - found[-1].bytes, engine)
     return forward, refine_part(target, source, found.pop(0), k, memory, engine)
 
@@ -70,13 +70,13 @@ def nearest_both(
 def refine_part(
     queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
 ) -> Neighbors:
-    """Rank the candidates ``lists`` that some queries found in all of ``base``, exactly.
+    """Rank the candidates ``lists`` of some queries, found in all of ``base``, exactly.
 
-    ``engine`` is the one that found them; None for a search that leaves rows out. ``memory`` is for
-    the candidates, the result, and what ranks them.
+    ``engine`` is the engine that found them; None for a search that skips rows. ``memory`` is for
+    the candidates, the result, and the ranking.
     """
     d = base.vectors.shape[1]
-    # A row while its candidates are ranked, or searched again in float32.
+    # Bytes per row while its candidates are ranked, and while it is searched again in float32.
     ranked, second = (
         8 * d + lists.width * (d * 6 + 48),
         12 * d + 4 * PRODUCT_SIZE + (k + SECOND_SLACK) * 48,
@@ -115,7 +115,7 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
 
 
 class BlockSearch:
-    """One search of two sides against each other, block by block."""
+    """Search of two sides against each other, block by block."""
 
     def __init__(
         self,
@@ -133,15 +133,15 @@ class BlockSearch:
         self.forward_width, self.backward_width = self._width(target), self._width(source)
         widest = max(self.forward_width, self.backward_width)
         d = source.vectors.shape[1]
-        # Lists of both sides: 8 bytes a place and 4 for the last similarity.
+        # Lists of both sides: 8 bytes per slot, and 4 per row for the last similarity.
         ahead = len(source) * (self.forward_width * 8 + 4)
         back = len(target) * (self.backward_width * 8 + 4)
-        # Refining holds a result, of 12 bytes a place, beside both, then two beside one; and
-        # another 4 bytes for each row of one side.
+        # Refining holds a result of 12 bytes per slot and both lists, then two results and one
+        # list; and 4 bytes per row of a side.
         results = 12 * k * len(source.vectors), 12 * k * len(target.vectors)
         lists = back + results[0] + max(ahead, results[1]) + 4 * max(len(source), len(target))
-        # One row of a block: the vectors of both sides, as float32 and as prepared; or, when the
-        # candidates are refined, what sorts them, with ample room.
+        # One row of a block: the vectors of both sides, as float32 and prepared; or, while
+        # candidates are refined, the sorting arrays with a margin.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
         self.block = BLOCK
         if isinstance(engine, GpuEngine):  # no larger than the sides, rounded up
@@ -155,11 +155,11 @@ class BlockSearch:
                 f"give at least {need + 1}M, or split the corpus"
             )
         self.spare = memory - lists - self.block * row
-        # Bytes for prepared blocks that are held, and those blocks by (columns, start, end).
+        # Bytes available for prepared blocks, and the held blocks by (columns, start, end).
         self.held: dict[tuple[bool, int, int], Any] = {}
 
     def _width(self, base: VectorSet) -> int:
-        """Return the number of candidates kept for every row that is searched in ``base``."""
+        """Return the number of candidates to keep for every row searched in ``base``."""
         wanted = self.k + self.engine.slack if base.ann is None else self.k * REFINE
         return max(1, min(wanted, len(base)))
 
@@ -182,9 +182,9 @@ class BlockSearch:
             )
 
     def _one_direction(self, queries: VectorSet, base: VectorSet, width: int) -> Lists:
-        """Collect candidates from the compressed index of ``base``, exhaustively if it has none.
+        """Collect candidates from the compressed index of ``base``, or exhaustively without one.
 
-        Exhaustive searches of one direction are the CPU's.
+        Exhaustive searches of one direction run on the CPU.
         """
         exhaustive = FaissEngine(self.engine.threads)
         lists = Lists.empty(len(queries), width)
@@ -212,7 +212,7 @@ class BlockSearch:
         """Collect candidates of both sides in one pass over the similarity matrix."""
         n, m = len(self.source), len(self.target)
         lists = Lists.empty(n, self.forward_width), Lists.empty(m, self.backward_width)
-        # Progress is counted in rows of both sides: each cell stands for this share of one.
+        # Progress is counted in rows of both sides: each matrix cell counts as this share of a row.
         weight = self.total / max(1, n * m)
         for t in range(0, m, self.block):
             for s in range(0, n, self.block):
@@ -223,7 +223,7 @@ class BlockSearch:
         return lists
 
     def _merge(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> None:
-        """Merge one block, in quarters where memory runs out."""
+        """Merge a block, cut into quarters if memory runs out."""
         if self._fits(s, s_end, t, t_end, lists):
             return
         # Candidates merged before memory ran out are merged again, which changes nothing.
@@ -234,7 +234,7 @@ class BlockSearch:
                     self._merge(*part, *other, lists)
 
     def _fits(self, s: int, s_end: int, t: int, t_end: int, lists: tuple[Lists, Lists]) -> bool:
-        """Merge one block. Returns False, with all held blocks freed, if memory ran out."""
+        """Merge a block. Returns False, with all held blocks freed, if memory ran out."""
         try:
             rows = self._prepared(self.source, s, s_end, columns=False)
             columns = self._prepared(self.target, t, t_end, columns=True)
@@ -246,20 +246,20 @@ class BlockSearch:
                     "give less --memory, or --device cpu"
                 ) from error
             self.held.clear()
-            self.spare = 0  # the next block held would run out of memory again
+            self.spare = 0  # holding another block would run out of memory again
             return False
         return True
 
     def _prepared(self, side: VectorSet, start: int, end: int, *, columns: bool) -> Any:
         """Return a block prepared for the engine.
 
-        Every block of columns meets all blocks of rows in turn: rows are held as far as memory
-        allows, columns one block at a time.
+        Every block of columns meets all blocks of rows: rows are held as memory allows, columns one
+        block at a time.
         """
         key = (columns, start, end)
         if key in self.held:
             return self.held[key]
-        if columns:  # the block before goes first, lest both be in memory
+        if columns:  # free the previous block first, so that only one is in memory
             self.held = {old: kept for old, kept in self.held.items() if not old[0]}
         made = self.engine.prepare(side.block(start, end), columns=columns)
         if columns:

@@ -1,4 +1,4 @@
-"""Running candidate lists: the best similarities and positions that each row has met so far."""
+"""Running candidate lists: the best similarities and positions of each row so far."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ import numpy as np
 class Lists:
     """Candidate lists of n rows: ``similarity (n, w) float32`` and ``position (n, w) int32``.
 
-    Each list is sorted by similarity descending, then by position ascending; empty places hold -inf
+    Each list is sorted by similarity descending, then by position ascending; empty slots hold -inf
     and -1. ``least (n,) float32`` is the last similarity of each list.
     """
 
@@ -19,7 +19,7 @@ class Lists:
 
     @classmethod
     def empty(cls, size: int, width: int) -> "Lists":
-        """Return ``size`` empty lists of ``width`` places."""
+        """Return ``size`` empty lists of ``width`` slots."""
         return cls(
             np.full((size, width), -np.inf, dtype=np.float32),
             np.full((size, width), -1, dtype=np.int32),
@@ -47,9 +47,9 @@ class Lists:
         return sum(array.nbytes for array in self.arrays)
 
     def merge(self, start: int, similarity: np.ndarray, position: np.ndarray) -> None:
-        """Merge candidates ``(b, c)`` of the rows from ``start``; -1 is an empty place.
+        """Merge candidates ``(b, c)`` of the rows from ``start``; -1 marks an empty slot.
 
-        The order of merges does not matter, and a candidate that is merged again changes nothing.
+        The order of merges does not matter, and merging a candidate again changes nothing.
         """
         from miner.kernels.blocks import merge_lists
 

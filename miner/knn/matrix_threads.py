@@ -1,6 +1,6 @@
-"""Threads over a matrix that is cut into strips of rows and of columns.
+"""Threads over a matrix cut into strips of rows and of columns.
 
-Two strips at work at one time never share a row or a column, so that threads can change the lists
+Strips in work at the same time never share a row or a column, so that threads can change the lists
 of both sides in place.
 """
 
@@ -22,15 +22,16 @@ def cut(size: int, number: int) -> list[Strip]:
 
 
 def strips_per_side(threads: int) -> int:
-    """Return the number of strips of either side.
+    """Return the number of strips per side.
 
-    A few more than threads, so that a thread finds free strips while another is late.
+    It exceeds the number of threads a little, so that a thread finds free strips while another is
+    late.
     """
     return 1 if threads == 1 else threads + threads // 2
 
 
 def run_strips(size: int, threads: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(start, end)`` for the strips of ``size`` items, one a thread."""
+    """Call ``work(start, end)`` for strips of ``size`` items, one per thread."""
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda strip: work(*strip), cut(size, threads)))
 
@@ -40,8 +41,8 @@ def run_crosswise(
 ) -> None:
     """Call ``work(strip of rows, strip of columns)`` for every pair of strips of a matrix.
 
-    Calls run on ``threads`` threads. Two calls at one time share neither rows nor columns. The
-    first exception of ``work`` stops the other threads and is raised.
+    Calls run on ``threads`` threads. Concurrent calls share neither rows nor columns. The first
+    exception of ``work`` stops the other threads and is raised.
     """
     number = strips_per_side(threads)
     waiting = {(row, column): None for row in cut(rows, number) for column in cut(columns, number)}

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MAX_K = int(np.iinfo(np.int16).max)  # ranks are stored as int16
-# Lists that are checked at a time.
+# Lists checked at a time.
 _BLOCK = 1 << 15
 
 
@@ -15,7 +15,7 @@ class Neighbors:
     """The k nearest neighbours of each sentence in the other corpus, best first.
 
     ``similarity (n, k) float32`` holds cosines, ignored where ``row`` is -1. ``row (n, k) int64``
-    holds rows of the other corpus, each at most once in a list; -1 is an empty place.
+    holds rows of the other corpus, each at most once in a list; -1 marks an empty slot.
 
     Raises ValueError for shapes that differ or are not two-dimensional, a row below -1, k above
     32767, and for a neighbour with a similarity that is NaN or infinite.
@@ -47,5 +47,5 @@ class Neighbors:
         object.__setattr__(self, "row", row)
 
     def __len__(self) -> int:
-        """The number of sentences, n."""
+        """Number of sentences, n."""
         return self.row.shape[0]

@@ -1,7 +1,7 @@
-"""Block of two sides, of whose pairs some are compared: int8 vectors, and the lists of both sides.
+"""Block of two sides in which chosen pairs are compared: int8 vectors, and the lists of both sides.
 
-Similarities are exact integers and lists keep the best of whatever comes in any order, so the lists
-depend on which pairs are compared, and on nothing else.
+Similarities are exact integers and the order of merges does not matter, so the lists depend only on
+the set of compared pairs.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -50,9 +50,9 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class PairBlock:
-    """Codes of both sides, and the lists that receive the pairs; positions count from 0 in either.
+    """Codes of both sides, and their candidate lists; positions count from 0 on each side.
 
-    ``block`` bounds the rows of one product.
+    ``block`` bounds the rows of a product.
     """
 
     codes: tuple[Codes, Codes]
@@ -61,7 +61,7 @@ class PairBlock:
     block: int
 
     def compare(self, rows: np.ndarray, columns: np.ndarray) -> None:
-        """Compare all of some sources with all of some targets."""
+        """Compare all ``rows`` with all ``columns``."""
         for t in range(0, len(columns), self.block):
             right = columns[t : t + self.block]
             packed = self.codes[1].pack(right, columns=True)
@@ -73,9 +73,10 @@ class PairBlock:
         self._release()
 
     def put(self, here: int, rows: np.ndarray, found: np.ndarray) -> None:
-        """Compare the sentences ``rows (q,)`` of side ``here`` with others of the other side.
+        """Compare the sentences ``rows (q,)`` of side ``here`` with listed sentences of the other
+        side.
 
-        ``found (q, w) int32`` are the positions of the others; -1 is an empty place.
+        ``found (q, w) int32`` are positions on the other side; -1 marks an empty slot.
         """
         value, threads = np.empty(found.shape, np.float32), self.engine.threads
         a, b = self.codes[here], self.codes[1 - here]

@@ -1,7 +1,7 @@
-"""Retrieval of sentences by their tokens: an inverted index, asked in the other language.
+"""Retrieval of sentences by their tokens: an inverted index, queried across languages.
 
-A query asks for its own tokens, which finds names and numbers, and for their translations by the
-lexicon. It finds translations whose average vectors are far apart, which clusters miss.
+A query has its own tokens, which find names and numbers, and their translations by the lexicon. It
+finds translations whose average vectors are far apart, which clusters miss.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from miner.ragged import offsets_of
 
 # Tokens in more than this share of the sentences have no postings.
 COMMON = 0.05
-# Weight of a token itself in a query, and the least probability of a translation to be asked for.
+# Weight of a token itself in a query, and minimum probability of a translation in it.
 OWN, PROBABLE = 0.5, 0.05
-# Postings that a query reads at most, its rarest tokens first. Bounds the time of a query for any
+# Maximum postings read for a query, its rarest tokens first. Bounds the time of a query for any
 # size of corpus.
 BUDGET = 10_000
 # Sentences that a query finds.
 RETRIEVED = 64
 
 
-# Token ids ``int32`` of the sentences of one side, and offsets ``(n + 1,) int64``: a list for every
-# row of the side's matrix of vectors, also for rows not selected.
+# Token ids ``int32`` of the sentences of one side, and offsets ``(n + 1,) int64``: one list per row
+# of the side's matrix of vectors, also for rows not selected.
 SideTokens = tuple[np.ndarray, np.ndarray]
 
 
@@ -48,9 +48,9 @@ class Frequency:
 class Postings:
     """Inverted index of one side: for each token the positions of the sentences that hold it.
 
-    Weighted by inverse document frequency, log(n / n_y) for a token in n_y of n sentences. The
-    sentences may be a part of a side, whose ``frequency`` counts. The best of all parts, by score
-    and position, are the best of the whole.
+    Tokens are weighted by inverse document frequency, log(n / n_y) for a token in n_y of n
+    sentences. The index may cover a part of a side; ``frequency`` counts the whole side. So the
+    best of all parts, by score and position, are the best of the whole.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class Postings:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions with the highest scores for the queries ``rows (q,)`` of ``side``.
 
-        Returns ``(q, width) int32``, by score descending, then position, and the scores
-        ``(q, width) float32``; -1 and -inf are empty places.
+        Returns ``(q, width) int32``, by score descending, then position, and the scores ``(q,
+        width) float32``; -1 and -inf mark empty slots.
         """
         out = np.empty((len(rows), width), np.int32)
         scores = np.empty((len(rows), width), np.float32)

@@ -1,4 +1,4 @@
-"""The exact search that is the truth for others, and the check on a sample that int8 suffices."""
+"""Exact search as the reference, and a check on a sample that int8 suffices."""
 
 import numpy as np
 
@@ -7,8 +7,8 @@ from miner.knn.lists import Lists
 from miner.knn.vector_set import VectorSet
 from miner.machine import blas
 
-# The int8 engine is tried on so many queries and so many rows of the other side, and may miss this
-# share of the neighbours there.
+# Queries and rows of the other side in the check, and share of neighbours that the int8 engine may
+# miss there.
 PROBE_QUERIES, PROBE_BASE = 512, 4096
 TOLERATED_MISSES = 0.0002
 
@@ -31,16 +31,16 @@ def scan(queries: np.ndarray, base: VectorSet, k: int, block: int) -> tuple[np.n
 def int8_suffices(source: VectorSet, target: VectorSet, k: int) -> bool:
     """Check on a sample that the int8 engine finds the k nearest of both sides.
 
-    It does where all components have a similar size, as in a trained model. It fails where a few
+    It does if all components have a similar size, as in a trained model. It fails if a few
     components are huge in all vectors: rounding to int8 erases the others.
     """
-    # More threads of BLAS wait busily for longer than these products take.
+    # More BLAS threads would wait longer than these products take.
     with blas().limit(limits=1):
         return _suffices(source, target, k) and _suffices(target, source, k)
 
 
 def _suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
-    """Check one direction."""
+    """Check one direction of the search."""
     probes, probed = (
         side.take(side.sample(size))
         for side, size in ((queries, PROBE_QUERIES), (base, PROBE_BASE))
@@ -59,7 +59,7 @@ def _suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
     missed = 0
     for start in range(0, len(probes), 32):
         cosine = probes[start : start + 32].astype(np.float32) @ wide.T  # (32, probed)
-        # A miss is more similar than the k-th, beyond the rounding of float32, and not listed.
+        # A miss is more similar than the k-th, beyond the rounding of float32, but not listed.
         near = cosine > np.partition(cosine, -width, axis=1)[:, -width, None] + 1e-5
         found = lists[0].position[start : start + 32].astype(np.int64)
         np.put_along_axis(near, found, False, axis=1)

@@ -1,9 +1,9 @@
-"""Results from candidates: exact similarities rank them, and rows in doubt are searched again.
+"""Exact reranking of candidates, and a second search for rows in doubt.
 
-An engine drops every row that it finds less similar than the last place of a list. That is safe
-only if the last place, plus the error of the engine, is below the exact k-th similarity of the
-list. Otherwise the query is in doubt and is searched again: in float32, with a long list; where
-float32 cannot decide either, by an exact scan.
+An engine drops every row that it finds less similar than the last entry of a list. That is safe
+only if the last entry's similarity, plus the error of the engine, is below the exact k-th
+similarity of the list. Otherwise the query is in doubt and is searched again: in float32, with a
+long list; if float32 cannot decide either, by an exact scan.
 """
 
 import numpy as np
@@ -26,8 +26,8 @@ def refine(
 ) -> Neighbors:
     """Return the k nearest rows of ``base`` among the candidates of each of ``queries``.
 
-    ``lists`` hold the candidates that ``engine`` found among all rows; with None they are of a
-    search that leaves rows out, and nothing is in doubt. ``block`` bounds the rows in memory.
+    ``lists`` hold the candidates that ``engine`` found among all rows; None stands for a search
+    that skips rows, where no row is in doubt. ``block`` bounds the rows in memory.
     """
     similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
     row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
@@ -57,7 +57,7 @@ def refine(
         if bound is not None:
             doubt = lists.least[positions] + bound(vectors) >= best[:, -1]
             doubtful = np.concatenate([doubtful, positions[doubt]])
-        # Many rows share one pass over the base.
+        # Many rows in doubt share a pass over the base.
         while len(doubtful) >= block or (len(doubtful) and start + block >= len(queries)):
             search_again(doubtful[:block])
             doubtful = doubtful[block:]
@@ -68,7 +68,7 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     """Rank the candidates ``found (b, w) int32``, positions in ``base``, of ``vectors (b, d)``.
 
     Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
-    position. A position of -1 is an empty place.
+    position. A position of -1 marks an empty slot.
     """
     from miner.kernels.exact import rescore
 

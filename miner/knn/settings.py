@@ -1,4 +1,4 @@
-"""Settings of a search: one dataclass from the command line to the engines."""
+"""`SearchSettings`: settings of a search from the command line to the engines."""
 
 from dataclasses import dataclass
 
@@ -129,7 +129,8 @@ class SearchSettings:
         except ValueError as error:
             raise ValueError(f"device = {error}") from None
         if self.languages != (None, None):
-            from miner.text.language_codes import language_pair  # a table that help texts need not
+            # a table that help texts do not need
+            from miner.text.language_codes import language_pair
 
             object.__setattr__(self, "languages", language_pair(self.languages))
         if self.margin is not None:
@@ -144,7 +145,7 @@ class SearchSettings:
 
     @property
     def fits_models(self) -> bool:
-        """True if margins are as the thresholds of models were found by."""
+        """True if scores are margins of the kind that the thresholds of models refer to."""
         return (self.margin_function, self.retrieval, self.neighbors) == ("ratio", "max", 4)
 
     @property
@@ -153,11 +154,15 @@ class SearchSettings:
         return self.k or NEIGHBORS[self.rank or "margin"]
 
     def searching(self, k: int) -> "SearchSettings":
-        """Return what decides the ``k`` neighbours in a search of all pairs; other defaults."""
+        """Return the settings that decide the ``k`` neighbours in a search of all pairs; others
+        default.
+        """
         engine = "fused" if self.engine in ("auto", "hybrid") else self.engine
         return SearchSettings(k, engine=engine, exact=self.exact, device=self.device)
 
     @property
     def searched(self) -> int:
-        """Neighbours that are searched: enough for every rank, so that another searches nothing."""
+        """Number of neighbours to search: enough for every rank, so that another rank searches
+        nothing.
+        """
         return max(self.neighbors, *NEIGHBORS.values())

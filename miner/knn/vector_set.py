@@ -1,4 +1,4 @@
-"""The vectors that take part in a search, as one side of it."""
+"""Vectors that take part in a search, as one of its sides."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from miner.errors import ResourceError
 from miner.machine import release_pages
 
 MOST = np.iinfo(np.int32).max
-# Vectors that are read at a time from all over a file.
+# Vectors read at a time from scattered positions of a file.
 AT_ONCE = 1024
 
 
@@ -35,11 +35,13 @@ class VectorSet:
             )
 
     def __len__(self) -> int:
-        """The number of selected rows, m."""
+        """Number of selected rows, m."""
         return len(self.rows)
 
     def block(self, start: int, end: int) -> np.ndarray:
-        """Return the vectors at positions ``start`` to ``end``, ``(b, d)``, in their own type."""
+        """Return the vectors at positions ``start`` to ``end``, ``(b, d)``, in their stored
+        type.
+        """
         found = np.asarray(self.vectors[self.rows[start:end]])
         release_pages(self.vectors)
         return found
@@ -49,10 +51,10 @@ class VectorSet:
         return self.block(start, end).astype(np.float32, copy=False)
 
     def take(self, positions: np.ndarray) -> np.ndarray:
-        """Return the vectors at ``positions (s,)``, ``(s, d)``, in their own type.
+        """Return the vectors at ``positions (s,)``, ``(s, d)``, in their stored type.
 
-        They may be far apart, and the system maps several pages around each: pages are dropped
-        after every ``AT_ONCE`` vectors.
+        The system maps several pages around scattered positions: pages are dropped after every
+        ``AT_ONCE`` vectors.
         """
         found = np.empty((len(positions), self.vectors.shape[1]), self.vectors.dtype)
         for start in range(0, len(positions), AT_ONCE):

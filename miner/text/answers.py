@@ -1,4 +1,4 @@
-"""Answers about pairs: a file of JSON lines that only grows, and what the judges agree on."""
+"""Answers of judges about pairs: an append-only file of JSON lines, and the judges' agreement."""
 
 import json
 import os
@@ -12,12 +12,12 @@ from pathlib import Path
 from miner.errors import CorpusError, writing
 from miner.json_files import parsed
 
-# Answers, and whether the pair counts as right. Of a pair that is partly right nothing is kept.
+# Answers, and the probability that the pair is right. A partly right pair counts as wrong.
 RIGHT = {"yes": 1.0, "partly": 0.0, "no": 0.0}
 SKIP, UNDO = "skip", "undo"
 # Kinds of errors that an answer "no" may name.
 KINDS = ("other number", "other name", "machine-translated", "wrong language")
-# Pairs that two judges must have in common for their agreement to be told.
+# Minimum number of pairs that two judges share, for their agreement to be computed.
 COMMON = 5
 
 
@@ -29,11 +29,11 @@ def key_of(source: str, target: str) -> int:
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer of one judge about one pair.
+    """Answer of one judge about one pair.
 
-    ``answer`` is a key of `RIGHT`, `SKIP` or `UNDO`, which takes the judge's last answer about the
-    pair back; ``kind`` one of `KINDS`, or a word of the judge's. ``drawn`` is the probability with
-    which the pair was drawn, and ``score`` its score then, None if it had none.
+    ``answer`` is a key of `RIGHT`, `SKIP`, or `UNDO`, which cancels the judge's last answer about
+    the pair. ``kind`` is one of `KINDS` or free text. ``drawn`` is the probability that the pair
+    was sampled; ``score`` its score at that time, or None.
     """
 
     source: str
@@ -47,15 +47,15 @@ class Answer:
 
     @property
     def key(self) -> int:
-        """The number of the pair."""
+        """Return the 64-bit number of the pair."""
         return key_of(self.source, self.target)
 
 
 @dataclass(eq=False)
 class Answers:
-    """Answers of all judges; ``given`` are in the order of the file, ``path`` None for no file.
+    """Answers of all judges; ``given`` in the order of the file, ``path`` None if there is no file.
 
-    ``standing`` are those that count, by pair and judge: the last of each.
+    ``standing``: the valid answers by pair and judge, that is the last of each judge.
     """
 
     path: Path | None = None
@@ -65,10 +65,10 @@ class Answers:
 
     @classmethod
     def read(cls, path: Path) -> "Answers":
-        """Read the answers of a file that need not exist.
+        """Read the answers of a file, which may be missing.
 
-        A last line without its end, which a killed process left, is passed over. Raises CorpusError
-        for any other line that is no answer.
+        An incomplete last line, left by a killed process, is ignored. Raises CorpusError for any
+        other line that cannot be parsed.
         """
         found = cls(path)
         try:
@@ -90,7 +90,7 @@ class Answers:
         return found
 
     def add(self, *answers: Answer) -> None:
-        """Take answers, and append them to the file, synced."""
+        """Add answers in memory and append them to the file, synced."""
         if self.path is not None:
             lines = []
             for one in answers:
@@ -104,7 +104,7 @@ class Answers:
             self._take(one)
 
     def mend(self) -> None:
-        """Cut what a killed process left of a line off the end of the file, or end the line."""
+        """Remove an incomplete last line of the file, or end a complete one."""
         assert self.path is not None
         if not self.path.exists():
             return
@@ -135,7 +135,7 @@ class Answers:
         return [RIGHT[one.answer] for one in found if one.answer in RIGHT]
 
     def right(self, key: int) -> float | None:
-        """Return what most judges say of a pair: 1, 0 or for a tie 0.5; None without answers."""
+        """Return the majority vote on a pair: 1, 0, or 0.5 for a tie; None without answers."""
         votes = self.votes(key)
         if not votes:
             return None
@@ -183,7 +183,9 @@ class Answers:
 
 
 def kappa(pairs: Iterable[tuple[float, float]]) -> float:
-    """Return Cohen's kappa of two judges' answers; 1 where both always say the same."""
+    """Return Cohen's kappa of two judges' answers; 1 if both gave one and the same answer
+    throughout.
+    """
     both = [*pairs]
     same = sum(one == other for one, other in both) / len(both)
     shares = [sum(pair[side] for pair in both) / len(both) for side in (0, 1)]
@@ -192,7 +194,7 @@ def kappa(pairs: Iterable[tuple[float, float]]) -> float:
 
 
 def _parsed(line: bytes) -> Answer | None:
-    """Return the answer of a line, None for anything else."""
+    """Parse a line; return None if it is no answer."""
     try:
         answer = Answer(**parsed(line))
     except (ValueError, TypeError):

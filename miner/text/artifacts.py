@@ -1,4 +1,4 @@
-"""Directories of ours: whole or absent, never written over somebody's own, with manifests."""
+"""Output directories: replaced as a whole, never over a user's own directory, with manifests."""
 
 import json
 import shutil
@@ -21,9 +21,10 @@ MANIFEST = "manifest.json"
 def atomic_directory(path: StrPath, marker: str) -> Iterator[Path]:
     """Yield an empty temporary sibling of ``path`` that becomes ``path`` when the body succeeds.
 
-    An existing directory is replaced only if it holds ``marker``, the file that every artifact of
-    this kind has. On any exception the temporary is removed and the older directory stays. Siblings
-    that killed processes have left are removed. Raises ArtifactError and ResourceError.
+    An existing directory is replaced only if it holds ``marker``, the file that marks every
+    artifact of this kind. On any exception the temporary directory is removed and the older
+    directory stays. Siblings that killed processes have left are removed. Raises ArtifactError and
+    ResourceError.
     """
     target = replaceable(path, marker)
     temporary = durable.temporary_name(target)
@@ -60,7 +61,7 @@ def replaceable(path: StrPath, marker: str) -> Path:
 def write_manifest(
     path: StrPath, files: Mapping[Path, Mapping[str, Any]], facts: Mapping[str, Any]
 ) -> None:
-    """Write facts about some files and each of them, with sizes, SHA-256 and this version.
+    """Write a manifest: general facts, and the size, SHA-256 and facts of each file.
 
     Raises ResourceError.
     """

@@ -1,4 +1,4 @@
-"""`Bitext`: aligned sentences of two files or of two columns of one, whole or in blocks."""
+"""`Bitext`: aligned sentences of two files, or of two columns of a file, whole or in blocks."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -17,13 +17,14 @@ from miner.text.text_format import is_blank
 
 @dataclass(frozen=True, eq=False)
 class Bitext:
-    """n aligned rows, or a block of them, neither side empty; records == n + empty + undecodable.
+    """n aligned rows, or a block of them, with text on both sides; records == n + empty +
+    undecodable.
 
     source, target: n texts each, row by row translations. lines: (n,) int64, >= 1: the line in the
         (source) file; a header is line 1.
     records: rows in the input, a header not counted. empty: rows dropped because a side was empty.
     undecodable: rows dropped under on_error="skip". replaced: rows in which bytes were replaced.
-    more: of each row, the unchanged text of the further columns that were asked for.
+    more: the text of the further columns of each row, unchanged.
     """
 
     source: list[str]
@@ -82,10 +83,10 @@ def stream_bitext(
     more: Sequence[int | str] = (),
     block: int = 8192,
 ) -> Iterator[Bitext]:
-    """Read as :func:`read_bitext` does, in blocks of ``block`` records, each with its own counts.
+    """Stream the rows that :func:`read_bitext` reads, in blocks of ``block`` records with counts.
 
-    There is one block at least. Raises, while iterating, as `read_bitext` does, and ValueError for
-    a block < 1.
+    There is at least one block. Raises, while iterating, the errors of `read_bitext`, and
+    ValueError for a block < 1.
     """
     if block < 1:
         raise ValueError(f"block is {block}; it must be at least 1")
@@ -116,9 +117,9 @@ def stream_bitext(
 
 
 def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
-    """Parse a column of numbers (`Bitext.more`), ``(n,) float64``; infinite ones are allowed.
+    """Parse a column of numbers (`Bitext.more`) to ``(n,) float64``; infinity is allowed.
 
-    ``lines (n,)`` are line numbers in ``origin``, for the CorpusError that other text raises.
+    ``lines (n,)``: line numbers in ``origin``, named by the CorpusError for other text.
     """
     out = np.array([number_in(text) for text in column], dtype=np.float64)
     if np.isnan(out).any():

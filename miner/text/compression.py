@@ -41,7 +41,7 @@ def codec(origin: str) -> Any:
 
 
 def compressor(library: Any, raw: Any) -> Any:
-    """Return a binary writer that compresses into ``raw``, with neither time nor name inside."""
+    """Return a binary writer that compresses into ``raw``, without time or name in the header."""
     if library is gzip:
         return gzip.GzipFile("", "wb", 6, raw, mtime=0)
     if library is bz2 or library is lzma:

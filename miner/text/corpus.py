@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A block of n sentences, none of them empty.
+    """Block of n sentences, none of them empty.
 
-    ids: n texts: the id given in the file (bucc; tsv, jsonl and parquet with an id column), else,
-        or where that is empty, the number in ``lines`` as text. Not checked for duplicates.
-    sentences: n texts as they stand in the file, spaces at the ends included; valid Unicode
-        without lone surrogates. From jsonl and parquet they may hold ``\\n`` (see `one_line`).
-    lines: (n,) int64, ascending, >= 1: the line in the file (a header is line 1); for parquet
-        the record.
-    origin: the file's name as given, ``-`` for standard input.
+    ids: n ids of the file (bucc; tsv, jsonl and parquet with an id column); a missing id is
+        the line number as text. Duplicates are not detected.
+    sentences: n texts as in the file, with spaces at the ends; valid Unicode without lone
+        surrogates. Sentences of jsonl and parquet may contain ``\\n`` (see `one_line`).
+    lines: (n,) int64, ascending, >= 1: line in the file (a header is line 1), or record of parquet.
+    origin: name of the file as passed, ``-`` for standard input.
     """
 
     ids: list[str]
@@ -141,7 +140,7 @@ class Reader:
 def read(path: StrPath, **reading: Unpack[Reading]) -> Corpus:
     """Read a whole file as one block; arguments and errors as `Reader`.
 
-    Empty and skipped records are not reported: use a `Reader` where the tallies matter.
+    Empty and skipped records are not reported: use a `Reader` to get their counts.
     """
     reader = Reader(path, **reading)
     blocks = list(reader)

@@ -2,8 +2,7 @@
 
 A translation and its corruption are a contrast case: a good score prefers the translation (Chen et
 al. 2023, xsim++; Karpinska et al. 2022, DEMETR). Evaluations measure on such cases, and training
-learns from them. The rules know words, not grammar: where a rule finds nothing that it is sure of,
-it gives None.
+learns from them. The rules know words, not grammar: a rule that finds no safe change returns None.
 """
 
 import hashlib
@@ -18,11 +17,11 @@ from miner.text import english_words as english
 # rule(text, material, generator): the corrupted text; None where the rule does not apply.
 Rule = Callable[[str, "Material", random.Random], str | None]
 
-# Least words that a clause has, and that omitting it leaves.
+# Minimum number of words in a clause, and in the sentence without it.
 CLAUSE, REST = 3, 4
-# Share of capitalised words from which a sentence is a title, whose capitals are no names.
+# Share of capitalised words from which a sentence counts as a title, without names.
 TITLE = 0.6
-# Clauses and names of other sentences that are kept.
+# Maximum number of clauses and names collected from other sentences.
 MATERIAL = 20_000
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -56,7 +55,8 @@ class Material:
                 name = match.group()
                 names.setdefault(len(name.split()), {})[name] = None
             spans = _clauses(text)
-            # The first clause has the sentence's capital, the last its full stop.
+            # The first clause starts with the sentence's capital; the last one ends with its full
+            # stop.
             for start, end in spans[1:-1]:
                 clauses[text[start:end]] = None
             if len(clauses) >= MATERIAL:
@@ -70,19 +70,19 @@ def corrupt(
 ) -> str | None:
     """Corrupt an English sentence by one rule of `KINDS`; None where the rule does not apply.
 
-    Without a ``generator`` the choice depends on the text, the kind and the material alone.
+    Without a ``generator`` the choice is determined by text, kind and material.
     """
     corrupted = KINDS[kind](text, material, generator or seeded(kind, text))
     return None if corrupted is None or corrupted == text else corrupted
 
 
 def seeded(*content: str) -> random.Random:
-    """Return a generator whose seed is a digest of the content."""
+    """Return a random generator seeded with a digest of the content."""
     return random.Random(hashlib.sha256("\0".join(content).encode("utf-8", "replace")).digest())
 
 
 def _number(text: str, material: Material, generator: random.Random) -> str | None:
-    """Exchange one number, number word, month or weekday for another one of its kind."""
+    """Replace a number, number word, month or weekday with another of its kind."""
     places: list[tuple[re.Match[str], tuple[str, ...]]] = [
         (match, ()) for match in _NUMBER.finditer(text)
     ]
@@ -99,7 +99,7 @@ def _number(text: str, material: Material, generator: random.Random) -> str | No
         word = match.group()
         others = [other for other in row if other.lower() != word.lower()]
         return _replaced(text, match, _like(word, generator.choice(others)))
-    # Another first digit, which is no leading zero.
+    # Draw another first digit, never a leading zero.
     first, rest = match.group()[0], match.group()[1:]
     other = generator.choice([digit for digit in "123456789" if digit != first])
     return _replaced(text, match, other + rest)
@@ -151,7 +151,7 @@ def _gender(text: str, material: Material, generator: random.Random) -> str | No
 def _exchange(
     table: dict[str, str], text: str, material: Material, generator: random.Random
 ) -> str | None:
-    """Exchange one word by a table."""
+    """Replace one word according to a table."""
     places = [match for match in _WORD.finditer(text) if match.group().lower() in table]
     if not places:
         return None
@@ -160,7 +160,7 @@ def _exchange(
 
 
 def _name_replaced(text: str, material: Material, generator: random.Random) -> str | None:
-    """Exchange a name for one of another sentence, if possible of as many words."""
+    """Replace a name with a name of another sentence, with the same number of words if possible."""
     names = _names(text)
     if not names:
         return None
@@ -262,9 +262,10 @@ KINDS: dict[str, Rule] = {
 
 
 def _names(text: str) -> list[re.Match[str]]:
-    """Find names: runs of capitalised words inside a sentence that is no title.
+    """Find names: runs of capitalised words in a sentence that is no title.
 
-    The first word has a capital in any case. It is a name only with a second capitalised word.
+    The first word of a sentence is always capitalised, so it counts only with a second capitalised
+    word.
     """
     words = _WORD.findall(text)
     capitals = sum(word[0].isupper() for word in words)

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-# Number of hashes that are counted together.
+# Number of hashes buffered before they are counted.
 _WAITING = 1 << 21
 
 
 class Counts:
-    """Counts of items that come as hashes of 64 bits, for their entropy.
+    """Counts of items, passed as 64-bit hashes, for their entropy.
 
     The entropy of up to ``limit`` distinct items (>= 1) is exact. Beyond that it is estimated,
     without bias, from a sample: items whose hash begins with a 1 are dropped and the others get
@@ -31,19 +31,19 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """Share of the rare items that are counted: 1 where all are."""
+        """Share of the rare items that are in the sample: 1 if all are."""
         self._flush()
         return 0.5**self._bits
 
     def add(self, hashes: np.ndarray) -> None:
-        """Add one occurrence of each of ``hashes (n,) uint64``."""
+        """Count one occurrence of each of ``hashes (n,) uint64``."""
         self._waiting.append(hashes)
         self._waits += len(hashes)
         if self._waits >= _WAITING:
             self._flush()
 
     def entropy(self) -> float | None:
-        """Return the entropy of all items added, in bits; None where there are none."""
+        """Return the entropy of all added items in bits; None without items."""
         self._flush()
         if not self._total:
             return None
@@ -72,7 +72,7 @@ class Counts:
         self._bits += 1
         rank = max(1, self.limit // 4)
         frequent = self._count > np.partition(self._count, -rank)[-rank]
-        # An item that is no longer frequent has the weight of all that passed as many bits.
+        # Items that are no longer frequent get the weight of the other sampled items.
         self._weight[~frequent] = 1 << self._bits
         stays = frequent | self._kept(self._hash)
         self._hash, self._count = self._hash[stays], self._count[stays]
@@ -95,7 +95,7 @@ def entropy(count: np.ndarray, weight: np.ndarray | float = 1.0, total: int | No
 
 
 def hash_of(first: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Return a hash of 64 bits of integers, or of rows of several columns: ``(n,) uint64``.
+    """Hash integers, or rows of several columns, to 64 bits: ``(n,) uint64``.
 
     One step of the generator SplitMix64 (Steele et al. 2014) for each column.
     """

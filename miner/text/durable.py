@@ -1,9 +1,8 @@
-"""Renames that survive a crash, and leftovers of processes that did not.
+"""Renames that survive a crash, and removal of what dead processes left.
 
-A file or directory is written under a temporary name beside its own, `.NAME.PID.partial`, and gets
-its name when it is whole. Bytes and names reach the disk in that order: the file is synced, then
-its directory, then it is renamed, then the directory is synced again. After a power cut there is
-the old content under the name or the new, and never half of one.
+A file or directory is written as `.NAME.PID.partial` in the same directory and renamed when it is
+complete. The order is: sync the file, sync its directory, rename, sync the directory again. After a
+power cut the name holds the old or the new content, never a part of it.
 """
 
 import ctypes
@@ -25,26 +24,26 @@ except ImportError:  # Windows
 
 # File systems that cannot sync a directory answer so.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
-# Names of temporary directories begin with it, and each holds a file of the other name. Both must
-# be there before a directory is removed as a leftover, so that none of the user's is.
+# Prefix of temporary directories, and name of the marker file in each. A directory is removed as a
+# leftover only if both match, so that directories of users are safe.
 _SCRATCH, _SCRATCH_MARKER = "bitext-miner-scratch-", ".bitext-miner-scratch"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
 def temporary_name(final: Path, kind: str = "partial") -> Path:
-    """Return the name under which this process writes what becomes ``final``."""
+    """Return the temporary name that this process uses for ``final``."""
     return final.with_name(f".{final.name}.{os.getpid()}.{kind}")
 
 
 def create(path: str | os.PathLike[str]) -> None:
-    """Make an empty file; a leftover of its name is removed, and a link there is not followed."""
+    """Create an empty file, replacing a leftover; a symbolic link is not followed."""
     with suppress(FileNotFoundError):
         os.unlink(path)
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
 
 
 def is_private(path: Path) -> bool:
-    """Return True for a directory, no link, of this user, which nobody else may write to."""
+    """Return True for a directory (no link) of this user that nobody else can write to."""
     found = path.lstat()
     others = stat.S_IWGRP | stat.S_IWOTH
     own = os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & others)
@@ -62,7 +61,7 @@ def sync(path: str | os.PathLike[str]) -> None:
 
 
 def sync_directory(path: str | os.PathLike[str]) -> None:
-    """Wait until the names in a directory are on the disk, where the system can tell."""
+    """Sync a directory, so that its names are on the disk, where the system supports it."""
     if os.name == "nt":
         return
     try:
@@ -77,13 +76,13 @@ def sync_directory(path: str | os.PathLike[str]) -> None:
 
 
 def replace(temporary: str | os.PathLike[str], final: str | os.PathLike[str]) -> None:
-    """Rename a file, written and closed, to its final name, in place of an older file."""
+    """Rename a closed file to its final name, replacing an older file."""
     _sync_file(temporary)
     replace_synced(temporary, final)
 
 
 def replace_synced(temporary: str | os.PathLike[str], final: str | os.PathLike[str]) -> None:
-    """Rename as :func:`replace` a file whose bytes are on the disk already."""
+    """Rename like :func:`replace` a file that is already synced."""
     directory = os.path.dirname(final)
     sync_directory(directory)
     os.replace(temporary, final)
@@ -93,9 +92,8 @@ def replace_synced(temporary: str | os.PathLike[str], final: str | os.PathLike[s
 def replace_directory(temporary: Path, final: Path) -> None:
     """Rename a directory to its final name; an older directory there is deleted afterwards.
 
-    The two names are swapped at once where the system can (Linux). Elsewhere the older one steps
-    aside for a moment as `.NAME.PID.old`; if the process dies then, `remove_leftovers` brings it
-    back.
+    The two names are swapped atomically where the system can (Linux). Elsewhere the older directory
+    is first renamed to `.NAME.PID.old`; if the process dies then, `remove_leftovers` restores it.
     """
     sync(temporary)
     sync_directory(final.parent)
@@ -111,7 +109,7 @@ def replace_directory(temporary: Path, final: Path) -> None:
     try:
         os.rename(final, aside)
         os.rename(temporary, final)
-    except BaseException:  # an interrupt between the two, as well as an error of the system
+    except BaseException:  # an interrupt between the two renames, or a system error
         if aside.exists() and not final.exists():
             os.rename(aside, final)
         raise
@@ -120,10 +118,10 @@ def replace_directory(temporary: Path, final: Path) -> None:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove temporary files and directories of ``final`` that dead processes have left.
+    """Remove temporary files and directories of ``final`` that dead processes left.
 
-    Only directories step aside as `.old`: a file of that name is the user's. Processes of other
-    machines look dead here, so two machines must not write one output at once.
+    Only directories are renamed to `.old`: a file of that name belongs to the user. Processes of
+    other machines look dead here, so two machines must not write one output at the same time.
     """
     pattern = re.compile(rf"\.{re.escape(final.name)}\.(\d+)\.(partial|old)")
     found = []
@@ -146,7 +144,7 @@ def remove_leftovers(final: Path) -> None:
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """Yield a temporary directory, by TMPDIR, that is removed at the end of the block.
+    """Yield a temporary directory (in TMPDIR) that is removed at the end of the block.
 
     Leftovers of killed processes of this user are removed first. A directory is in use as long as
     its process, perhaps in another container, holds a lock on it.
@@ -182,7 +180,7 @@ def _remove_scratch(path: Path) -> None:
 
 
 def _lock_directory(path: str | os.PathLike[str]) -> int | None:
-    """Return a descriptor that holds the lock of a directory; None if it cannot be had."""
+    """Lock a directory; return the descriptor, or None if the lock is taken."""
     if fcntl is None:
         return None
     descriptor = os.open(path, os.O_RDONLY)
@@ -196,13 +194,13 @@ def _lock_directory(path: str | os.PathLike[str]) -> int | None:
 
 def is_alive(pid: int) -> bool:
     """Return whether a process of this number runs on this machine."""
-    if os.name == "nt":  # where a signal of 0 would end it
+    if os.name == "nt":  # Windows, where signal 0 would kill the process
         return True
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # a process of another user
         return True
     return True
 
@@ -224,5 +222,5 @@ def _exchange(left: Path, right: Path) -> bool:
         return True
     number = ctypes.get_errno()
     if number in (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM):
-        return False  # an old system, or a file system without it
+        return False  # an old system, or a file system without this call
     raise OSError(number, os.strerror(number), str(right))

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-# Bytes that are read at a time.
+# Bytes read at a time.
 _BLOCK = 1 << 20
 
 

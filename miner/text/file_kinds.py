@@ -1,15 +1,15 @@
-"""Kinds of files that are no lines of text, by their first bytes, and how text is made of them."""
+"""Detection of files that are not lines of text, by their first bytes, with hints."""
 
 import codecs
 import re
 
-# Bytes at the head of a file that are looked at.
+# Bytes read at the head of a file.
 HEAD = 4096
 _OFFICE = "save it as plain text in UTF-8"
 _TABLE = "export it as tab-separated text in UTF-8"
 _PANDOC = "make text of it, as by 'pandoc FILE --to plain --wrap none -o FILE.txt'"
 _UTF16 = "convert it with iconv -f UTF-16 -t UTF-8"
-# First bytes, the kind, and what to do.
+# First bytes, file kind, and hint.
 _BINARY = (
     (b"%PDF-", "a PDF", "make text of it, as by 'pdftotext FILE'"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old document of Word, Excel or PowerPoint", _OFFICE),
@@ -26,7 +26,7 @@ _BINARY = (
     (b"\xde\x12\x04\x95", "a catalogue of gettext (.mo)", "make TMX of it, as by po2tmx"),
     (b"\x7fELF", "a program", "give a file of text"),
 )
-# Names in the first entries of a zip, the kind, and what to do.
+# Name among the first entries of a zip, file kind, and hint.
 _ZIPPED = (
     (b"application/vnd.oasis.opendocument.spreadsheet", "a spreadsheet (.ods)", _TABLE),
     (b"application/vnd.oasis.opendocument", "a document of LibreOffice", _OFFICE),
@@ -36,7 +36,7 @@ _ZIPPED = (
     (b"word/", "a Word document (.docx)", _OFFICE),
     (b"[Content_Types].xml", "a document of Word or Excel", _OFFICE),
 )
-# Marks of wide encodings, and the kinds of text that is no lines of sentences.
+# Byte patterns of wide encodings, and of text formats that are not lines of sentences.
 _WIDE = (
     (codecs.BOM_UTF32_LE, "UTF-32", "convert it with iconv -f UTF-32 -t UTF-8"),
     (codecs.BOM_UTF32_BE, "UTF-32", "convert it with iconv -f UTF-32 -t UTF-8"),
@@ -56,7 +56,7 @@ _MARKUP = (
 
 
 def binary_kind(head: bytes) -> tuple[str, str] | None:
-    """Return the kind of a file that is no text at all, and what to do; None for text."""
+    """Return the kind of a binary file and a hint; None for text."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         found = (one[1:] for one in _ZIPPED if one[0] in head)
         return next(found, ("a zip", "unpack it; a zip of OPUS must be named .zip"))
@@ -66,7 +66,7 @@ def binary_kind(head: bytes) -> tuple[str, str] | None:
 
 
 def foreign_kind(head: bytes) -> tuple[str, str] | None:
-    """Return the kind of a file that is no lines of text, and what to do; None for lines."""
+    """Return the kind of a file that is not lines of text, and a hint; None for lines."""
     found = next((one[1:] for one in _WIDE if head.startswith(one[0])), None)
     if found or (found := binary_kind(head)):
         return found

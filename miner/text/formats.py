@@ -18,7 +18,7 @@ from miner.text.tsv import ParaCrawl, Tsv
 
 # Stands for all columns that can be carried.
 ALL = "all"
-# A new format is a file with its class, and its line here.
+# Registry of formats: a new format is a file with its class, and a line here.
 FORMATS: dict[str, TextFormat] = {
     one.name: one
     for one in (
@@ -28,14 +28,14 @@ FORMATS: dict[str, TextFormat] = {
 }
 WITH_COLUMNS = [name for name, one in FORMATS.items() if one.sides]
 REWRITABLE = [name for name, one in FORMATS.items() if one.rewritable]
-# Formats of bitexts, and suffixes of outputs that are no lines of text.
+# Formats of bitexts, and output suffixes of formats that are not lines of text.
 BITEXTS = [name for name, one in FORMATS.items() if one.rewritable or one.sides]
 _WRITTEN = [one for one in FORMATS.values() if one.written]
 TABLES = [end for one in _WRITTEN if not one.of_lines for end in one.suffixes]
 _SUFFIXES = {suffix: name for name, one in FORMATS.items() for suffix in one.suffixes}
-# Suffixes of outputs that are lines of text; a compression suffix may follow.
+# Output suffixes of lines of text; a compression suffix may follow.
 TEXT_SUFFIXES = (".txt", *(one for one in _SUFFIXES if _SUFFIXES[one] in REWRITABLE), ".bucc")
-# Suffixes that look like the code of a language and are another format's.
+# Suffixes of other formats that look like a language code.
 _FOREIGN = (
     *(".csv", ".tmx", ".xls", ".ods", ".doc", ".odt", ".rtf", ".pdf", ".xml", ".xlf", ".po"),
     *(".mo", ".zip", ".tar", ".tgz", ".rar", ".lz", ".lzo", ".z", ".npy", ".npz", ".pkl"),
@@ -155,7 +155,7 @@ def check_suffix(path: str, tables: Sequence[str] = ()) -> None:
 
 
 def check_written(path: str, written: str) -> None:
-    """Raise ValueError for a suffix that promises another format of `FORMATS` than ``written``."""
+    """Raise ValueError for a suffix of another format of `FORMATS` than ``written``."""
     promised, suffixes = file_format(path), FORMATS[written].suffixes
     if promised not in ("plain", written) and suffixes:
         raise ValueError(

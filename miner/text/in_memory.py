@@ -1,4 +1,4 @@
-"""Texts that a program gives in place of files: lists, iterators, columns of tables."""
+"""Texts passed in memory instead of files: lists, iterators, columns of tables."""
 
 import os
 import re
@@ -14,9 +14,9 @@ from miner.text.formats import FORMATS
 from miner.text.patterns import matching
 from miner.text.text_format import BitextRows
 
-# A file, a pattern of files, several files, or texts.
+# Corpus: a file, a pattern of files, several files, or texts.
 Corpus = str | Path | Iterable[Any]
-# Likewise of a bitext: one file, a pattern of files, or pairs; with a second argument, one side.
+# Bitext: a file, a pattern of files, or pairs; one side of it if a second argument is passed.
 Given = str | Path | Iterable[Any]
 _END = object()
 _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://\S+")
@@ -24,7 +24,7 @@ _ADDRESS = re.compile(r"[a-z][a-z0-9+]*://\S+")
 
 @dataclass(frozen=True, eq=False)
 class GivenTexts:
-    """Texts or rows that are no file yet, as lines of JSONL; messages call them ``name``."""
+    """Texts or rows in memory, as lines of JSONL; messages call them ``name``."""
 
     lines: Iterable[bytes]
     name: str
@@ -33,21 +33,21 @@ class GivenTexts:
         return self.name
 
 
-# A file, an address in an object store, or texts.
+# File, address in an object store, or texts in memory.
 Name = str | Path | GivenTexts
 
 
 def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
-    """Return texts as a corpus; a missing one (None, NaN) is empty.
+    """Wrap texts as a corpus; missing texts (None, NaN) are empty.
 
-    Reading it raises CorpusError for what is no text.
+    Reading raises CorpusError for an item that is not text.
     """
     rows = ({"text": _text(value, name, number)} for number, value in enumerate(texts, 1))
     return given_rows(rows, name)
 
 
 def given_rows(rows: BitextRows, name: str) -> GivenTexts:
-    """Return rows of a bitext as one."""
+    """Wrap rows as a bitext."""
     line = FORMATS["jsonl"].line
     # Half a surrogate pair becomes its escape in JSON, and is refused when it is read.
     lines = (line(row).encode("utf-8", "backslashreplace") + b"\n" for row in rows)
@@ -55,15 +55,15 @@ def given_rows(rows: BitextRows, name: str) -> GivenTexts:
 
 
 def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> GivenTexts:
-    """Return pairs as a bitext: texts of both sides, or pairs, rows or a table as ``source``.
+    """Wrap pairs as a bitext: the texts of both sides, or pairs, rows or a table as ``source``.
 
-    Reading it raises CorpusError for sides of unequal length, and for what is no pair.
+    Reading raises CorpusError for sides of unequal length, and for an item that is not a pair.
     """
     if target is None:
         table: Any = source
-        if hasattr(table, "to_pylist"):  # of Arrow
+        if hasattr(table, "to_pylist"):  # Arrow table
             source = table.to_pylist()
-        elif hasattr(table, "iterrows"):  # of pandas
+        elif hasattr(table, "iterrows"):  # pandas table
             source = table.to_dict("records")
         return given_rows((_pair(row, number) for number, row in enumerate(source, 1)), "pairs")
     sides = enumerate(zip_longest(source, target, fillvalue=_END), 1)
@@ -71,7 +71,7 @@ def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> G
 
 
 def given_bitexts(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
-    """Return bitexts of one file or two, or the pairs given."""
+    """Return the bitexts: of one file or two, of a pattern, or of pairs in memory."""
     sides = [source] if target is None else [source, target]
     found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
     texts = [side for side in sides if not isinstance(side, str | Path)]
@@ -112,8 +112,8 @@ def named(corpus: Corpus, name: str) -> list[Name]:
     """List the files of a corpus, or its texts as one.
 
     A string is a file, a pattern of files or ``-``. A list of paths and of addresses in object
-    stores is files; other strings in a list are texts. Raises CorpusError for a pattern without
-    files, and ValueError for a list of strings that are all files.
+    stores is files; other strings in a list are texts. Raises CorpusError for a pattern that
+    matches no file, and ValueError for a list of strings that all name files.
     """
     if isinstance(corpus, Path):
         return [corpus]

@@ -1,4 +1,4 @@
-"""JSON objects, one a line: their texts by key, and lines with changed texts or further keys."""
+"""JSON Lines: texts by key, and lines with changed texts or added keys."""
 
 import json
 import math
@@ -27,7 +27,7 @@ _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 # Line ends of other readers, which JSON need not escape.
 _LINE_END = re.compile("[\x85\u2028\u2029]")
-# An object of texts alone that begins with both sides, in the form that `Jsonl.line` writes.
+# An object with text values only, whose first keys are both sides, as `Jsonl.line` writes it.
 _PLAIN = r"[^\"\\\x00-\x1f\x85\u2028\u2029]*"
 _TEXT = rf'"{_PLAIN}(?:\\["\\bfnrt]{_PLAIN})*"'
 _NAMED = re.compile(
@@ -36,7 +36,7 @@ _NAMED = re.compile(
 
 
 class Jsonl(TextFormat):
-    """Lines that are JSON objects; of a blank line all texts are ""."""
+    """Format of lines that are JSON objects; a blank line has empty texts."""
 
     name = "jsonl"
     suffixes = (".jsonl", ".ndjson")
@@ -76,7 +76,7 @@ class Jsonl(TextFormat):
         return found
 
     def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
-        """Return a line with other ``texts`` under their keys, the last ones if keys repeat."""
+        """Replace the ``texts`` of a line under their keys; of repeated keys the last one."""
         if is_blank(line):
             return line
         spans = _spans(line)
@@ -92,7 +92,7 @@ class Jsonl(TextFormat):
         return line
 
     def with_cells(self, line: bytes, cells: Mapping[str, str | float]) -> bytes:
-        """Return a line with more keys at its end; the rest is unchanged.
+        """Append keys to a line; the rest is unchanged.
 
         A key that is there already gets a number: ``quality_2``. A line that is no JSON object
         becomes the text of a key "line". An infinite number or NaN becomes null.
@@ -110,7 +110,7 @@ class Jsonl(TextFormat):
         return line.rstrip()[:-1] + (b", " if found else b"") + end
 
     def line(self, cells: Mapping[str, Any]) -> str:
-        try:  # a fifth of the time of an encoder where most cells are texts, as of TMX
+        try:  # takes a fifth of the encoder's time where most cells are texts, as in TMX
             pairs = [
                 f"{_quoted(key)}: {_quoted(cell) if isinstance(cell, str) else _dumped(cell)}"
                 for key, cell in cells.items()
@@ -143,7 +143,7 @@ class Jsonl(TextFormat):
 
 
 def named_line(line: str, more: Mapping[str, str | float]) -> str | None:
-    """Return a line of source and target with ``more`` keys; None for one that must be parsed."""
+    """Return a line with source, target and ``more`` keys; None if the line must be parsed."""
     if not _NAMED.fullmatch(line) or any(f"{_quoted(key)}: " in line for key in more):
         return None
     if not more:
@@ -189,7 +189,7 @@ def _value(record: dict[str, Any], key: Any) -> Any:
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:
-    """Return start and end of the value of each key of a line that the parser takes."""
+    """Return start and end of each key's value in a valid line."""
     spans = {}
     at = _behind(text, text.index("{") + 1)
     while text[at] != "}":

@@ -1,4 +1,4 @@
-"""Canonical code, English name and aliases of each language, and the check of codes."""
+"""Language codes: canonical code, English name and aliases of each language, and validation."""
 
 import re
 from collections.abc import Sequence
@@ -7,16 +7,15 @@ from importlib import resources
 
 from miner.names import Languages
 
-# The one language that all language pairs of public sets share.
+# Code of English, the language that all pairs of the public sets share.
 ENGLISH = "en"
-# Code of ISO 639-2 for a text in several languages, whose rows are identified one by one.
+# Code of ISO 639-2 for text in several languages, whose rows are identified one by one.
 SEVERAL = "mul"
 
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 
-# A line of the table has a language's shortest code, its others (ISO 639-3, ISO 639-2/B, obsolete
-# ones, and the member of a macrolanguage that most of its text is in), and behind a tab its English
-# name.
+# Line of the table: shortest code, aliases (ISO 639-3, ISO 639-2/B, obsolete codes, the main member
+# of a macrolanguage), tab, English name.
 _SHORT: dict[str, str] = {}
 _ENGLISH: dict[str, str] = {}
 for _line in resources.files(__package__).joinpath("languages.tsv").read_text("utf-8").splitlines():
@@ -25,22 +24,21 @@ for _line in resources.files(__package__).joinpath("languages.tsv").read_text("u
     _SHORT |= dict.fromkeys(_others, _first)
     _ENGLISH[_first] = _name
 
-# Codes of countries that are taken for codes of their languages.
+# Country codes that are mistaken for language codes.
 _OF_COUNTRIES = {
     "al": "sq", "at": "de", "by": "be", "cn": "zh", "cz": "cs", "dk": "da", "ge": "ka", "gr": "el",
     "il": "he", "in": "hi", "ir": "fa", "jp": "ja", "kp": "ko", "me": "sr", "mx": "es", "np": "ne",
     "rs": "sr", "tw": "zh", "ua": "uk", "us": "en", "vn": "vi",
 }  # fmt: skip
 
-# Codes of forms of writing that a model of the language does not know, and what to do about them.
+# Codes of written forms that models of the language do not know, with hints.
 LATIN_HINDI, ZAWGYI = "hi-Latn", "my-Qaag"
 FORMS = {
     LATIN_HINDI: ("Hindi or Urdu in Latin letters", "write it in its own script first"),
     ZAWGYI: ("Burmese in Zawgyi", "convert it to Unicode first (paraencoder: para convert)"),
 }
 
-# Codes of one language, or of varieties that identification distinguishes and users who name a
-# file's language do not.
+# Groups of codes that users do not distinguish in file names, though identification does.
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -51,7 +49,8 @@ _ALIKE = tuple(
 
 
 def language_code(text: str) -> str:
-    """Return a BCP-47 code as it is. Raises ValueError, with the likely code, for anything else.
+    """Validate a BCP-47 code and return it. Raises ValueError, with the likely code, if it is
+    unknown.
 
     Codes of three letters are not looked up: ISO 639-3 has 7,000 languages.
     """
@@ -69,9 +68,9 @@ def language_code(text: str) -> str:
 
 
 def language_pair(languages: Sequence[str | None] | None) -> Languages:
-    """Return the codes of source and target, None where unknown; None stands for both.
+    """Validate the codes of source and target, None where unknown; None stands for both.
 
-    Raises ValueError for anything that is no code (:func:`language_code`), or no pair.
+    Raises ValueError for an invalid code (:func:`language_code`) or an argument that is not a pair.
     """
     if languages is None:
         return None, None
@@ -88,9 +87,9 @@ def primary(language: str) -> str:
 
 
 def closest(wanted: str, codes: Sequence[str]) -> list[int]:
-    """Return the places of the codes that fit a wanted one best; none if all are other languages.
+    """Return the positions of the codes that match ``wanted`` best; none if all differ in language.
 
-    Of ``de-AT``, these are ``de-AT`` and ``de``; without both, ``de-CH`` and ``deu``.
+    For ``de-AT`` these are ``de-AT`` and ``de``; if both are missing, ``de-CH`` and ``deu``.
     """
     fits = [_fit(code, wanted) for code in codes]
     best = max(fits, default=0)
@@ -106,13 +105,13 @@ def _fit(code: str, wanted: str) -> int:
 
 
 def alike(language: str) -> frozenset[str]:
-    """Languages that text of this one may be identified as, itself included."""
+    """Return the languages that identification may confuse with this language, itself included."""
     code = primary(language)
     return next((group for group in _ALIKE if code in group), frozenset([code]))
 
 
 def describe(language: str) -> str:
-    """Name a language for people: ``German (de)``, or its code alone."""
+    """Return a language's display name: ``German (de)``, or the bare code if unknown."""
     if language in FORMS:
         return f"{FORMS[language][0]} ({language})"
     code = primary(language)

@@ -39,7 +39,7 @@ class Block:
 class Texts:
     """Texts of n rows, and the status of each, ``state (n,) uint8``: READ, UNREADABLE or REPLACED.
 
-    Under on_error="skip", rows that are not UTF-8 or lack a column are unreadable: their texts are
+    Under on_error="skip", rows that are not UTF-8 or lack a column are unreadable, and their texts
     empty.
     """
 
@@ -51,12 +51,14 @@ class Texts:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the texts of a row are.
+    """Positions of the texts in the raw rows of a bitext.
 
-    names: of the one file or the two, for messages. formats: of each. columns: of each, those
-    asked for: of one file source, target and further ones.
-    heads: lines before the first row of each file. header: names of a TSV's columns. carry: names
-    of further cells that `named` rows have, all without any.
+    names: names of the file or the two files, for messages.
+    formats: format of each file.
+    columns: requested columns of each file; of a single file source, target and further ones.
+    heads: number of lines before the first row of each file.
+    header: column names of a TSV.
+    carry: names of the further cells that `named` rows keep; empty for all.
     """
 
     names: tuple[str, ...]
@@ -74,10 +76,12 @@ class Layout:
     def parse(
         self, first: int, cells: Cells, *, broken: bool = False
     ) -> tuple[list[Sequence[str]], np.ndarray]:
-        """Return the texts of each column, and the status of each row ``(n,) uint8``.
+        """Parse raw rows: return the texts of each column, and the status of each row ``(n,)
+        uint8``.
 
-        ``cells`` are the parts of the raw rows from line ``first``, at least one. Raises
-        CorpusError for a row that cannot be parsed; with ``broken`` such rows are unreadable.
+        ``cells`` are the parts of at least one raw row, starting at line ``first``. Raises
+        CorpusError for a row that cannot be parsed; with ``broken`` it is marked unreadable
+        instead.
         """
         parsers, width = self.parsers(), sum(map(len, self.columns))
         state = np.zeros(len(cells[0]), dtype=np.uint8)
@@ -96,7 +100,7 @@ class Layout:
         return list(zip(*rows, strict=True)), state
 
     def texts(self, block: Block) -> Texts:
-        """Parse a block. Raises UnreadableError for an unreadable row, unless such are skipped.
+        """Parse a block. Raises UnreadableError for an unreadable row, unless these are skipped.
 
         Under on_error="replace" only a row without the columns is unreadable.
         """
@@ -135,7 +139,7 @@ class Layout:
             place = line + self._ahead(file)
             try:
                 found = parse(place, *[part.decode() for part in own])
-                "".join(found).encode()  # an escape of JSON may spell half a character
+                "".join(found).encode()  # an escape in JSON may encode a lone surrogate
             except UnicodeError as error:
                 if self.on_error == "fail":
                     raise UnreadableError(undecodable(self.names[file], place, error)) from None
@@ -148,7 +152,7 @@ class Layout:
         return fields, any_replaced
 
     def _ahead(self, file: int) -> int:
-        """Return how many lines later a row is in a file than in the first one."""
+        """Return the offset of a row's line number in a file from that in the first file."""
         return self.heads[file] - self.heads[0]
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
@@ -164,16 +168,16 @@ class Layout:
         return tuple(out)
 
     def line(self, raw: Raw) -> bytes:
-        """Return the row as one line: of two files, both with a tab between; other tabs go."""
+        """Return the row as one line; two files are joined by a tab, without other tabs."""
         return raw[0] if len(raw) == 1 else b"\t".join([side.replace(b"\t", b" ") for side in raw])
 
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
-        """Return the row as one line, with more cells at its end; of JSON, with more keys."""
+        """Append cells to the row and return it as one line; for JSON, append keys."""
         format = self.formats[0] if len(raw) == 1 else "tsv"
         return FORMATS[format].with_cells(self.line(raw), cells)
 
     def named(self, raw: Raw) -> dict[str, Any]:
-        """Return the cells of a row by name: source, target, and the others of one file."""
+        """Return the cells of a row by name: source, target, and other cells of a single file."""
         lines = [line.decode("utf-8", "replace") for line in raw]
         if len(lines) == 2:
             return dict(zip(SIDES, lines, strict=True))
@@ -195,7 +199,7 @@ class Layout:
 
     @cached_property
     def _is_named(self) -> bool:
-        """Tell whether lines may have the keys of a row by name, as a copy of TMX has."""
+        """Return True if lines can have keys with names, as those converted from TMX."""
         keys = [column.key for some in self.columns for column in some]
         return self.formats == ("jsonl",) and keys[:2] == [*SIDES] and not self.carry
 

@@ -19,15 +19,15 @@ from miner.text.compression import MAGIC, codec
 from miner.text.file_kinds import HEAD, binary_kind, foreign_kind
 from miner.text.remote import local_copy
 
-# Bytes of a line at most, and bytes that are read at a time.
+# Maximum bytes of a line, and bytes read at a time.
 MOST, _PART = 64 << 20, 1 << 18
 
 
 def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
-    """Yield each line, decompressed by suffix, without its end (``\\r``, too) and byte-order mark.
+    """Yield each line, decompressed by suffix, without line end (also ``\\r``) and byte-order mark.
 
-    ``held`` is the content of the file where it was read before, by :func:`hold`. Raises
-    CorpusError for a file that cannot be read or is damaged, and for a line longer than `MOST`.
+    ``held`` is the content of the file if :func:`hold` has read it. Raises CorpusError for a file
+    that cannot be read or is damaged, and for a line longer than `MOST`.
     """
     name, done = display_name(origin), 0
     with decompressed(origin, held, lambda: f"line {done}", foreign_kind) as file:
@@ -53,8 +53,8 @@ def decompressed(
 ) -> Iterator[Any]:
     """Open a file for reading, decompressed by suffix; ``-`` is standard input.
 
-    ``kind`` names files that are refused by their first bytes. Raises CorpusError, also for damage
-    that the block meets, with the place that was ``done``.
+    ``kind`` detects files to refuse by their first bytes. Raises CorpusError, also for damage found
+    during the block, with the position that ``done`` returns.
     """
     name, library = display_name(origin), codec(origin)
     damage = (
@@ -70,7 +70,7 @@ def decompressed(
         head = raw.peek(1)[: len(magic)] if library else b""
         if not library:
             _refuse_compressed(name, raw)
-        elif not head:  # gzip alone would take it for an empty text
+        elif not head:  # gzip alone would read it as empty text
             raise CorpusError(
                 f"{name}: 0 bytes, not even a {suffix} header; probably an "
                 "incomplete download: fetch it again"
@@ -83,7 +83,7 @@ def decompressed(
             yield file
         except damage as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # the disk's doing, not the codec's
+                raise  # an error of the disk, not of the codec
             if not magic.startswith(head):
                 raise CorpusError(
                     f"{name}: not compressed, although its suffix is {suffix}; rename it"
@@ -95,7 +95,7 @@ def decompressed(
 
 
 def _split(file: Any) -> Iterator[list[bytes]]:
-    """Yield the lines that end in each part of a file; of one longer than `MOST`, its beginning.
+    """Yield the lines that end in each part of a file; only the beginning of one beyond `MOST`.
 
     Reads in parts, so that a line without end does not fill the memory.
     """
@@ -111,16 +111,16 @@ def _split(file: Any) -> Iterator[list[bytes]]:
         if size > MOST:
             break
     last = b"".join(rest)
-    # The end of the last line, or a file of nothing but the byte-order mark, is no line.
+    # An empty rest, or a file with only a byte-order mark, is no line.
     if last and (any_line or last != codecs.BOM_UTF8):
         yield [last]
 
 
 @contextmanager
 def opened(origin: str, held: bytes | None = None) -> Iterator[Any]:
-    """Open a file's bytes as they are stored; ``-`` is standard input, ``held`` its content.
+    """Open the stored bytes of a file; ``-`` is standard input, ``held`` its content.
 
-    Raises CorpusError for an OSError, also for one of the block's own reads.
+    Raises CorpusError for an OSError, also within the block.
     """
     try:
         if held is not None:

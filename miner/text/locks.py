@@ -1,6 +1,6 @@
-"""Locks by which two processes exclude each other from one checkpoint.
+"""Locks that keep two processes from the same checkpoint.
 
-Not filelock's: that names no holder, and without flock its lock outlives a killed process.
+filelock does not fit: it names no holder, and without flock its lock outlives a killed process.
 """
 
 import json
@@ -25,11 +25,11 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 @contextmanager
 def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Iterator[None]:
-    """Hold the lock of ``path``, a file or directory that need not exist, during the block.
+    """Hold the lock of ``path``, a file or directory that may not exist yet, during the block.
 
-    The lock is `.NAME.lock` beside it, which says who holds it. The system frees the lock of a
-    process that dies. Raises ResourceError, ending with ``remedy``, if somebody holds the lock;
-    also where the file cannot be made. File systems without locks lock nothing.
+    The lock file `.NAME.lock` beside it names the holder. The system frees the lock of a dead
+    process. Raises ResourceError, ending with ``remedy``, if another process holds the lock or the
+    file cannot be created. File systems without locks lock nothing.
     """
     place = _place(path)
     try:
@@ -41,14 +41,15 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
     try:
         yield
     finally:
-        # Removed while it is held: whoever opened it meanwhile finds that it is gone.
+        # Removed while the lock is held: a process that opened the file meanwhile notices that it
+        # is gone.
         with suppress(OSError):
             os.unlink(place)
         os.close(descriptor)
 
 
 def remove_abandoned(path: StrPath) -> None:
-    """Remove the file of a lock of ``path`` whose holder has died; nothing without one."""
+    """Remove the lock file of ``path`` if its holder is dead."""
     if _place(path).exists():
         with suppress(ResourceError), lock(path):
             pass
@@ -78,14 +79,14 @@ def _acquire(place: Path) -> int:
                         "host": socket.gethostname(),
                         "since": time.strftime("%Y-%m-%d %H:%M:%S"),
                     }
-                    with suppress(OSError):  # on a full disk the lock is held without words
+                    with suppress(OSError):  # on a full disk the lock names no holder
                         os.ftruncate(descriptor, 0)
                         os.write(descriptor, json.dumps(holder).encode() + b"\n")
                     return descriptor
         except BaseException:
             os.close(descriptor)
             raise
-        os.close(descriptor)  # its holder has removed it since it was opened: take the new one
+        os.close(descriptor)  # its holder has removed it meanwhile: take the new file
 
 
 def _holder(place: Path) -> str:
@@ -93,5 +94,5 @@ def _holder(place: Path) -> str:
     try:
         found = read_json(place)
         return f"held by process {found['pid']} on {found['host']} since {found['since']}"
-    except (OSError, ValueError, KeyError, TypeError):  # just made, or just gone
+    except (OSError, ValueError, KeyError, TypeError):  # just created or just removed
         return "held by another process"

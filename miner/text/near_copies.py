@@ -1,4 +1,4 @@
-"""Forms of a text by which duplicates and near-copies are told: plain forms, key, MinHash."""
+"""Normal forms of text that define duplicates and near-copies: plain form, key, MinHash."""
 
 import hashlib
 import re
@@ -16,8 +16,8 @@ from miner.text.words import MARKS, NO_WORD, fold, folded
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 _NO_LETTER = re.compile(rb"[^A-Za-z\x80-\xff]+")
-# Symbols that count as words do: of currencies, of mathematics and others, but for separators and
-# bullets. A dash before a number is its sign; # belongs to the letter before it.
+# Symbols that count like words: currencies, mathematics and others, without separators and bullets.
+# A dash before a number is its sign; # belongs to the letter before it.
 _SYMBOLS = frozenset(
     one
     for one in (*map(chr, range(0x24, 0x10000)), *map(chr, range(0x1F000, 0x1FB00)))
@@ -25,9 +25,8 @@ _SYMBOLS = frozenset(
 ).union("%‰") - {"|"}
 _NO_SYMBOL = bytes(byte for byte in range(128) if chr(byte) not in _SYMBOLS)
 _SIGN, _SHARP = re.compile(r"(?<!\w)[-\u2013](?=\d)"), re.compile(r"(?<=\w)#")
-# Hashes of a signature, and hashes of one band. Two texts are compared if all hashes of a band
-# agree: with a probability of 0.64 if they share half of their shingles, of more than 0.9999 if
-# they share four fifths.
+# Hashes of a signature, and of a band. Two texts are compared if all hashes of a band agree:
+# probability 0.64 for texts that share half of their shingles, above 0.9999 for four fifths.
 HASHES, BAND = 64, 4
 SHINGLE = 5  # characters
 SEED = 1
@@ -59,11 +58,11 @@ def told(text: str) -> str:
     form = text = fold(text)
     if "#" in form or "-" in form or "\u2013" in form:
         form = _SHARP.sub("\u266f", _SIGN.sub("\u2212", form))
-    # Most characters are dropped as bytes, in a tenth of the time.
+    # Dropping most characters as bytes takes a tenth of the time.
     rest = encoded(form).translate(None, _NO_SYMBOL)
     symbols = _SYMBOLS.intersection(rest.decode("utf-8", "surrogatepass"))
     if not symbols:
-        return _bare(text).decode("utf-8", "surrogatepass")  # as `plain`, but faster
+        return _bare(text).decode("utf-8", "surrogatepass")  # like `plain`, but faster
     either = f"([{re.escape(''.join(sorted(symbols)))}])"
     words = (
         [part] if part in symbols else NO_WORD.sub(" ", part).split()
@@ -89,7 +88,7 @@ def key(text: bytes) -> int:
 
 
 def shingles(text: str) -> list[str]:
-    """List all runs of `SHINGLE` characters; a shorter text is one."""
+    """Return all runs of `SHINGLE` characters; a shorter text is its only shingle."""
     return [text[i : i + SHINGLE] for i in range(max(len(text) - SHINGLE + 1, 1))]
 
 

@@ -1,8 +1,8 @@
-"""Words and signs beside digits, in the languages of the model and some more."""
+"""Words and signs beside digits, in the languages of the model and further ones."""
 
 import re
 
-# Powers of ten that a word behind a number stands for. 0: it may mean something else (5 m, 5 mil).
+# Power of ten of each magnitude word behind a number. 0: ambiguous (5 m, 5 mil).
 _MAGNITUDES = (
     ((2,), r"hundreds?|hundert|सौ|শত|ร้อย|trăm|ratus|ရာ|រយ|መቶ"),
     ((2, 0), r"cents?|cem|sto|ста"),
@@ -72,7 +72,7 @@ MAGNITUDE = re.compile(
 )
 POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
 
-# A time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is the half of a day.
+# Time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is am or pm.
 _HALF = r"(?P<half>[ap]\.? ?m(?![^\W\d_])\.?)"
 _HALF2 = _HALF.replace("half", "half2")
 _HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|น\.)"
@@ -82,8 +82,8 @@ CLOCK = re.compile(
     rf"|{_HOUR}(?:(?<=[{_JOINED}])|(?![^\W\d_])))",
     re.IGNORECASE | re.ASCII,
 )
-# Marks, and the first two letters of words, behind a number that may change its value. Words of one
-# letter come before what is no letter.
+# Signs, and first two letters of words, behind a number that may change its value. A word of one
+# letter must be followed by a non-letter.
 MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割½¼¾時时点點시")
 FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
 FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
@@ -98,13 +98,13 @@ _FIRST |= {"biliyoona": 9, "ထောင်": 3, "သောင်း": 4, "သ�
 MAGNITUDE_BEFORE = re.compile(rf"(?<!{_LETTER})({'|'.join(_FIRST)}) ?\Z", re.IGNORECASE)
 FIRST = {word.lower(): power for word, power in _FIRST.items()}
 
-# First years of eras less one, and words before a year of another calendar.
+# First year of each era minus 1, and words before a year of another calendar.
 ERAS = {
     "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911,
     "民国": 1911,
 }  # fmt: skip
 
-# A text with one of these may give a negative number in words.
+# Pattern of texts that may spell a negative number.
 MINUS = re.compile(
     r"\b(?:minus|mínus|mínusz|miinus|mīnus|minusz|negativ|below|under|moins|menos|meno|sous|sotto"
     r"|bajo|abaixo|unter|onder|pod|poniżej|sub|sota|alle|alatt|fagypont|null?|nul|nula|nol|zero"
@@ -132,7 +132,7 @@ CONVERSIONS = (
     (r"(?:square|sq\.?) (?:feet|ft)", ("9.29",)),
 )
 
-# Signs of currencies and of percent; some have several forms.
+# Signs of currencies and percent, mapped to one form each.
 SYMBOLS = {sign: sign for sign in "$€£¥₹₩₽₪₫฿₴₺%‰"}
 SYMBOLS |= {"円": "¥", "元": "¥", "￥": "¥", "＄": "$", "％": "%", "٪": "%", "원": "₩", "₤": "£"}
 
@@ -166,7 +166,7 @@ _ORDINALS = (
     "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-# English words of numbers: those to be added, and those that multiply what stands before.
+# English number words: those to add, and those that multiply the value before them.
 ENGLISH = {word: i for words in (_UNITS, _ORDINALS) for i, word in enumerate(words.split())}
 ENGLISH |= {word: 10 * i for i, word in enumerate(_TENS.split(), start=2)}
 ENGLISH |= {f"{word[:-1]}ieth": 10 * i for i, word in enumerate(_TENS.split(), start=2)}

@@ -29,7 +29,8 @@ from miner.text.number_words import (
     TIMES,
 )
 
-# A number; digits, of very long ones; hour (of twelve), minute and half of a day.
+# Value of a numeral: a number; the digits of a very long one; or hour (of twelve), minute and half
+# of the day.
 Value = Decimal | str | tuple[int, int, bool]
 
 # Zeros of other scripts, which the other digits follow, and full-width marks between digits.
@@ -38,7 +39,7 @@ _OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
 _FOREIGN = re.compile(f"[{_OTHERS}]")
 _WIDE = re.compile(f"[{_OTHERS}]|(?<=[{_OTHERS}])[．：，](?=[{_OTHERS}])")
 _FULL = {"．": ".", "：": ":", "，": ","}
-# A number with its separators. An entity (&#8212;) is no number.
+# Number with its separators. An entity (&#8212;) is not a number.
 _TOKEN = re.compile(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
     r"(?:\d{0,2}(?:[ \u00a0\u202f\u2009'’]\d{3}(?!\d))+|\d*)(?:[.,٫٬·]\d+)*",
@@ -70,7 +71,7 @@ _HAN = re.compile(rf"[{''.join(_HAN_DIGITS)}十百千万萬億亿兆]+")
 _BEHIND_DIGIT = re.compile(r"\d[ -]?$")
 
 _MINUS, _DASHES = "-−‐‑－", "–—"
-# Characters before a minus, and signs behind a number, which make it a hyphen.
+# Characters before which a minus counts, and signs behind a number that make it a hyphen.
 _OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
 _RANGE = f"{_MINUS}{_DASHES}/~〜～至"
 _BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
@@ -82,19 +83,22 @@ _STACKED = 3
 _GAP = 12
 _GAPS = (" ", "\u00a0", "\u202f", "-")
 _HALVES = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
-# Scripts whose texts may count years from another event, and characters around a year to look at.
+# Scripts whose texts may use another calendar; characters around a year that are searched for its
+# name.
 _AROUND = 40
 _THAI, _ARABIC, _HEBREW = (re.compile(f"[{one}]") for one in ("ก-๙", "ء-۹", "א-ת"))
 
 
 @dataclass(slots=True)
 class Numeral:
-    """A number of a text, ``text[start:end]``.
+    """Numeral in a text, ``text[start:end]``.
 
-    values: what it may be; more: less usual values. power: of the word of magnitude, or 0. sign:
-    "+", "-", or "" where it is open. symbol: the currency or the percent sign beside it, or "".
-    parts: its groups of digits. firm: False for what may well be no number: a word, a year of
-    another calendar.
+    values: possible values; more: less usual values.
+    power: power of ten of its magnitude word, or 0.
+    sign: "+", "-", or "" if undecided.
+    symbol: its currency or percent sign, or "".
+    digits: its groups of digits.
+    firm: False if it may not be a number, for example a word or a year of another calendar.
     """
 
     start: int
@@ -177,7 +181,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
         powers = [power + new for power in powers for new in POWERS[magnitude.lastgroup]]
         end = magnitude.end()
     if max(powers) and len(readings) > 1 and readings[0][0].endswith("000"):
-        del readings[1:]  # "20.000 millones" are no 20 millions
+        del readings[1:]  # "20.000 millones" is not 20 million
     values = tuple([_value(digits, power + new) for digits, power in readings for new in powers])
     one = Numeral(start, end, values, power=max(powers), digits=token)
     if followed and isinstance(values[0], Decimal):
@@ -196,7 +200,7 @@ def _value(digits: str, power: int = 0) -> Value:
 
 
 def _readings(token: str) -> list[tuple[str, int]]:
-    """Return what a number with separators may be, as digits and power; empty for a list."""
+    """Return the readings of a number with separators, as (digits, power); none for a list."""
     marks = _SEPARATOR.findall(token)
     if not marks:
         return [(token, 0)]
@@ -217,7 +221,7 @@ def _readings(token: str) -> list[tuple[str, int]]:
 
 
 def _clock(text: str, match: re.Match[str]) -> Numeral:
-    """Read a time of day. An hour alone may be a number, and so may 10.30."""
+    """Read a time of day. A bare hour may be a number, and so may 10.30."""
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
     half = next((one for one in (match["half"], match["half2"]) if one), "")[:1].lower()
     before = text[max(0, match.start() - 3) : match.start()].rstrip(_BLANKS)
@@ -227,7 +231,7 @@ def _clock(text: str, match: re.Match[str]) -> Numeral:
     values: list[Value] = [(hour % 12, minute, one) for one in sorted(late)]
     more: list[Value] = []
     if not minute:
-        # A full hour may be a number on the other side: as it stands, or counted otherwise. Two
+        # A full hour may be written as a number on the other side, in the 12- or 24-hour clock. Two
         # less usual values never agree, so 22:00 is not 10 am.
         number = Decimal(hour)
         if match["minute"] or (hour <= 12 and len(late) == 1):
@@ -266,7 +270,7 @@ def _mixed(match: re.Match[str]) -> Numeral:
 
 
 def _calendar(text: str, one: Numeral, year: int) -> None:
-    """Add the year in our calendar, and the two digits of one."""
+    """Add the year in the Gregorian calendar, and its last two digits."""
     if year < 25 and text.isascii():
         return
     hour, minute = divmod(year, 100)
@@ -274,7 +278,7 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
         one.more += ((hour % 12, minute, 12 <= hour < 24),) + (Decimal(hour),) * (year < 1000)
     if 1000 < year <= 2100:
         one.more += (Decimal(minute),) * (minute > 0)
-        if text[one.end : one.end + 2].lstrip("'’")[:1] == "s":  # the 1800s are a century
+        if text[one.end : one.end + 2].lstrip("'’")[:1] == "s":  # "1800s" is a century
             one.more += (Decimal(hour + 1),)
     if text.isascii():
         return
@@ -325,7 +329,7 @@ def _word_before(text: str, one: Numeral) -> None:
 
 
 def _join(text: str, before: list[Numeral], one: Numeral) -> None:
-    """Add what a number means beside the one before: 1932–33, 2-300, 3 to 5 million."""
+    """Add the value of a number joined with the one before: 1932–33, 2-300, 3 to 5 million."""
     last = before[-1]
     gap = text[last.end : one.start]
     if one.power and last.power > one.power and gap.strip(_BLANKS).lower() in _AND:
@@ -361,7 +365,7 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
 
 
 def number_words(text: str) -> list[Numeral]:
-    """Find numbers that are written as words: English ones, Han, Ge'ez, Roman, and months."""
+    """Find numbers written as words: English, Han, Ge'ez and Roman numerals, and months."""
     found = []
     for match in ENGLISH_WORDS.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
@@ -387,7 +391,7 @@ def number_words(text: str) -> list[Numeral]:
 
 
 def _english(words: str) -> tuple[Value, ...]:
-    """Return the values of English words: of all together, and of each."""
+    """Return the values of English number words: of the whole phrase, and of each word."""
     total = current = 0
     each: list[int] = []
     for word in re.split(r" and |[ -]", words)[:_LONG]:

@@ -18,10 +18,10 @@ from miner.text.lines import MOST, display_name, opened, undecodable
 from miner.text.text_format import Columns, Note, Units
 from miner.text.xml_parser import BROKEN, UnitParser, XmlParser
 
-# Corpus.de-en.de, in any folder: the stem, both languages and its own.
+# Corpus.de-en.de, in any folder: stem, both languages, and the language of the file.
 _SIDE = re.compile(r"(.*/)?([^/]*\.([^./]+)-([^./]+))\.(\3|\4)")
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-# Folders that hold the documents of an alignment, from its own folder.
+# Directories searched for an alignment's documents, relative to its directory.
 _FOLDERS = ("", "xml", "raw", "..", "../xml", "../raw")
 _END = b"\n"
 
@@ -70,7 +70,7 @@ class OpusZip(Units):
 
 def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[str], str]:
     """Return the names of the files of both sides, and of their ids."""
-    # macOS adds a file of its own to each: __MACOSX/._Corpus.de-en.de
+    # macOS adds a file for each member: __MACOSX/._Corpus.de-en.de
     own = [one for one in members if not re.search(r"(^|/)(__MACOSX/|\._)", one)]
     found = {member: match for member in own if (match := _SIDE.fullmatch(member))}
     stems = {(match[1] or "") + match[2] for match in found.values()}
@@ -86,7 +86,7 @@ def _members(name: str, members: Sequence[str], columns: Columns) -> tuple[list[
 
 
 def _lines(name: str, file: IO[bytes], on_error: str) -> Iterator[str]:
-    """Yield the lines of a member; bytes that are not UTF-8 as halves of surrogate pairs."""
+    """Yield the lines of a member; bytes that are not UTF-8 become lone surrogates."""
     for number in count(1):
         line = file.readline(MOST + 2)
         if not line:
@@ -106,7 +106,7 @@ def _lines(name: str, file: IO[bytes], on_error: str) -> Iterator[str]:
 
 
 class Xces(Units):
-    """Alignment by links between sentences of XML documents, whose paths begin near the file."""
+    """Format of alignments: links between sentences of XML documents, whose paths are relative."""
 
     name = "xces"
     suffixes = (".xml",)
@@ -124,7 +124,7 @@ class Xces(Units):
 
 
 class _Links(UnitParser):
-    """Links of an alignment, as rows of the texts of both sides and where they come from."""
+    """Parser of an alignment's links to rows: the texts of both sides, and their origins."""
 
     root = "cesAlign"
 
@@ -174,7 +174,9 @@ class _Links(UnitParser):
 
 @dataclass(frozen=True)
 class _Document:
-    """Sentences of a document by id, the faults of some, and why it cannot be read, if so."""
+    """Sentences of a document by id, faulty ones with the reason, and the reason if it is
+    unreadable.
+    """
 
     texts: dict[str, str]
     bad: dict[str, str]

@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written under a temporary name, synced and renamed last."""
+"""Output files, complete or absent: written under a temporary name, synced, renamed last."""
 
 import codecs
 import errno
@@ -18,7 +18,7 @@ from miner.text.invisible import BREAK
 StrPath = str | os.PathLike[str]
 
 
-# Files that are written and wait for their names: (temporary, final).
+# Files written but not yet renamed: (temporary, final).
 Waiting = list[tuple[str, str]]
 
 
@@ -30,8 +30,8 @@ def open_output(
 
     Text (UTF-8, ``\\n`` untranslated) or, with ``binary``, bytes; compressed by suffix, without
     time or name inside. It is written to ``.NAME.PID.partial`` beside the file, synced and renamed
-    (:mod:`miner.text.durable`); on any exception that is removed and an older file stays. Temporary
-    files that killed processes have left are removed. ``-`` is standard output: flushed, never
+    (:mod:`miner.text.durable`); on any exception the temporary file is removed and an older file
+    stays. Temporary files of killed processes are removed. ``-`` is standard output: flushed, never
     closed. A device or a pipe (/dev/null) is written in place, and a symbolic link stays one.
     ``together``: see :func:`all_or_none`. ``packed``: the bytes are compressed already.
 
@@ -42,7 +42,7 @@ def open_output(
     final = os.path.realpath(origin)
     partial = str(durable.temporary_name(Path(final)))
     if os.path.exists(final) and not os.path.isfile(final):
-        partial = final  # renaming a file over /dev/null would destroy it
+        partial = final  # renaming would replace /dev/null by a file
     try:
         if origin == "-":
             yield from _to_stdout(binary)
@@ -52,7 +52,7 @@ def open_output(
     except BrokenPipeError:
         raise
     except OSError as error:
-        # A write has no file name; an error that names another file is the block's own affair.
+        # A write error has no file name; an error that names another file comes from the block.
         if error.filename not in (None, partial, final):
             raise
         raise resource_error(error, origin) from error
@@ -60,10 +60,10 @@ def open_output(
 
 @contextmanager
 def all_or_none() -> Iterator[Waiting]:
-    """Give several outputs their names when the block ends without an exception, or none.
+    """Rename several outputs when the block ends without an exception, or none of them.
 
     The block passes the list to `open_output` as ``together``. A crash between two renames leaves
-    the rest as it was. Raises ResourceError.
+    the other outputs unchanged. Raises ResourceError.
     """
     waiting: Waiting = []
     try:
@@ -110,9 +110,10 @@ def one_line(text: str) -> str:
 
 
 def _to_stdout(binary: bool) -> Iterator[IO[Any]]:
-    sys.stdout.flush()  # what was printed before comes before
-    raw: Any = getattr(sys.stdout, "buffer", sys.stdout)  # a StringIO in its place has none
-    # A StreamWriter, since a TextIOWrapper closes what it wraps when it is collected.
+    sys.stdout.flush()  # keeps the order of earlier prints
+    # a StringIO instead of stdout has no buffer
+    raw: Any = getattr(sys.stdout, "buffer", sys.stdout)
+    # StreamWriter, because a TextIOWrapper closes the wrapped file when it is collected.
     writer: Any = raw if binary or raw is sys.stdout else codecs.getwriter("utf-8")(raw)
     yield writer
     raw.flush()
@@ -125,7 +126,8 @@ def _to_file(
         durable.remove_leftovers(Path(final))
         durable.create(partial)
     with open(partial, "wb", buffering=0) as file:
-        # Closing the layers leaves the descriptor itself open, to be synced after the last byte.
+        # Closing the layers keeps the descriptor open, so that it can be synced after the last
+        # byte.
         layers: list[Any] = [open(file.fileno(), "wb", closefd=False)]  # noqa: SIM115
         try:
             if library:
@@ -141,7 +143,7 @@ def _to_file(
                     durable.replace_synced(partial, final)
                 else:
                     together.append((partial, final))
-        finally:  # after a failure the layers may fail again on what they still hold
+        finally:  # after a failure, closing may fail again on buffered data
             for layer in reversed(layers):
                 with suppress(Exception):
                     layer.close()

@@ -1,6 +1,6 @@
-"""Parquet, and Arrow files of Hugging Face: named columns, read a batch of rows at a time.
+"""Parquet, and Arrow files of Hugging Face: named columns, read in batches of rows.
 
-A column of records, such as `translation`, is a column for each key: `translation.de`.
+Each key of a nested column, such as `translation`, is a column: `translation.de`.
 """
 
 import io
@@ -17,12 +17,12 @@ from miner.text.lines import MOST, display_name, opened
 from miner.text.output import StrPath, open_output
 from miner.text.text_format import BitextRows, Column, Columns, Languages, Note, Tables, even
 
-# Rows that are written at a time.
+# Rows written at a time.
 BATCH = 8192
 
 
 class Parquet(Tables):
-    """Tables of named columns. Cells are read as bytes, so that faulty ones have a line number."""
+    """Tables of named columns. Cells are read as bytes, so that errors name their row."""
 
     name = "parquet"
     suffixes = (".parquet",)
@@ -35,9 +35,11 @@ class Parquet(Tables):
         return _rows(self, origin, columns, held)
 
     def opened(self, name: str, raw: Any) -> tuple[Any, Callable[[list[str] | None], Any]]:
-        """Return the schema of an open file, and a function that yields batches of some columns."""
+        """Return the schema of an open file, and a function that yields batches of the chosen
+        columns.
+        """
         parquet = library("pyarrow.parquet", f"{name}: reading Parquet", "parquet")
-        # Parquet has its directory at the end: a stream that cannot seek is held in memory.
+        # Parquet has its index at the end: a stream that cannot seek is read into memory.
         file = parquet.ParquetFile(raw if raw.seekable() else io.BytesIO(raw.read()))
         _refuse_giants(name, file.metadata)
         return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
@@ -56,7 +58,7 @@ class Parquet(Tables):
     def write(
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
-        """Write a table; the first rows decide what a column is."""
+        """Write a table; the first rows decide the types of columns."""
         pa, pq = (
             library(one, f"{path}: writing Parquet", "parquet")
             for one in ("pyarrow", "pyarrow.parquet")
@@ -98,7 +100,7 @@ class Arrow(Parquet):
 def _rows(
     format: Parquet, origin: str, columns: Columns, held: bytes | None
 ) -> Iterator[tuple[bytes, ...]]:
-    """Yield the bytes of the wanted ``columns`` of each row; null is empty.
+    """Yield the bytes of the requested ``columns`` of each row; null is empty.
 
     Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
@@ -118,7 +120,7 @@ def _rows(
 def _batches(
     format: Parquet, origin: str, columns: Columns, held: bytes | None, *, every: bool = False
 ) -> Iterator[Any]:
-    """Yield the rows in batches of the wanted ``columns``, or of ``every`` column of the file."""
+    """Yield batches of the requested ``columns``, or of all columns with ``every``."""
     name = display_name(origin)
     pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
     if any(isinstance(column.key, int) for column in columns):
@@ -169,7 +171,7 @@ def _refuse_giants(name: str, metadata: Any) -> None:
 
 
 def _bytes(pa: Any, name: str, key: Any, values: Any, column: Column) -> list[bytes | None]:
-    """Return the values of one batch as bytes. Raises CorpusError for a type that is no text."""
+    """Return the values of a batch as bytes. Raises CorpusError for a type that is not text."""
     if column.is_annotation and pa.types.is_boolean(values.type):
         values = values.cast(pa.int8())
     number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)

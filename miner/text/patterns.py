@@ -1,4 +1,4 @@
-"""Patterns of file names, such as `de/*.zst`: the files that they name, in a stable order."""
+"""Patterns of file names (`de/*.zst`), expanded to files in a stable order."""
 
 import glob
 import os
@@ -14,16 +14,16 @@ _DATA = (".parquet", ".arrow", ".jsonl")
 
 
 def matching(pattern: str) -> list[str]:
-    """List the files of a pattern, sorted; the name of a file, or without ``*?[``, stays as it is.
+    """Expand a pattern to sorted files; an existing file, or a name without ``*?[``, is kept.
 
     ``**`` stands for any folders. A pattern may be an address in an object store. A directory of
-    Hugging Face stands for the files of its one split. Raises CorpusError for a pattern that no
-    file has.
+    Hugging Face stands for the files of its one split. Raises CorpusError for a pattern that
+    matches no file.
     """
     if os.path.isdir(pattern):
         return _data_files(pattern, map(str, files_below(pattern)))
     magic = glob.has_magic(pattern)
-    if is_remote(pattern) and not magic and not Path(pattern).suffix:  # a directory, it seems
+    if is_remote(pattern) and not magic and not Path(pattern).suffix:  # apparently a directory
         return _data_files(pattern, remote_matching(pattern))
     if not magic or os.path.lexists(pattern):
         return [pattern]
@@ -50,14 +50,14 @@ def files_below(directory: str | Path) -> list[Path]:
 
 
 def _is_new(folder: str, seen: set[str]) -> bool:
-    """Tell whether a folder is met for the first time, under any name."""
+    """Return True for a folder not seen before, under any of its names."""
     before = len(seen)
     seen.add(os.path.realpath(folder))
     return len(seen) > before
 
 
 def _data_files(directory: str, files: Iterable[str]) -> list[str]:
-    """List the files of the only split of a data set; a directory of others stays as it is."""
+    """Return the files of a data set with one split; another directory is kept as it is."""
     found = sorted(path for path in files if path.endswith(_DATA))
     # data/train-00000-of-00002.parquet, train/data-00000-of-00001.arrow
     splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in found}

@@ -1,4 +1,4 @@
-"""Refusals of files that are no bitext, and of columns that no file has, before they are read."""
+"""Checks before reading: files that are no bitext, and columns that no file has."""
 
 import re
 from collections.abc import Sequence
@@ -12,9 +12,10 @@ from miner.text.text_format import Column, Columns
 def formats_and_columns(
     origins: Sequence[str], given: BitextFormat, more: Sequence[int | str], rewritable: bool
 ) -> tuple[tuple[str, ...], tuple[Columns, ...]]:
-    """Return the format of each file and the columns to read of it.
+    """Return the format of each file and the columns to read from it.
 
-    Raises CorpusError for files that cannot be a bitext, or not a rewritable one.
+    Raises CorpusError for files that cannot be a bitext, or cannot be rewritten where that is
+    needed.
     """
     name = display_name(origins[0])
     formats = tuple(file_format(origin, given.format) for origin in origins)
@@ -71,7 +72,7 @@ def is_number(cell: str | bytes) -> bool:
 
 
 def refuse_columns(name: str, format: str, columns: Columns, header: bool) -> None:
-    """Raise CorpusError for columns or a header of a format that has neither."""
+    """Raise CorpusError if columns or a header are set for a format that has none."""
     if not FORMATS[format].sides and (header or any(one.key is not None for one in columns)):
         raise CorpusError(
             f"{name}: a {format} file has no columns and no header; "

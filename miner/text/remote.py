@@ -42,12 +42,13 @@ def remote_stamp(url: str) -> tuple[int, int]:
 
 @contextmanager
 def local_copy(origin: str) -> Iterator[str]:
-    """Yield the path of a file; of one in a store, of a temporary copy, for the block."""
+    """Yield the local path of a file; a file in an object store is copied for the block."""
     if not is_remote(origin):
         yield origin
         return
     with scratch_directory() as place:
-        copy = str(place / os.path.basename(origin))  # the suffix says how it is compressed
+        # keeps the suffix, which names the compression
+        copy = str(place / os.path.basename(origin))
         with _reading(origin):
             store, path = file_system(origin, origin)
             store.get_file(path, copy)
@@ -68,13 +69,13 @@ def file_system(url: str, user: str, **options: Any) -> tuple[Any, str]:
     try:
         found: tuple[Any, str] = fsspec.core.url_to_fs(url, **options)
         return found
-    except ImportError as error:  # the library of another store
+    except ImportError as error:  # the library of this kind of store is missing
         raise DependencyError(f"{user}: {reason(error)}") from None
 
 
 @contextmanager
 def named(url: str, copy: str) -> Iterator[None]:
-    """Name an address instead of its ``copy`` in errors: the user knows the address."""
+    """Replace the name of the ``copy`` by the address in errors."""
     try:
         yield
     except MinerError as error:

@@ -28,8 +28,8 @@ from miner.text.refusals import formats_and_columns, refuse_columns, refuse_scor
 from miner.text.text_format import Columns
 from miner.text_table import count_of
 
-# Rows that are copied to pieces at a time. Reading drops a byte-order mark and a carriage return at
-# the end of a line, so that pieces have both, lest one of the text be lost.
+# Rows copied to pieces at a time. Pieces are written with BOM and CRLF because reading strips one
+# of each.
 PART, LINE_END = 1 << 14, b"\r\n"
 
 
@@ -74,10 +74,10 @@ class Rows:
         if carry and target is not None:
             raise CorpusError(f"{names[0]}: two files have no columns to carry")
         self.layout = Layout(names, formats, wanted, heads, on_error, carry=carry)
-        # The unchanged first line, to be written back.
+        # First line, unchanged, to be written back.
         self.head: bytes | None = None
         self.count = count
-        # Rows of the whole text before this piece of it.
+        # Rows of the whole text before this piece.
         self.offset = 0
         # Records of a stream that cannot be opened again, or need not.
         self._once = target is None and (bool(columns) or is_read_once(self.origins[0]))
@@ -91,20 +91,20 @@ class Rows:
                 self._compare_counts()
 
     def _find_columns(self, header: Sequence[str] | None) -> None:
-        """Find the columns in each file, and refuse those that it does not have."""
+        """Find the columns in each file. Raises CorpusError for missing ones."""
         layout = self.layout
         parts = zip(layout.names, layout.formats, layout.columns, strict=True)
         found = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
         self.layout = replace(layout, columns=found, header=tuple(header or ()))
 
     def _look_at_first(self, *, usual: bool) -> None:
-        """Read the header of the one file, and find the columns. ``usual``: none were asked for."""
+        """Read the header of the only file, and find the columns. ``usual``: the defaults."""
         layout = self.layout
         (file,), (own,), (ahead,) = self._files(), layout.columns, layout.heads
         lines = list(islice(file, 1 + ahead))
         if self._once:
             self._started = chain(lines, file)
-        if not lines:  # a file without a line has no header either
+        if not lines:  # an empty file has no header
             self.count = 0
             return
         first, header = lines[0], None
@@ -147,9 +147,9 @@ class Rows:
             yield Block(first, list(zip(*cells, strict=True)))
 
     def cells(self, size: int) -> Iterator[tuple[int, list[Sequence[bytes]]]]:
-        """Yield all rows, ``size`` at a time: their first line, and their parts.
+        """Yield all rows in blocks of ``size``: line of the first row, and parts of the rows.
 
-        Raises CorpusError where there are more or fewer rows than there were the last time.
+        Raises CorpusError if the number of rows has changed since the last iteration.
         """
         heads = self.layout.heads
         files = [islice(file, head, None) for file, head in zip(self._files(), heads, strict=True)]
@@ -170,9 +170,10 @@ class Rows:
         self.count = done
 
     def cut(self, size: int, place: Path) -> int:
-        """Copy the rows to files in ``place``, ``size`` to a piece; return the number of pieces.
+        """Copy the rows to files in ``place``, ``size`` rows to a piece; return the number of
+        pieces.
 
-        Where one piece would hold all, there are no files. :meth:`piece` reads a piece.
+        No file is written if one piece would hold all rows. :meth:`piece` reads a piece.
         """
         done = 0
         with ExitStack() as stack:
@@ -204,7 +205,7 @@ class Rows:
         return file
 
     def piece(self, place: Path, number: int, size: int) -> Rows:
-        """Return the rows of one piece. Faults are told by their lines in the whole text."""
+        """Return the rows of one piece. Errors name the lines of the whole text."""
         found = copy(self)
         files = range(len(self.origins))
         found.origins = tuple(str(_piece_file(place, number, side)) for side in files)
@@ -215,7 +216,7 @@ class Rows:
         return found
 
     def counted(self) -> int:
-        """Count the rows; they are read for it if the count is not known yet."""
+        """Return the number of rows, counting them if needed."""
         if self.count is None:
             for _ in self.blocks(1 << 14):
                 pass
@@ -223,7 +224,7 @@ class Rows:
         return self.count
 
     def chosen(self, rows: np.ndarray) -> Iterator[Block]:
-        """Yield some ``rows (m,)``, which ascend, each as a block."""
+        """Yield the chosen ``rows (m,)``, ascending, as blocks of one row."""
         first = 0
         for block in self.blocks(1 << 11):
             low, high = np.searchsorted(rows, (first, first + len(block)))
@@ -232,7 +233,9 @@ class Rows:
             first += len(block)
 
     def first(self, size: int) -> Block:
-        """Return the first ``size`` rows, or all if there are fewer. They are read again later."""
+        """Return the first ``size`` rows, or all if there are fewer. A later iteration reads them
+        again.
+        """
         files, heads = self._files(), self.layout.heads
         taken = [list(islice(file, head + size)) for file, head in zip(files, heads, strict=True)]
         if self._once:
@@ -241,7 +244,7 @@ class Rows:
         return Block(1 + heads[0], list(zip(*self._parts(bodies), strict=False)))
 
     def _parts(self, files: Sequence[Sequence[Any]]) -> list[Sequence[bytes]]:
-        """Return the lines of each file, or the columns of its records where they are no lines."""
+        """Return the lines of each file, or the columns of its records if they are not lines."""
         parts: list[Sequence[bytes]] = []
         for records, format in zip(files, self.layout.formats, strict=True):
             parts += [records] if FORMATS[format].of_lines else zip(*records, strict=True)
@@ -260,7 +263,7 @@ class Rows:
 
 
 def spread_rows(count: int, size: int) -> np.ndarray:
-    """Return at most ``size`` of ``count`` rows, evenly spread, ``(m,) int64``; 0 for all."""
+    """Return at most ``size`` of ``count`` rows, evenly spaced, ``(m,) int64``; 0 for all."""
     if not 0 < size < count:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, size).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Sheets: questions written for a spreadsheet or a program, and answers read back from one."""
+"""Sheets of questions to fill in with a spreadsheet or another program, and their answers."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from miner.errors import CorpusError, reason
 from miner.text.answers import KINDS, RIGHT, SKIP, Answer, Answers, key_of
 from miner.text.output import StrPath, one_line, open_output
 
-# Name of a pair in a sheet. The letter keeps spreadsheets from rounding the number.
+# Id of a pair in a sheet. The letter keeps spreadsheets from rounding the number.
 _NAME = re.compile("p[0-9a-f]{16}")
 COLUMNS = ("pair", "source", "target", "answer", "kind")
 # Words that people and programs write for an answer.
@@ -26,7 +26,7 @@ WORDS = {
 def write_sheet(path: StrPath, pairs: Iterable[tuple[str, str]]) -> None:
     """Write a tab-separated sheet with a row for each pair, to be filled in. Raises ResourceError.
 
-    Scores are left out, so that they do not sway the judge.
+    Scores are omitted, so that they do not influence the judge.
     """
     with open_output(path) as file:
         file.write("\t".join(COLUMNS) + "\n")
@@ -36,12 +36,12 @@ def write_sheet(path: StrPath, pairs: Iterable[tuple[str, str]]) -> None:
 
 
 def read_sheet(path: StrPath, judge: str = "", time: str = "") -> list[tuple[int, Answer]]:
-    """Read the answers of a sheet, saved by whatever program, with the number of each pair.
+    """Read the answers of a sheet, saved by any program, with the id of each pair.
 
-    Rows without an answer are left out. Columns are found by their names, between tabs, commas or
-    semicolons; source, target and answer must be there. A byte-order mark, quotes and any line ends
-    are allowed. A column ``judge`` goes before ``judge``. Raises CorpusError for anything else,
-    with its line.
+    Rows without an answer are skipped. Columns are found by name, between tabs, commas or
+    semicolons; source, target and answer are required. A byte-order mark, quotes and any line ends
+    are allowed. A column ``judge`` overrides the argument ``judge``. Raises CorpusError with the
+    line for anything else.
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
@@ -84,9 +84,10 @@ def _answered(row: Mapping[str, str], where: str, judge: str, time: str) -> tupl
 
 
 def read_labels(path: StrPath) -> dict[tuple[str, str], float]:
-    """Read how right pairs are, by their texts, from the answers of a review or from a sheet.
+    """Read the probability that each pair is right, by its texts, from a review's answers or a
+    sheet.
 
-    Raises CorpusError for a file without any answer, or that is neither.
+    Raises CorpusError for a file without any answer, or of neither kind.
     """
     place = Path(os.fspath(path))
     if not place.is_file():

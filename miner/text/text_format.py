@@ -14,10 +14,10 @@ from miner.text.output import StrPath, one_line, open_output
 
 
 class Column(NamedTuple):
-    """A column to read, by number from 1 or by name; without a key its text is "".
+    """Column to read, by number from 1 or by name; without a key its text is "".
 
-    An id may be a whole number, which is read as its text. An annotation may be any number, and
-    true and false, which are read as 1 and 0. A column that is not required may be missing.
+    An id may be an integer, which is read as text. An annotation may be any number or a Boolean,
+    read as 1 or 0. A column that is not required may be missing.
     """
 
     key: int | str | None
@@ -29,10 +29,10 @@ class Column(NamedTuple):
 Columns = Sequence[Column]
 # Rows of a bitext by name: `source`, `target` and any further cells.
 BitextRows = Iterable[Mapping[str, Any]]
-# The parts of raw records: the lines of a file, or the cells of each column in Parquet.
+# Parts of raw records: the lines of a file, or the cells of each column of Parquet.
 Cells = Sequence[Sequence[bytes]]
-# Takes the number of a line and the text of its raw record (of each column in Parquet); returns
-# the text of each wanted column. Raises CorpusError for a line that is broken.
+# Parser of a raw record: takes its line number and text (of each column in Parquet), returns the
+# text of each requested column. Raises CorpusError for a broken line.
 Parse = Callable[..., tuple[str, ...]]
 Note = Callable[[str], None]
 
@@ -64,21 +64,21 @@ class TextFormat:
     ) -> Iterator[Any]:
         """Yield the undecoded bytes of each record.
 
-        ``held`` is the content of a file that was read before (:func:`miner.text.lines.hold`).
-        ``on_error`` is for records that are no lines; what they yield of a faulty one is not UTF-8.
+        ``held`` is the content of a file read earlier (:func:`miner.text.lines.hold`). ``on_error``
+        applies to records that are not lines; a faulty one is yielded as bytes that are not UTF-8.
         """
         return read_lines(origin, held)
 
     def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
-        """Return the columns by the keys that `parser` and `with_texts` take.
+        """Return the columns as the keys that `parser` and `with_texts` take.
 
-        ``header`` are the names of the columns, if the file has any. Raises CorpusError for a
-        column that the file ``name`` cannot have.
+        ``header`` are the column names, if the file has any. Raises CorpusError for a column that
+        the file ``name`` cannot have.
         """
         return columns
 
     def parser(self, name: str, columns: Columns) -> Parse:
-        """Return the function that takes a line's number and text to the texts of ``columns``."""
+        """Return the function from line number and line to the texts of ``columns``."""
         raise NotImplementedError
 
     def header(self, line: str) -> tuple[str, ...]:
@@ -86,9 +86,9 @@ class TextFormat:
         return tuple(line.split("\t"))
 
     def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
-        """Parse many records, from the line ``first``, faster than one by one; return the columns.
+        """Parse many records from line ``first``, faster than one by one; return the columns.
 
-        Raises CorpusError or UnicodeError if any of the records cannot be parsed.
+        Raises CorpusError or UnicodeError if a record cannot be parsed.
         """
         lines = b"\n".join(cells[0]).decode().split("\n")
         return list(zip(*map(parse, count(first), lines), strict=True))
@@ -107,7 +107,7 @@ class TextFormat:
         return "\t".join(map(_cell, cells.values()))
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
-        """Return the cells of a line by their own names; ``header`` are the names of columns."""
+        """Return the cells of a line by name; ``header`` are the names of columns."""
         return {}
 
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
@@ -122,9 +122,9 @@ class TextFormat:
         on_error: str = "fail",
         note: Note = silent,
     ) -> BitextRows:
-        """Read a bitext whose records are no lines, with all its cells by name.
+        """Read a bitext whose records are not lines, with all cells by name.
 
-        ``note`` takes a line about records that are not as the file has them.
+        ``note`` is called with a line about records that differ from the file.
         """
         raise NotImplementedError
 
@@ -138,7 +138,7 @@ class TextFormat:
 
 
 class Tables(TextFormat):
-    """Format whose records are tuples of cells: there is nothing to parse."""
+    """Format whose records are tuples of cells, which need no parsing."""
 
     of_lines = False
 
@@ -150,7 +150,7 @@ class Tables(TextFormat):
 
 
 class Units(Tables):
-    """Format of bitexts whose records are no lines and have no order of columns."""
+    """Format of bitexts whose records are neither lines nor ordered columns."""
 
     sides: tuple[str, str] = ("source", "target")
 
@@ -169,7 +169,7 @@ class Units(Tables):
 
 
 def even(rows: BitextRows) -> Iterator[dict[str, Any]]:
-    """Yield rows with the keys of the first one. Raises CorpusError for a row with others."""
+    """Yield rows with the keys of the first row. Raises CorpusError for a row with other keys."""
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         keys = keys or dict.fromkeys(row)
@@ -190,12 +190,12 @@ def _cell(cell: Any) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Return whether there is nothing visible in ``text``."""
+    """Return True for a text without visible characters."""
     return not text[:1].isalnum() and not visible(text).strip()
 
 
 def unused(key: str, record: Mapping[str, Any]) -> str:
-    """Return ``key``, or with the first number that makes it one the record does not have."""
+    """Return ``key``, with a number appended if the record has it already."""
     if key not in record:
         return key
     names = (f"{key}_{number}" for number in range(2, len(record) + 3))

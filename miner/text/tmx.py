@@ -18,10 +18,10 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Tmx(Units):
-    """Units of one text in the source language and any number in the target language.
+    """Format of units with a text in the source language and any number in the target language.
 
-    Each text in the target language is a row with the first text in the source language. Columns
-    are codes of languages (:class:`miner.text.unit_languages.UnitLanguages`).
+    Each target text is a row with the first source text. Columns are language codes
+    (:class:`miner.text.unit_languages.UnitLanguages`).
     """
 
     name = "tmx"
@@ -71,7 +71,7 @@ class Tmx(Units):
 
 
 def _text(text: str) -> str:
-    """Return a text that XML can hold, in one line."""
-    if text.isprintable():  # as most are
+    """Return the text on one line, without characters that XML cannot hold."""
+    if text.isprintable():  # the usual case
         return text
     return _NO_XML.sub("\ufffd", _CONTROL.sub("", one_line(text)))

@@ -9,8 +9,8 @@ from miner.text.lines import display_name
 from miner.text.unit_languages import UnitLanguages
 from miner.text.xml_parser import UnitParser
 
-# Elements of a text whose content is code or another text; of others it is text. Placeholders
-# stand between words, the others change how words look.
+# Inline elements whose content is code or another text; the content of others is text. Placeholders
+# separate words, the other elements only format them.
 _PLACEHOLDERS = {"ph", "it", "x"}
 _CODE = _PLACEHOLDERS | {"bpt", "ept", "ut", "sub", "note", "prop"}
 # Marks a placeholder while its text is open; between two words it becomes a space.
@@ -40,8 +40,7 @@ class TmxUnits(UnitParser):
         self._codes: list[str] = []
         self._texts: list[str] = []
         self.facts = {"id": given["tuid"]} if "tuid" in given else {}
-        # Parts of the open text, the language or the key that it is for, and the number of
-        # elements that are open in a code of it.
+        # Parts of the open text, its language or key, and the depth of open code elements in it.
         self._words: list[str] = []
         self._language = self._key = ""
         self._hidden = 0
@@ -72,7 +71,7 @@ class TmxUnits(UnitParser):
             if not self._language:
                 self._lacking = self.fail("a <tuv> without xml:lang; add the code of its language")
             self._has_segment = False
-            self._listen()  # the text of some is in no <seg>
+            self._listen()  # some have text outside of <seg>
         elif name == "tu":
             self._begin(given)
         elif self._language:

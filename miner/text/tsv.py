@@ -1,4 +1,4 @@
-"""Tab-separated columns: neither quotes nor escapes; columns by number or by name."""
+"""Tab-separated columns, without quotes or escapes, by number or by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ class Tsv(TextFormat):
     has_header = rewritable = True
 
     def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
-        """Return the columns by their places, from 0."""
+        """Return the positions of the columns, from 0."""
         return [
             one if one.key is None else one._replace(key=_place(name, one.key, header))
             for one in columns
@@ -73,7 +73,7 @@ class Tsv(TextFormat):
 
 
 class ParaCrawl(Tsv):
-    """Columns of the bitexts of ParaCrawl and HPLT: two addresses, two texts, and others."""
+    """Format of ParaCrawl and HPLT: two addresses, two texts, and further columns."""
 
     name = "paracrawl"
     suffixes = ()
@@ -93,7 +93,7 @@ def _names(count: int, header: Sequence[str]) -> list[str]:
 
 
 def _place(name: str, key: int | str, header: Sequence[str] | None) -> int:
-    """Return the position of a column, from 0; a number may come as text, from a command line."""
+    """Return the position of a column, from 0; a number may be a string of the command line."""
     if isinstance(key, str) and header and key in header:
         return header.index(key)
     if isinstance(key, int) or str(key).isdecimal():

@@ -5,31 +5,31 @@ from collections.abc import Iterable
 from miner.errors import CorpusError
 from miner.text.language_codes import closest, primary
 
-# Places of the source and of the targets among the texts of a unit.
+# Positions of the source and of the targets among the texts of a unit.
 Places = tuple[int | None, list[int]]
 
 
 class UnitLanguages:
-    """Choice of both sides of each unit of one file.
+    """Choice of source and target in each unit of a file.
 
-    ``source`` and ``target`` are the languages asked for. None as the source stands for the
-    language that the unit or the ``file`` names, or the first text has; if this is the target's,
-    it stands for the unit's other language. None as the target stands for the only other language.
+    ``source`` and ``target`` are the requested languages. A source of None is the language that the
+    unit or the ``file`` declares, or else the language of the first text; if that is the target
+    language, it is the unit's other language. A target of None is the only other language.
     """
 
     def __init__(self, source: str | None, target: str | None):
         self.source, self.target = source, target
         self.file: str | None = None
-        self._codes: dict[str, None] = {}  # of all units, in their order
+        self._codes: dict[str, None] = {}  # of all units, in order
         self._others: dict[str, set[str]] = {"source": set(), "target": set()}
         self._met = {"source": False, "target": False}
         self._known: dict[tuple[str | None, tuple[str, ...]], Places] = {}
 
     def places(self, unit: str | None, codes: tuple[str, ...]) -> Places:
-        """Return the places of source and targets among the texts of a unit, by their ``codes``.
+        """Return the positions of source and targets among the texts of a unit, by their ``codes``.
 
-        ``unit`` is the source language that the unit names. Raises CorpusError for more languages
-        than were asked for.
+        ``unit`` is the source language that the unit declares. Raises CorpusError if the unit has
+        more languages than can be chosen from.
         """
         if (unit, codes) not in self._known:
             if not self._codes.keys() >= set(codes):
@@ -98,6 +98,6 @@ class UnitLanguages:
 
 
 def _closest(wanted: str, codes: tuple[str, ...], places: Iterable[int]) -> list[int]:
-    """Return the places, among some, whose codes fit a wanted one best."""
+    """Return the positions, among ``places``, whose codes match ``wanted`` best."""
     among = [*places]
     return [among[place] for place in closest(wanted, [codes[place] for place in among])]

@@ -1,7 +1,7 @@
 """Words of a text for filters and statistics: tokens, letters, scripts without spaces.
 
-Scripts that are written without spaces have no words to split at. Each of their characters is a
-token, so that lengths and overlaps are comparable between languages.
+Scripts without spaces have no words to split at. Each of their characters is a token, so that
+lengths and overlaps are comparable between languages.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from miner.text.invisible import visible
 
-# Characters of a sentence that are compared with another's; a longer text is no sentence.
+# Maximum characters of a sentence that are compared with another sentence.
 LONGEST = 10_000
 # Han and kana: a character is a syllable or a word.
 DENSE = (
@@ -25,8 +25,7 @@ def _letters(first: int, last: int) -> str:
     return "".join(one for one in map(chr, range(first, last + 1)) if one.isalnum())
 
 
-# Letters of a usual word of scripts without spaces: as many stand for an English word in
-# translations.
+# Letters that correspond to one English word in translations, by script without spaces.
 _LETTERS_A_WORD = (
     (_letters(0x0E00, 0x0EFF), 4.0),  # Thai, Lao
     (_letters(0x0F00, 0x0FFF), 3.5),  # Tibetan, which separates syllables only
@@ -35,14 +34,14 @@ _LETTERS_A_WORD = (
     (_letters(0x3040, 0x30FF) + "\u31f0-\u31ff", 3.0),  # kana
     ("\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f", 1.5),  # Han
 )
-# Marks on letters, for example the vowel signs of Indian scripts. They belong to words, but
-# Python's \w leaves them out. The range ends before the variation selectors of emoji.
+# Combining marks, for example Indic vowel signs. They belong to words, but Python's \w does not
+# match them. The range ends before the variation selectors of emoji.
 MARKS = "".join(
     mark for mark in map(chr, range(0x300, 0xFE00)) if unicodedata.category(mark) in ("Mn", "Mc")
 )
 # Invisible characters within words of Persian and of Indian languages.
 JOINERS = "\u200c\u200d"
-# Neither letters nor digits nor marks on them.
+# Characters outside of words: neither letters nor digits nor their marks.
 NO_WORD = re.compile(rf"(?:[^\w{MARKS}]|_)+")
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
@@ -64,7 +63,7 @@ def folded(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return :func:`folded` text of one without invisible characters."""
+    """Apply :func:`folded` to a text without invisible characters."""
     text = text.casefold()
     if text.isascii():
         return text
@@ -73,9 +72,10 @@ def fold(text: str) -> str:
 
 
 def plain_form(text: str) -> str:
-    """Return a text without its letter case, spacing, final punctuation, and what cannot be seen.
+    """Normalise a text: no letter case, spacing, final punctuation or invisible characters.
 
-    Unicode forms are one. Question marks stay, since they change the meaning, and # and % (C#).
+    Unicode forms are unified. Question marks are kept, because they change the meaning, and so are
+    # and % (C#).
     """
     text = " ".join(folded(text).split())
     end = len(text)
@@ -99,14 +99,14 @@ def spaced(text: str) -> list[str]:
 
 
 def words_without_spaces(text: str) -> float:
-    """Estimate the words in scripts without spaces, from their letters; 0 if there are none."""
+    """Estimate the number of words in scripts without spaces from their letters; 0 without any."""
     if text.isascii() or not _NO_SPACES.search(text):
         return 0.0
     return sum(sum(map(len, letters.findall(text))) / size for letters, size in _SCRIPTS)
 
 
 def count_tokens(text: str) -> int:
-    """Count words: between spaces, and estimated in scripts without spaces, at least 1 if any."""
+    """Count words between spaces; estimate them in scripts without spaces (at least 1)."""
     if text.isascii() or not _NO_SPACES.search(text):
         return len(text.split())
     others = map(_WORD.search, _NO_SPACES.sub(" ", text).split())

@@ -20,9 +20,9 @@ def write_bitext(
 ) -> None:
     """Write rows in the format of one path, or their sides to two paths.
 
-    The cells ``ids`` go beside two files: `out.ids` for `out.de` and `out.en`. ``together``: see
-    :func:`miner.text.output.all_or_none`. Raises ResourceError, and CorpusError for rows that the
-    format cannot hold.
+    The cells ``ids`` are written beside two files: `out.ids` for `out.de` and `out.en`.
+    ``together``: see :func:`miner.text.output.all_or_none`. Raises ResourceError, and CorpusError
+    for rows that the format cannot hold.
     """
     if len(paths) == 1:
         kind = FORMATS[file_format(paths[0])]

@@ -1,21 +1,21 @@
-"""Forms of writing that have codes of their own: Hindi in Latin letters, Burmese in Zawgyi.
+"""Written forms with their own codes: Hindi in Latin letters, Burmese in Zawgyi.
 
-Models know the usual form alone. Identification of languages takes Latin Hindi for any language,
-and Zawgyi, an encoding of fonts with the same characters in another order, for Burmese.
+Models know only the usual form. Identification takes Latin Hindi for any language, and Zawgyi, a
+font encoding with the same characters in another order, for Burmese.
 """
 
 import re
 
 from miner.text.language_codes import LATIN_HINDI, ZAWGYI
 
-# Zawgyi has the virama before other letters than consonants, where it hides an inherent vowel, and
-# the vowel sign and the medial that are seen left of a consonant stand before it. Neither is looked
-# for at the ends, as a text may be cut there.
+# Zawgyi writes a virama before letters other than consonants, to hide the inherent vowel, and
+# writes before the consonant the vowel sign and the medial that are displayed left of it. The ends
+# of a text are not searched, because it may be cut there.
 _ZAWGYI = re.compile(
     "\u1039[^\u1000-\u1021\u105a-\u105d]|[^\u1000-\u109f\u200b-\u200d][\u1031\u103b]"
 )
 
-# Frequent words of Hindi and Urdu, and others of them that some language has, too.
+# Frequent words of Hindi and Urdu: unambiguous ones, and ones that other languages share.
 _CERTAIN = (
     "hai hain nahi nahin mein raha rahe rahi kiya karna karte karta mujhe mujhse tumhara tumhare "
     "tumhari aap aapka aapke aapki kyun kyon kaise kahan yahan wahan yeh woh bhi lekin magar liye "
@@ -30,13 +30,13 @@ _SHARED = (
 )
 _HINDI = frozenset(_CERTAIN.split())
 _WORDS = _HINDI | frozenset(_SHARED.split())
-# Share of a sentence's words from which on it is Hindi, and the least number of them.
+# Minimum share of Hindi words in a Hindi sentence, and minimum number of them.
 _SHARE, _FEWEST = 0.3, 2
 _WORD = re.compile("[a-z]+")
 
 
 def written_form(text: str) -> str | None:
-    """Return the code of a text in one of these forms, a key of ``FORMS``; None for any other."""
+    """Return the code of a text's written form, a key of ``FORMS``; None for the usual form."""
     if not text.isascii():
         return ZAWGYI if _ZAWGYI.search(text) else None
     words = _WORD.findall(text.lower())

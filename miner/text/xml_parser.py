@@ -1,7 +1,7 @@
-"""`XmlParser`: base of parsers of XML formats, which read a file in parts.
+"""`XmlParser`: base class of parsers of XML formats, which read a file in parts.
 
-Text is decoded before expat sees it, so that a bad byte does not end the file: it reaches its
-segment as `BROKEN`, and ``on_error`` decides about that segment alone.
+Text is decoded before expat sees it, so that a bad byte does not stop the parser: it reaches its
+segment as `BROKEN`, and ``on_error`` applies to that segment only.
 """
 
 import codecs
@@ -16,13 +16,13 @@ from miner.text.lines import MOST, decompressed, display_name
 from miner.text_table import count_of
 
 _PART = 1 << 16
-# A noncharacter, which XML can hold and text does not. Half a surrogate pair, which replaces it in
-# cells: readers of these take it for a byte that is not UTF-8.
+# Noncharacter that marks a bad byte within XML, and the lone surrogate that replaces it in cells,
+# which readers treat as a byte that is not UTF-8.
 BROKEN, UNDECODABLE = "\ufdd0", "\udcff"
-# Characters that XML 1.0 cannot hold, and noncharacters; or references to one by its number.
+# Characters that XML 1.0 cannot hold, noncharacters, and references to either by number.
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
 _REFERENCE = re.compile(_NO_XML.pattern + "|&#(?:x[0-9a-fA-F]{1,9}|[0-9]{1,9});")
-# Characters of the longest reference; one may be cut by the end of a part.
+# Length of the longest character reference; the end of a part may cut one.
 _LONGEST = 13
 _MARKS = {
     codecs.BOM_UTF8: "utf-8",
@@ -37,10 +37,11 @@ _DECLARED = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.:-]+)")
 
 
 class XmlParser:
-    """Parser of the file ``origin``, whose first element is ``root``. Entities are refused.
+    """Parser of the file ``origin`` with root element ``root``. Entities are refused.
 
-    on_error: as of :class:`miner.text.formats.BitextFormat`. resume: start tags of elements, and
-    end tags, at which parsing goes on behind one that is no XML; None for nowhere.
+    on_error: as in :class:`miner.text.formats.BitextFormat`.
+    resume: pattern of the tags at which parsing resumes after an element that is not XML; None to
+        stop there.
     """
 
     root = ""
@@ -49,12 +50,12 @@ class XmlParser:
     def __init__(self, origin: str, held: bytes | None = None, on_error: str = "fail"):
         self.origin, self.held, self.on_error = origin, held, on_error
         self.names = _Names()
-        # Bytes since the last row; line and kind of each bad character that is not behind it.
+        # Bytes since the last row; line and kind of each bad character not yet assigned to a row.
         self.size = 0
         self.faults: deque[tuple[int, str]] = deque()
-        # Bytes that the parser has taken; lines before its first byte, and before its next one.
+        # Bytes parsed so far; lines before the parser's first byte, and before its next byte.
         self._taken = self._above = self._lines = 0
-        # Tags of the elements that those at which parsing goes on are in, and the fault before one.
+        # Tags of the elements around those at which parsing resumes, and the fault before one.
         self.heads: list[str] = []
         self._lost: CorpusError | None = None
         self._encoding = "utf-8"
@@ -77,7 +78,7 @@ class XmlParser:
         return CorpusError(f"{display_name(self.origin)}, line {self.line}: {reason}")
 
     def parts(self) -> Iterator[None]:
-        """Parse the file; yield after each part. Raises CorpusError for what is no XML."""
+        """Parse the file, yielding after each part. Raises CorpusError for invalid XML."""
         with decompressed(self.origin, self.held, lambda: f"line {self.line}") as file:
             part = file.read(_PART)
             decoder, rest, encoded = self._decoder(part), "", b""
@@ -101,13 +102,13 @@ class XmlParser:
                 part = file.read(_PART)
 
     def start(self, tag: str, given: dict[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
 
     def end(self, tag: str) -> None:
-        """Take its end."""
+        """Handle the end of an element."""
 
     def broken(self, error: CorpusError) -> None:
-        """Skip the present element, which is no XML, or raise the error."""
+        """Skip the present element, which is invalid XML, or raise the error."""
         raise error
 
     def attribute(self, given: dict[str, str], name: str) -> str | None:
@@ -115,7 +116,7 @@ class XmlParser:
         return next((text for key, text in given.items() if self.names[key] == name), None)
 
     def fault(self, first: int) -> str:
-        """Return place and kind of the first bad character from a line on, and forget others."""
+        """Return position and kind of the first bad character from a line on; clear the list."""
         while len(self.faults) > 1 and self.faults[0][0] < first:
             self.faults.popleft()
         line, kind = self.faults[0]
@@ -163,7 +164,7 @@ class XmlParser:
         return (_REFERENCE if "&#" in text else _NO_XML).sub(checked, text)
 
     def _parse(self, part: bytes, last: bool) -> bytes:
-        """Parse a part; return what of it must be seen again, with the next one."""
+        """Parse a part; return its tail, which must be parsed with the next part."""
         place = 0
         while True:
             if self._lost is not None:
@@ -219,23 +220,24 @@ class XmlParser:
 
 
 class UnitParser(XmlParser):
-    """Parser of a bitext to ``rows`` of cells by name, from units that are no lines.
+    """Parser of a bitext to ``rows`` of named cells, from units that are not lines.
 
-    ``unit`` is the line of the open one, ``facts`` are its cells beside both texts.
+    ``unit`` is the line of the open unit, ``facts`` are its cells besides both texts.
     """
 
     def __init__(self, origin: str, held: bytes | None, on_error: str) -> None:
         self.unit = 0
         self.facts: dict[str, str] = {}
         self.rows: list[dict[str, str]] = []
-        # Units that are not as the file has them, and the fault of the first one.
+        # Number of faulty units, and the fault of the first.
         self.faulty, self.first_fault = 0, ""
         super().__init__(origin, held, on_error)
 
     def add(self, row: dict[str, str], fault: str | None = None) -> None:
-        """Take the texts of a row. Raises UnreadableError for a ``fault``, if such are errors.
+        """Add the texts of a row. Raises UnreadableError for a ``fault``, unless faults are
+        skipped.
 
-        Without a ``fault``, a bad character of the file itself is one.
+        Without a ``fault``, a bad character in the file is the fault.
         """
         self.size = 0
         row |= self.facts
@@ -255,7 +257,7 @@ class UnitParser(XmlParser):
         self.unreadable(str(error))
 
     def unreadable(self, fault: str) -> None:
-        """Take a row that cannot be read. Raises UnreadableError, unless such are skipped."""
+        """Count a row that cannot be read. Raises UnreadableError, unless faults are skipped."""
         if self.on_error != "skip":
             raise UnreadableError(fault, "skip")
         self._count(fault)
@@ -266,7 +268,9 @@ class UnitParser(XmlParser):
         self.first_fault = self.first_fault or fault
 
     def taken(self, note: Callable[[str], None]) -> Iterator[dict[str, str]]:
-        """Parse the file; yield its rows. ``note`` takes a line about faulty units, if any."""
+        """Parse the file and yield its rows. ``note`` is called with a line about faulty units, if
+        any.
+        """
         for _ in self.parts():
             yield from self.rows
             self.rows.clear()
