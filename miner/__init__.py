@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from miner.alignment.settings import BeadSettings as BeadSettings
     from miner.cleaning.api import filter as filter
     from miner.cleaning.api import score as score
+    from miner.cleaning.settings import Selection as Selection
     from miner.documents.align_documents import AlignedDocuments as AlignedDocuments
     from miner.documents.align_documents import align_documents as align_documents
     from miner.encoder.encoder import Encoder as Encoder
@@ -45,6 +46,7 @@ _NAMES = {
     "miner.alignment.aligned": "Aligned",
     "miner.alignment.settings": "BeadSettings",
     "miner.cleaning.api": "filter score",
+    "miner.cleaning.settings": "Selection",
     "miner.documents.align_documents": "AlignedDocuments align_documents",
     "miner.encoder.encoder": "Encoder",
     "miner.encoder.open_encoder": "open_encoder",

@@ -1,38 +1,43 @@
-"""`score` and `filter`: the commands of these names as one call each, with results in memory."""
+"""`score` and `filter` in Python, and `score_run` and `filter_run`, which the commands share."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.cleaning import pipeline
-from miner.cleaning.bitexts import Bitext, languages_of
-from miner.cleaning.config import FilterConfig, default_config, for_one_language, scores_of
-from miner.cleaning.config_file import config_of, read_config, scores_config
+from miner.cleaning.bitexts import Bitext, sample
+from miner.cleaning.config import FilterConfig, default_config, for_one_language
+from miner.cleaning.config_file import Filters, any_config, scores_config
 from miner.cleaning.funnel import Summary, table
-from miner.cleaning.settings import EVERYTHING, Selection
-from miner.filters.filter_types import Context
+from miner.cleaning.languages import identified, unknown_languages
+from miner.cleaning.outputs import Outputs
+from miner.cleaning.pipeline import text_run
+from miner.cleaning.settings import FilterSettings
+from miner.cleaning.write import NAMED
+from miner.config_fields import SettingsError
+from miner.filters.filter_types import GLOBAL, Context
 from miner.names import Languages
 from miner.progress import Reporter, silent
 from miner.results import Results
 from miner.scoring.decontaminate_settings import NOTHING, Without
-from miner.tasks.run import Run
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
-from miner.text.in_memory import Given, given_bitexts
+from miner.text.in_memory import Given, GivenTexts, given_bitexts
 from miner.text.language_codes import language_pair
+from miner.text.remote import is_remote
+from miner.text.sheet import read_labels
+from miner.text.text_format import Note
 from miner.text.write_bitext import write_bitext
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# A TOML file, or another configuration of `read_plan`; or names and tables of filters.
-Filters = str | Path | Sequence[str | Mapping[str, Any]]
 # Layout of texts in one language that a program gives.
 _MONO = BitextFormat(source_column="source")
 
@@ -76,11 +81,13 @@ class BitextRows(Results):
 class FilteredRows(BitextRows):
     """Rows that filters keep; ``rejected`` ones have cells ``filter`` and ``value``, too.
 
-    ``summary`` has the counts of each filter; printing the result shows them.
+    ``summary`` has the counts of each filter; printing the result shows them. With all_scores,
+    ``scores`` are all scores of every row, by filter; None for a score that was not computed.
     """
 
     rejected: BitextRows
     summary: Summary
+    scores: BitextRows = BitextRows([])
 
     def __repr__(self) -> str:
         return f"<{len(self)} of {self.summary.rows} rows kept>"
@@ -93,7 +100,7 @@ def score(
     source: Given,
     target: Given | None = None,
     *,
-    scores: Sequence[str] = ("quality",),
+    scores: Filters = ("quality",),
     languages: Languages | None = None,
     model: str | Path = "default",
     without: Without = NOTHING,
@@ -101,27 +108,34 @@ def score(
     work: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = silent,
+    note: Note = silent,
 ) -> BitextRows:
     """Score the pairs of a bitext: all rows in order, with the ``scores`` as further cells.
 
     >>> score([("Der Hund schläft.", "The dog is sleeping.")])[0]["quality"]
 
     A bitext is a file or a pattern of files, an iterable of pairs, or of rows (dictionaries), or
-    with ``target`` two aligned files or iterables of texts. ``scores`` are filters that need no
-    setting, ``languages`` BCP-47 codes, else identified; ``layout`` says how files are read. Each
-    file of ``without`` is a score, the line of its sentence that the pair has, or 0.
-    ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
+    with ``target`` two aligned files or iterables of texts. ``scores`` are names or tables of
+    filters, or a TOML file as of :func:`filter`, ``languages`` BCP-47 codes, else identified;
+    ``layout`` says how files are read. Each file of ``without`` is a score, the line of its
+    sentence that the pair has, or 0. ``work``, ``workers``, ``report`` and ``note`` are as in
+    :func:`miner.mining.mine.mine`.
 
-    Raises ArtifactError for a score that does not exist, CorpusError, ResourceError.
+    Raises SettingsError for a score that does not exist, ArtifactError, CorpusError, ResourceError.
     """
-    config = scores_of(scores_config(scores, _context(languages, model)), without)
-    means = {"work": work, "workers": workers, "report": report, "note": note}
-    opened = _opened("scoring", source, target, layout, ["scored"], means)
-    with opened as (run, bitexts, outputs):
-        warnings = _warned(config, bitexts, note)
-        pipeline.score_text(run, bitexts, config, outputs)
-        return BitextRows(_rows(outputs, "scored"), warnings=warnings)
+    config = scores_config(scores, _context(languages, model), without, note=note)
+    with scratch_directory() as place:
+        found = score_run(
+            given_bitexts(source, target),
+            config,
+            lambda bitexts: _outputs(place, bitexts, "scored"),
+            layout=layout,
+            work=work,
+            workers=workers,
+            report=report,
+            note=note,
+        )
+        return BitextRows(_rows(found.outputs, "scored"), warnings=found.warnings)
 
 
 def filter(
@@ -129,99 +143,188 @@ def filter(
     target: Given | None = None,
     *,
     filters: Filters | None = None,
-    threshold: float | None = None,
-    selection: Selection = EVERYTHING,
     languages: Languages | None = None,
     model: str | Path = "default",
-    without: Without = NOTHING,
-    mono: bool = False,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
     report: Reporter = silent,
-    note: Callable[[str], None] = silent,
+    note: Note = silent,
+    **settings: Any,
 ) -> FilteredRows:
     """Filter a bitext: the rows that are kept, in order, and those rejected with the reason.
 
     >>> filter(pairs, filters=["length", {"name": "quality", "minimum": 0.3}]).write("clean.tmx")
 
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
-    tables as in one; None stands for the default filters. ``threshold`` replaces the bound of the
-    score that ranks the pairs, ``selection`` keeps the best of them, and ``without`` leaves out the
-    sentences of other files. ``mono``: ``source`` is a file or texts in one language, the source's,
-    and rows have no ``target``.
+    tables as in one; None stands for the default filters. ``settings`` are the fields of
+    :class:`~miner.cleaning.settings.FilterSettings`, named as the options of the command:
+    threshold, selection, without, labels, lid, repair, dry_run, all_scores, mono. With ``mono``,
+    ``source`` is a file or texts in one language, the source's, and rows have no ``target``.
 
-    Raises ArtifactError for filters that do not exist, CorpusError, ResourceError.
+    Raises SettingsError for settings that contradict each other, ArtifactError for filters that do
+    not exist, CorpusError, ResourceError.
     """
-    if mono:
+    wanted = FilterSettings(**settings)
+    if wanted.mono:
+        if target is not None or layout.target_column is not None:
+            raise SettingsError("mono text has one side; leave out the target's")
         languages = (languages[0], languages[0]) if languages else None
         if not isinstance(source, str | Path):
             source, layout = ({"source": text} for text in source), _MONO
         layout = layout.of_one_text()
-    config = _config(filters, _context(languages, model), mono, note)
-    if config.ranking is None and (selection.any or threshold is not None):
-        raise ValueError("nothing ranks the pairs, so there are no best ones; add quality")
-    if threshold is not None:
-        config = config.with_bound(threshold)
-    means = {"work": work, "workers": workers, "report": report, "note": note}
-    opened = _opened("filtering", source, target, layout, ["kept", "rejected"], means)
-    with opened as (run, bitexts, outputs):
-        warnings = _warned(config, bitexts, note)
-        if filters is None:
-            config = pipeline.completed(config, bitexts)
-        config, rest = config.decontaminated(without).selecting(selection)
-        found = pipeline.filter_text(run, bitexts, config, outputs=outputs, selection=rest)
-        kept, bad = (_rows(outputs, role) for role in ("kept", "rejected"))
-        for row in (*kept, *bad) if mono else ():
+    config = filters_config(filters, _context(languages, model), wanted, note=note)
+    roles = "kept", "rejected", *(["scores"] if wanted.all_scores else [])
+    with (
+        scratch_directory() as place,
+        filter_run(
+            given_bitexts(source, target),
+            config,
+            wanted,
+            lambda bitexts: _outputs(place, bitexts, *roles),
+            layout=layout,
+            work=work,
+            workers=workers,
+            report=report,
+            note=note,
+        ) as found,
+    ):
+        kept, rejected, *scores = (_rows(found.outputs, role) for role in roles)
+        for row in (*kept, *rejected) if wanted.mono else ():
             row.pop("target", None)
-        return FilteredRows(kept, BitextRows(bad), found.summary, warnings=warnings)
+        return FilteredRows(
+            kept,
+            BitextRows(rejected),
+            found.summary,
+            *(BitextRows(rows) for rows in scores),
+            warnings=found.warnings,
+        )
 
 
-def _warned(
-    config: FilterConfig, bitexts: list[Bitext], note: Callable[[str], None]
-) -> tuple[str, ...]:
-    """Return warnings about the languages of a text, and tell them."""
-    found = tuple(pipeline.language_doubts(config, languages_of(bitexts, config.context.languages)))
-    for warning in found:
-        note(f"warning: {warning}")
-    return found
+def filters_config(
+    filters: Filters | None,
+    context: Context,
+    settings: FilterSettings,
+    options: Collection[str] = (),
+    note: Note = silent,
+) -> FilterConfig:
+    """Return the filters of a run, None for the default ones, with what the settings change.
+
+    ``options`` are as in :func:`~miner.cleaning.config_file.read_config`. Raises SettingsError for
+    a choice of the best pairs where nothing ranks them, and ArtifactError.
+    """
+    if filters is None:
+        config = default_config(context, settings.mono)
+    else:
+        config = any_config(filters, context, options, note)
+        config = for_one_language(config) if settings.mono else config
+    if settings.labels is not None:
+        read_labels(settings.labels)
+        config = config.with_labels(settings.labels)
+    selection, ranking = settings.selection, config.ranking
+    if ranking is None and (selection.any or settings.threshold is not None):
+        raise SettingsError(
+            "nothing ranks the pairs, so there are no best ones; add the filter quality, or name "
+            "another as 'rank' in the configuration"
+        )
+    if selection.precision is not None and ranking is not None and ranking.name != "quality":
+        raise SettingsError("--target-precision needs pairs to be ranked by their quality")
+    if settings.threshold is not None:
+        config = config.with_bound(settings.threshold)
+    return replace(config, repair=config.repair or settings.repair)
 
 
 @contextmanager
-def _opened(
-    name: str,
-    source: Given,
-    target: Given | None,
+def filter_run(
+    files: Sequence[Sequence[str | GivenTexts]],
+    config: FilterConfig,
+    settings: FilterSettings,
+    outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
+    *,
     layout: BitextFormat,
-    roles: list[str],
-    means: dict[str, Any],
-) -> Iterator[tuple[Run, list[Bitext], list[dict[str, str]]]]:
-    """Open a run over a bitext; yield it, the bitexts, and outputs of rows for each."""
-    given = given_bitexts(source, target)
-    with (
-        scratch_directory() as place,
-        pipeline.text_run(name, given, layout, **means) as (run, bitexts),
-    ):
-        numbers = range(len(bitexts))
-        yield run, bitexts, [{r: f"{place}/{r}-{number}.rows" for r in roles} for number in numbers]
+    work: str | Path | None = None,
+    beside: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Note = silent,
+) -> Iterator[pipeline.Filtered]:
+    """Filter bitexts of one file or two each, by `filters_config`; the run ends with the block.
+
+    ``outputs`` names the files of each bitext, or of all (:func:`pipeline.filter_text`). A dry run
+    leaves no results in ``work`` or ``beside`` (:func:`miner.tasks.run.open_run`).
+    """
+    selection, size = settings.selection, settings.dry_run
+    if selection.temperature is not None and len(files) < 2:
+        raise SettingsError("--temperature mixes several BITEXTs; give a pattern of files")
+    if size is not None and workers.here:  # results of the sample go
+        work, beside = None, None if work is None or is_remote(work) else work
+    elif size is not None and work is not None:
+        work = f"{work}.sample"
+    means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
+    with text_run("filtering", files, layout, report=report, note=note, **means) as (run, bitexts):
+        if size is not None:
+            bitexts, size, total = sample(bitexts, size, run.work / "sample")
+            selection = selection.of_a(size / max(total, 1))
+            note(
+                f"trying {size:,} of {total:,} rows; counts to keep are scaled to the "
+                "sample, which has fewer duplicates than the whole text"
+            )
+        config, warnings = identified(config, bitexts, note)
+        if settings.lid is not None:
+            config = config.with_identifier(settings.lid)
+        config, selection = config.decontaminated(settings.without).selecting(selection)
+        for code in unknown_languages(config):
+            note(f"some filters do not know the language {code}; its texts pass them")
+        if config.ranking is None and config.stage(GLOBAL):
+            note("nothing ranks the pairs: the first of several duplicates stays")
+        found = pipeline.filter_text(
+            run,
+            bitexts,
+            config,
+            outputs=outputs(bitexts),
+            selection=selection,
+            all_scores=settings.all_scores or size is not None,
+        )
+        found.warnings = warnings
+        yield found
 
 
-def _rows(outputs: list[dict[str, str]], role: str) -> list[dict[str, Any]]:
+def score_run(
+    files: Sequence[Sequence[str | GivenTexts]],
+    config: FilterConfig,
+    outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
+    *,
+    layout: BitextFormat,
+    work: str | Path | None = None,
+    beside: str | Path | None = None,
+    workers: Workers = Workers(),
+    report: Reporter = silent,
+    note: Note = silent,
+) -> pipeline.Scored:
+    """Score bitexts of one file or two each, by `scores_config`.
+
+    Other arguments are as in :func:`filter_run`. There are no warnings about the languages of
+    several texts, whose outputs are apart.
+    """
+    means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
+    with text_run("scoring", files, layout, report=report, note=note, **means) as (run, bitexts):
+        places = outputs(bitexts)
+        warnings = identified(config, bitexts, note)[1] if len(places) == 1 else ()
+        return replace(pipeline.score_text(run, bitexts, config, places), warnings=warnings)
+
+
+def _outputs(place: Path, bitexts: Sequence[Bitext], *roles: str) -> list[Outputs]:
+    """Return files of rows in a directory for each bitext."""
+    ends = {role: ".jsonl" if role == "scores" else NAMED for role in roles}
+    return [
+        {role: f"{place}/{role}-{number}{end}" for role, end in ends.items()}
+        for number in range(len(bitexts))
+    ]
+
+
+def _rows(outputs: Sequence[Outputs], role: str) -> list[dict[str, Any]]:
     texts = (Path(paths[role]).read_text("utf-8") for paths in outputs)
     return [json.loads(line) for text in texts for line in text.split("\n") if line]
-
-
-def _config(
-    filters: Filters | None, context: Context, mono: bool, note: Callable[[str], None]
-) -> FilterConfig:
-    if filters is None:
-        return default_config(context, mono)
-    if isinstance(filters, str | Path):
-        config = read_config(filters, context, note=note)
-    else:
-        tables = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
-        config = config_of({"filter": tables}, context, "filters")
-    return for_one_language(config) if mono else config
 
 
 def _context(languages: Languages | None, model: str | Path) -> Context:

@@ -14,9 +14,9 @@ from miner.encoder.known_languages import quality_bound
 from miner.encoder.loading import split_name
 from miner.encoder.model_files import known_by, resolve
 from miner.errors import ArtifactError
-from miner.filters.filter_types import GLOBAL, MODEL, Context, Filter, place
+from miner.filters.filter_types import MODEL, Context, Filter, place
 from miner.filters.registry import FILTERS, MONO
-from miner.scoring.decontaminate_settings import NOTHING, Without
+from miner.scoring.decontaminate_settings import Without
 from miner.scoring.languages import Identified
 from miner.text.language_codes import alike
 
@@ -86,7 +86,8 @@ class FilterConfig:
 
     rank: the label of the step whose score ranks the pairs, None without one. repair: repair
     broken encoding before the filters see a text. mono: the text is in one language, and both
-    sides of a row are the same text.
+    sides of a row are the same text. default: these are the default filters, to which those that
+    need the languages are added once the languages are known.
     """
 
     steps: tuple[Step, ...]
@@ -94,6 +95,7 @@ class FilterConfig:
     rank: str | None = None
     repair: bool = False
     mono: bool = False
+    default: bool = False
 
     def stage(self, stage: int) -> list[Step]:
         """The steps of one stage, in order."""
@@ -131,7 +133,7 @@ class FilterConfig:
 
     def decontaminated(self, without: Without) -> FilterConfig:
         """Add filters of text that must not occur, before others of their stage."""
-        steps = (*_decontaminating(without, self.steps), *self.steps)
+        steps = (*decontaminating(without, self.steps), *self.steps)
         ordered = sorted(steps, key=lambda step: step.filter.stage)
         return dataclasses.replace(self, steps=tuple(ordered))
 
@@ -141,7 +143,7 @@ class FilterConfig:
         kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
         require_languages("--lid", [own], self.context)
         config = ordered([*kept, own], self.context, self.rank, self.repair)
-        return dataclasses.replace(config, mono=self.mono)
+        return dataclasses.replace(self, steps=config.steps)
 
     def selecting(self, selection: Selection) -> tuple[FilterConfig, Selection]:
         """Append the filters of a selection; return also the limits that are left."""
@@ -204,7 +206,7 @@ def default_config(context: Context, mono: bool = False) -> FilterConfig:
         for entry in FILTERS.values()
         if entry.default and (known or not entry.languages) and (not mono or entry.name in MONO)
     ]
-    return dataclasses.replace(ordered(chosen, context, None, False), mono=mono)
+    return dataclasses.replace(ordered(chosen, context, None, False), mono=mono, default=True)
 
 
 def for_one_language(config: FilterConfig) -> FilterConfig:
@@ -264,7 +266,7 @@ def with_languages(config: FilterConfig, source: Identified, target: Identified)
     return dataclasses.replace(config, steps=steps, context=context)
 
 
-def _decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
+def decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
     """Make the filters of text that must not occur; labels differ from the others."""
     steps: list[Step] = []
     for file in without.files:
@@ -279,16 +281,6 @@ def _decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
                 label = f"without {how}{file}"
             steps.append(Step(name, label, settings, None, 0.0))
     return steps
-
-
-def scores_of(config: FilterConfig, without: Without = NOTHING) -> FilterConfig:
-    """Reduce a configuration to the filters that score one pair at a time, without bounds.
-
-    Lines of the files of ``without`` are the last scores.
-    """
-    steps = [step for step in config.steps if step.filter.stage != GLOBAL]
-    steps += _decontaminating(without, steps)
-    return dataclasses.replace(config, steps=tuple(step.unbounded for step in steps), rank=None)
 
 
 def ordered(

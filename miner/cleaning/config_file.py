@@ -2,18 +2,30 @@
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from miner.cleaning.config import FilterConfig, Step, defaults, ordered, require_languages
+from miner.cleaning.config import (
+    FilterConfig,
+    Step,
+    decontaminating,
+    defaults,
+    ordered,
+    require_languages,
+)
 from miner.cleaning.peer_configs import is_peer_config, peer_config
-from miner.config_fields import read_toml
+from miner.config_fields import SettingsError, read_toml
 from miner.errors import ArtifactError
-from miner.filters.filter_types import GLOBAL, Context, place
+from miner.filters.filter_types import GLOBAL, Context, Filter, place
 from miner.filters.registry import FILTERS
 from miner.progress import silent
+from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.language_codes import language_pair
+from miner.text.text_format import Note
+
+# A TOML file, or another configuration of `read_config`; or names and tables of filters.
+Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
 # Keys of a filter's table beside its settings.
 OWN = ("name", "label", "minimum", "maximum")
@@ -24,23 +36,67 @@ RESERVED = (
 )
 
 
-def scores_config(names: Iterable[str], context: Context) -> FilterConfig:
-    """Make a configuration of filters that only score, each once, in the order given.
+def scores_config(
+    scores: Filters,
+    context: Context,
+    without: Without = NOTHING,
+    options: Collection[str] = (),
+    note: Note = silent,
+) -> FilterConfig:
+    """Make a configuration of filters that only score one pair at a time, in the order given.
 
-    Raises :class:`~miner.errors.ArtifactError` for a filter that needs a setting or the languages.
+    Lines of the files of ``without`` are the last scores. Of a file, filters that compare rows are
+    left out. Raises SettingsError for a name that is no score, or whose filter needs a setting, and
+    :class:`~miner.errors.ArtifactError`.
     """
-    steps = []
-    for name in dict.fromkeys(names):
-        steps.append(_step(f"score {name}", {"name": name}).unbounded)
-    require_languages("score", steps, context)
-    return FilterConfig(tuple(steps), context)
+    if isinstance(scores, str | Path):
+        config = read_config(scores, context, options, note)
+        steps = [step for step in config.steps if step.filter.stage != GLOBAL]
+        context = config.context
+    else:
+        own = [_score(table) for table in map(_table, scores)]
+        steps = [*{step.label: step for step in own}.values()]
+        require_languages("score", steps, context)
+    steps += decontaminating(without, steps)
+    return FilterConfig(tuple(step.unbounded for step in steps), context)
+
+
+def _score(table: Mapping[str, Any]) -> Step:
+    name = table.get("name")
+    entry = FILTERS.get(str(name))
+    if entry is None or entry.stage == GLOBAL:
+        known = (
+            one.name for one in FILTERS.values() if one.stage != GLOBAL and not _lacking(one, {})
+        )
+        raise SettingsError(f"there is no score {name!r}; there are: {', '.join(known)}")
+    if _lacking(entry, table):
+        raise SettingsError(f"{name} needs settings; give them in a configuration")
+    return _step(f"score {name}", table)
+
+
+def _lacking(entry: Filter, given: Mapping[str, Any]) -> set[str]:
+    """Return the settings without a default that are not given."""
+    return {key for key, one in entry.settings.items() if one.default is None} - given.keys()
+
+
+def _table(one: str | Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": one} if isinstance(one, str) else dict(one)
+
+
+def any_config(
+    filters: Filters, context: Context, options: Collection[str] = (), note: Note = silent
+) -> FilterConfig:
+    """Make a configuration of a file, as :func:`read_config`, or of names and tables."""
+    if isinstance(filters, str | Path):
+        return read_config(filters, context, options, note)
+    return config_of({"filter": [*map(_table, filters)]}, context, "filters")
 
 
 def read_config(
     path: str | Path,
     context: Context,
     options: Collection[str] = (),
-    note: Callable[[str], None] = silent,
+    note: Note = silent,
 ) -> FilterConfig:
     """Read the configuration of a TOML file; facts in ``context`` override the file.
 

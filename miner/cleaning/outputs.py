@@ -161,6 +161,13 @@ def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
     return found
 
 
+def placed(bitexts: Sequence[Bitext], wanted: Outputs, folders: bool) -> Sequence[Outputs]:
+    """Return the outputs ``wanted``, of each bitext in ``folders`` or of all together."""
+    if folders:
+        return [folder_outputs(one, wanted) for one in bitexts]
+    return [wanted] if wanted else []
+
+
 def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
     """Return the suffix of each output's file in a result: its compression, or NAMED.
 

@@ -7,7 +7,7 @@ left; some compare all pairs, by their keys alone; then the rows themselves go t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,21 +16,16 @@ from typing import Any
 from miner.cleaning import comparing, stages
 from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
 from miner.cleaning.comparing import PieceScores, comparison_of
-from miner.cleaning.config import FilterConfig, with_languages, with_quality_bounds
+from miner.cleaning.config import FilterConfig, with_quality_bounds
 from miner.cleaning.decide import Cleaned, FunnelRow, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.settings import EVERYTHING, Selection
-from miner.encoder.known_languages import KnownLanguage
-from miner.encoder.loading import split_name
-from miner.encoder.model_files import known_by
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.names import Languages
 from miner.progress import Reporter, silent
-from miner.scoring.language_notes import doubts
-from miner.scoring.languages import Identified
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
@@ -40,8 +35,6 @@ from miner.text.language_codes import SEVERAL
 
 # Pairs whose keys one task compares.
 PARTITION = 1 << 20
-# Bitexts of a pattern, evenly spread, that must be in the same languages.
-AGREEING = 16
 
 
 def filter_text(
@@ -103,38 +96,22 @@ def filter_text(
     results = joined(run, of_outputs, written, wanted)
     run.wait(last=True)
     deliver(results, wanted, bitexts[: len(wanted)], config.context.languages)
-    filtered.written = written
+    filtered.written, filtered.outputs = written, outputs
     return filtered
 
 
-def completed(
-    config: FilterConfig,
-    bitexts: Sequence[Bitext],
-    found: tuple[Identified, Identified] | None = None,
-) -> FilterConfig:
-    """Add the default filters that need the languages to a configuration, if the text tells them.
+@dataclass(frozen=True)
+class Scored:
+    """Counts of a text that was scored, and where its rows are.
 
-    ``found`` are the languages of the text, by default identified. Several bitexts must agree on
-    them. Raises the errors of `Rows`.
+    ``unreadable`` rows were scored as pairs of empty texts; ``replaced`` ones had bytes replaced.
     """
-    given = config.context.languages
-    if all(given):
-        return config
-    some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
-    if len({tuple(side.code for side in languages_of([one], given)) for one in some}) > 1:
-        return config
-    return with_languages(config, *(found or languages_of(bitexts, given)))
 
-
-def language_doubts(
-    config: FilterConfig, languages: tuple[Identified, Identified]
-) -> Iterator[str]:
-    """Yield warnings about the languages of a text, also as the model of the quality knows them."""
-    known: Mapping[str, KnownLanguage] = {}
-    quality = any(step.name == "quality" for step in config.steps)
-    if quality and split_name(config.context.encoder) is None:
-        known = known_by(config.context.encoder)
-    yield from doubts(languages[:1] if config.mono else languages, known, by_row=True)
+    rows: int
+    unreadable: int
+    replaced: int
+    outputs: Sequence[Outputs]
+    warnings: tuple[str, ...] = ()
 
 
 def score_text(
@@ -142,12 +119,11 @@ def score_text(
     bitexts: Sequence[Bitext],
     config: FilterConfig,
     outputs: Sequence[Outputs],
-) -> dict[str, int]:
+) -> Scored:
     """Write the rows of each bitext ``scored``, with scores at their ends, or the scores ``only``.
 
-    Each bitext is a text of its own, with one output of these roles. An unreadable row is scored as
-    a pair of empty texts. Returns the numbers of ``rows``, of ``unreadable`` ones and of those with
-    ``replaced`` bytes. Raises the errors of `Rows` and of the filters, and ResourceError.
+    Each bitext is a text of its own, with one output of these roles. Raises the errors of `Rows`
+    and of the filters, and ResourceError.
     """
     config = config.located()
     identify = _lacks_languages(config)
@@ -168,15 +144,16 @@ def score_text(
     results = joined(run, of_outputs, written, outputs)
     run.wait(last=True)
     deliver(results, outputs, bitexts[: len(outputs)], config.context.languages)
-    values = [one.value for one in written]
-    return {name: sum(value[name] for value in values) for name in values[0]}
+    counts = {name: sum(one.value[name] for one in written) for name in written[0].value}
+    return Scored(**counts, outputs=outputs)
 
 
 @dataclass
 class Filtered:
     """A text that was filtered: what tasks of each of its ``pieces`` have left.
 
-    ``header``: the first row is line 2.
+    ``header``: the first row is line 2. ``outputs`` are the files written, ``warnings`` lines about
+    the languages of the text.
     """
 
     run: Run
@@ -187,6 +164,8 @@ class Filtered:
     rated: list[Result]
     header: bool
     written: list[Result] = field(default_factory=list)
+    outputs: Sequence[Outputs] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def summary(self) -> Summary:

@@ -1,11 +1,12 @@
-"""Settings of a filtering and of a split: which pairs are kept, and how rows are divided."""
+"""Settings of a filtering, of its selection of the best pairs, and of a split."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from miner.config_fields import SettingsError, check, option
+from miner.config_fields import SettingsError, check, no_option, option
+from miner.scoring.decontaminate_settings import NOTHING, Without
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +110,57 @@ class Selection:
 
 
 EVERYTHING = Selection()
+
+
+@dataclass(frozen=True)
+class FilterSettings:
+    """Settings of a filtering beside its filters.
+
+    dry_run: filter a sample of this many rows. all_scores: score rejected rows by the expensive
+    filters, too. repair: repair texts before the filters see them. mono: the text is in one
+    language. threshold: bound of the score that ranks the pairs. labels: file of answers that the
+    quality is fitted to. lid: fastText model that identifies languages. selection: how many pairs
+    are kept. without: files of text that must not occur.
+    """
+
+    dry_run: int | None = option(
+        None,
+        "Try all filters on an evenly spread sample of N rows; write no rows. Workers that need "
+        "--work DIR then share DIR.sample.",
+        kind="count",
+        metavar="N",
+    )
+    repair: bool = option(
+        False,
+        "Repair broken encoding (Ã¤ for ä), entities and control characters, also in the output.",
+    )
+    mono: bool = option(
+        False,
+        "BITEXT is text in one language, of --source-lang, a text a row or in the column --scol; "
+        "filters that compare two sides are left out.",
+    )
+    all_scores: bool = option(False, "Score rejected rows by the expensive filters, too.")
+    threshold: float | None = option(
+        None,
+        "Bound of the score that ranks the pairs; of the quality [that of the model for the "
+        "languages, else 0.1].",
+        kind="number",
+    )
+    labels: str | None = option(
+        None,
+        "Answers of 'miner review', or a sheet of them, to fit the quality to.",
+        metavar="FILE",
+    )
+    lid: str | None = option(
+        None,
+        "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
+        metavar="FILE",
+    )
+    selection: Selection = no_option(EVERYTHING, "options of its own")
+    without: Without = no_option(NOTHING, "options of its own")
+
+    def __post_init__(self) -> None:
+        check(self)
 
 
 class Limits:

@@ -1,22 +1,21 @@
 """``miner filter``: a noisy bitext in, a clean one and the rejected rows with reasons out."""
 
-import dataclasses
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import click
 
-from miner.cleaning.settings import Selection
+from miner.cleaning.settings import FilterSettings, Selection
 from miner.cli import filter_options, guard, options, run_options, sharding
-from miner.cli.option_types import COUNT, NUMBER
 from miner.cli.options import say, write_json
+from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
 from miner.names import Languages
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat, file_format
-from miner.text.remote import is_remote
 
 
 @dataclass(frozen=True)
@@ -65,37 +64,12 @@ def filter(
         metavar="FILE",
     ),
     listing: bool = opt("Describe all filters and their settings.", "--list"),
-    threshold: float | None = opt(
-        "Bound of the score that ranks the pairs; of the quality [that of the model for the "
-        "languages, else 0.1].",
-        type=NUMBER,
-    ),
+    settings: FilterSettings = Settings(FilterSettings, "settings")(),
     selection: Selection = Settings(Selection, "selection")(),
     without: Without = options.without(),
-    labels: str | None = opt(
-        "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
-    ),
-    dry_run: int | None = opt(
-        "Try all filters on an evenly spread sample of N rows; write no rows. Workers that need "
-        "--work DIR then share DIR.sample.",
-        type=COUNT,
-        metavar="N",
-    ),
-    all_scores: bool = opt("Score rejected rows by the expensive filters, too."),
-    repair: bool = opt(
-        "Repair broken encoding (Ã¤ for ä), entities and control characters, also in the output."
-    ),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
     languages: tuple[str | None, str | None] = filter_options.languages,
-    lid: str | None = opt(
-        "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
-        metavar="FILE",
-    ),
-    mono: bool = opt(
-        "BITEXT is text in one language, of --source-lang, a text a row or in the column --scol; "
-        "filters that compare two sides are left out."
-    ),
     layout: BitextFormat = filter_options.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
     workers: Workers = sharding.with_threads,
@@ -134,24 +108,28 @@ def filter(
         click.echo(filter_options.listing())
         return
     from miner.cleaning import funnel
-    from miner.cleaning.bitexts import refuse_equal_names, sample
-    from miner.cleaning.config import default_config, for_one_language
-    from miner.cleaning.config_file import read_config
-    from miner.cleaning.outputs import describe, folder_outputs
-    from miner.cleaning.pipeline import filter_text
+    from miner.cleaning.api import filter_run, filters_config
+    from miner.cleaning.bitexts import refuse_equal_names
+    from miner.cleaning.outputs import describe, placed
     from miner.reports import cleaning_report
-    from miner.text.sheet import read_labels
 
-    layout = dataclasses.replace(layout, carry=carry)
+    layout = replace(layout, carry=carry)
     inputs, kept = _files(bitext, source, target, outputs.kept)
-    if mono:
+    if settings.mono:
         languages = _of_one_text(inputs, kept, languages, layout)
         layout = layout.of_one_text()
-    names = sharding.bitexts(inputs)
-    written = *kept, outputs.rejected, outputs.scores
-    folders = (
-        dry_run is None and len(kept) == 1 and filter_options.in_folders(inputs, names, *written)
+    settings = replace(
+        settings,
+        selection=selection,
+        without=without,
+        all_scores=settings.all_scores or outputs.scores is not None,
     )
+    names = sharding.bitexts(inputs)
+    dry = settings.dry_run is not None
+    roles = {"rejected": outputs.rejected, "scores": outputs.scores}
+    wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
+    wanted |= {role: path for role, path in roles.items() if path is not None}
+    folders = not dry and len(kept) == 1 and filter_options.in_folders(inputs, names, wanted)
     named = {
         **dict(zip(("-o", "the second file of -o"), kept, strict=False)),
         "--rejected": outputs.rejected,
@@ -161,16 +139,11 @@ def filter(
     if outputs.page is not None and not outputs.as_json:
         cleaning_report.check(outputs.page)
     context = filter_options.context(languages, model)
-    if config is None:
-        plan = default_config(context, mono)
-    else:
-        plan = read_config(config, context, run_options.from_file(), say)
-        plan = for_one_language(plan) if mono else plan
-    if labels is not None:
-        read_labels(labels)
-        plan = plan.with_labels(labels)
+    filters = filters_config(config, context, settings, run_options.from_file(), say)
     paths = [*(path for sides in names for path in sides), *without.files]
-    guard.check([*paths, config, lid, *map(str, plan.files())], {**named, "--work": work})
+    guard.check(
+        [*paths, config, settings.lid, *map(str, filters.files())], {**named, "--work": work}
+    )
     if folders:
         refuse_equal_names(names)
         guard.check_writable([outputs.page])
@@ -179,53 +152,28 @@ def filter(
         texts = {name: path for name, path in named.items() if name != "--report"}
         guard.check_suffixes(texts, tables)
         guard.check_writable(named.values())
-    plan = dataclasses.replace(plan, repair=plan.repair or repair)
-    filter_options.refuse_selection(plan, selection, threshold)
-    if threshold is not None:
-        plan = plan.with_bound(threshold)
-    if selection.temperature is not None and len(names) < 2:
-        raise click.UsageError("--temperature mixes several BITEXTs; give a pattern of files")
-    beside = guard.beside(kept[0])
-    if dry_run is not None and workers.here:  # its results go
-        work, beside = None, None if work is None or is_remote(work) else work
-    elif dry_run is not None and work is not None:
-        work = f"{work}.sample"
-    opened = filter_options.opened("filtering", names, layout, workers, work, beside)
-    with opened as (report, run, bitexts):
-        roles = {"rejected": outputs.rejected, "scores": outputs.scores}
-        wanted = dict(zip(("kept", "kept-1"), kept, strict=False))
-        wanted |= {role: path for role, path in roles.items() if path is not None}
-        places = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
-        if dry_run is not None:
-            bitexts, size, total = sample(bitexts, dry_run, run.work / "sample")
-            selection, places = selection.of_a(size / max(total, 1)), []
-            say(
-                f"trying {size:,} of {total:,} rows; counts to keep are scaled to the "
-                "sample, which has fewer duplicates than the whole text"
-            )
-        if config is None:
-            plan = filter_options.completed(plan, bitexts)
-        else:
-            filter_options.identified(plan, bitexts)
-        if lid is not None:
-            plan = plan.with_identifier(lid)
-        plan, selection = plan.decontaminated(without).selecting(selection)
-        filter_options.warn(plan)
-        found = filter_text(
-            run,
-            bitexts,
-            plan,
-            outputs=places,
-            selection=selection,
-            all_scores=all_scores or dry_run is not None or outputs.scores is not None,
-        )
+    with (
+        Progress("rows" if workers.backend == "serial" else "tasks") as report,
+        filter_run(
+            names,
+            filters,
+            settings,
+            partial(placed, wanted={} if dry else wanted, folders=folders),
+            layout=layout,
+            work=work,
+            beside=guard.beside(kept[0]),
+            workers=workers,
+            report=report,
+            note=say,
+        ) as found,
+    ):
         counts = {"rows": found.summary.rows, "kept": found.summary.kept}
-        describe(places, carry, {**filter_options.provenance(paths), **counts})
+        describe(found.outputs, carry, {**filter_options.provenance(paths), **counts})
         say(funnel.table(found.summary))
         if outputs.page is not None and outputs.as_json:
             write_json(outputs.page, funnel.as_dict(found.summary), indent=2)
         elif outputs.page is not None:
-            cleaning_report.write(outputs.page, found, sample=dry_run is not None, report=report)
+            cleaning_report.write(outputs.page, found, sample=dry, report=report)
 
 
 def _files(

@@ -1,11 +1,13 @@
 """``miner score``: one score, or several, for every pair of a bitext."""
 
 from dataclasses import replace
+from functools import partial
 
 import click
 
 from miner.cli import filter_options, guard, options, run_options, sharding
 from miner.cli.options import say
+from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, after_output, opt
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
@@ -60,55 +62,46 @@ def score(
       miner score 'web/*.de' 'web/*.en' --workers 2 -o scored/
       zcat web.tsv.gz | miner score - --score-only | paste scores.old -
     """
+    from miner.cleaning.api import score_run
     from miner.cleaning.bitexts import refuse_equal_names
-    from miner.cleaning.config import scores_of
-    from miner.cleaning.config_file import read_config, scores_config
-    from miner.cleaning.outputs import describe, folder_outputs
-    from miner.cleaning.pipeline import score_text
-    from miner.filters.registry import FILTERS
+    from miner.cleaning.config_file import scores_config
+    from miner.cleaning.outputs import describe, placed
 
     layout = replace(layout, carry=carry)
     if after_output() in bitext and (len(bitext) > 1 or source is not None):
         raise click.UsageError("-o takes one file; --score-only writes scores without the text")
     inputs = filter_options.inputs(bitext, source, target)
-    known = filter_options.scoring()
-    for name in names:
-        if name in FILTERS and None in (kind.default for kind in FILTERS[name].settings.values()):
-            raise click.UsageError(f"{name} needs settings; give it in a --config")
-        if name not in known:
-            raise click.UsageError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if names and config is not None:
         raise click.UsageError("give either --score or --config")
     files = sharding.bitexts(inputs)
-    folders = filter_options.in_folders(inputs, files, output)
+    wanted = {"only" if score_only else "scored": output}
+    folders = filter_options.in_folders(inputs, files, wanted)
     context = filter_options.context(languages, model)
-    if config is None:
-        plan = scores_config(names or ("quality",), context)
-    else:
-        plan = read_config(config, context, run_options.from_file(), say)
-    plan = scores_of(plan, without)
+    scores = config or names or ("quality",)
+    filters = scores_config(scores, context, without, run_options.from_file(), say)
     paths = [path for sides in files for path in sides]
-    guard.check([*paths, config, *map(str, plan.files())], {"-o": output, "--work": work})
+    guard.check([*paths, config, *map(str, filters.files())], {"-o": output, "--work": work})
     if folders:
         refuse_equal_names(files)
     else:
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
-    beside = guard.beside(output)
-    with filter_options.opened("scoring", files, layout, workers, work, beside) as (
-        _,
-        run,
-        bitexts,
-    ):
-        if not folders:
-            filter_options.identified(plan, bitexts)
-        wanted = {"only" if score_only else "scored": output}
-        outputs = [folder_outputs(one, wanted) for one in bitexts] if folders else [wanted]
-        found = score_text(run, bitexts, plan, outputs)
-        describe(outputs, carry, {**filter_options.provenance(paths), "rows": found["rows"]})
-    if found["unreadable"]:
-        say(f"unreadable rows, scored as empty ones: {found['unreadable']}")
-    if found["replaced"]:
-        say(f"rows with bytes replaced: {found['replaced']}")
+    with Progress("rows" if workers.backend == "serial" else "tasks") as report:
+        found = score_run(
+            files,
+            filters,
+            partial(placed, wanted=wanted, folders=folders),
+            layout=layout,
+            work=work,
+            beside=guard.beside(output),
+            workers=workers,
+            report=report,
+            note=say,
+        )
+    describe(found.outputs, carry, {**filter_options.provenance(paths), "rows": found.rows})
+    if found.unreadable:
+        say(f"unreadable rows, scored as empty ones: {found.unreadable}")
+    if found.replaced:
+        say(f"rows with bytes replaced: {found.replaced}")
     if folders:
-        say(f"{count_of(found['rows'], 'row')} of {count_of(len(files), 'file')} scored: {output}")
+        say(f"{count_of(found.rows, 'row')} of {count_of(len(files), 'file')} scored: {output}")

@@ -2,14 +2,18 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from pyarrow import Table, parquet
 
 import miner
-from miner import Encoder, MinerError
+from miner import Encoder, MinerError, Without
+from miner.cleaning.funnel import as_dict
+from miner.cleaning.settings import Selection
 from miner.encoder.known_languages import KnownLanguage
 from miner.text.bitext import read_bitext
+from miner.text.formats import BitextFormat
 
 KNOWN = {"de": KnownLanguage(9), "en": KnownLanguage(9)}
 FILTERS = ["identical", {"name": "quality", "minimum": 0.2}]
@@ -38,6 +42,14 @@ def test_scores_of_all_inputs_agree(rows, tsv, miner_command, knowing_model, tmp
     for given in ((pairs,), (sources, iter(targets)), (tsv,), (str(tsv),), (table,)):
         other = miner.score(*given, model=knowing_model)
         assert [row["quality"] for row in other] == [row["quality"] for row in found]
+    tables = [{"name": "bleu", "reference": "source"}, "length"]
+    config = tmp_path / "scores.toml"
+    config.write_text("".join(map("[[filter]]\nname = '{}'\n".format, ("length", "duplicates"))))
+    own = miner.score(rows, scores=tables)
+    assert [row["length"] for row in miner.score(rows, scores=config)] == [
+        row["length"] for row in own
+    ]
+    assert [*own[0]] == ["source", "target", "url", "bleu", "length"]
     miner_command("score", tsv, "--model", knowing_model, "-o", tmp_path / "scored.jsonl")
     lines = (tmp_path / "scored.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["quality"] for line in lines] == [row["quality"] for row in found]
@@ -56,23 +68,76 @@ def test_rows_are_kept_or_rejected(rows, knowing_model):
     )
 
 
-def test_default_filters_are_those_of_the_command(
-    german, english, knowing_model, tmp_path, miner_command
+ABILITIES = {
+    "default": ((), {}),
+    "languages": (("--source-lang", "de", "--target-lang", "en"), {"languages": ("de", "en")}),
+    "threshold": (("--threshold", 0.5), {"threshold": 0.5}),
+    "selection": (
+        ("--top-n", 20, "--balance", "length", "--per-source", 1),
+        {"selection": Selection(top=20, balance="length", per_source=1)},
+    ),
+    "without": (
+        ("--without", "tests.txt", "--near", 0.7),
+        {"without": Without(["tests.txt"], near=0.7)},
+    ),
+    "filters": (("--config", "own.toml"), {"filters": "own.toml"}),
+    "labels": (("--labels", "labels.tsv"), {"labels": "labels.tsv"}),
+    "repair": (("--repair",), {"repair": True}),
+    "all scores": (("--all-scores",), {"all_scores": True}),
+    "dry run": (("--dry-run", 40, "--top-n", 30), {"dry_run": 40, "selection": Selection(top=30)}),
+    "mono": (("--mono",), {"mono": True}),
+    "columns": (("--scol", 2, "--tcol", 1), {"layout": BitextFormat(2, 1)}),
+}
+
+
+@pytest.mark.parametrize("ability", ABILITIES)
+def test_the_command_and_python_agree(
+    ability, german, english, knowing_model, tmp_path, miner_command, monkeypatch
 ):
-    """With those for the languages, which the text tells."""
-    pairs = [*zip(german[:-1], english[:-1], strict=True), (english[-1], german[-1])]
-    path = tmp_path / "rows.tsv"
-    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
-    report, kept = tmp_path / "report.json", tmp_path / "kept.tsv"
-    miner_command("filter", path, "--model", knowing_model, "--report", report, "-o", kept)
-    counts = json.loads(report.read_text(encoding="utf-8"))
-    for given in (pairs, path):
-        found = miner.filter(given, model=knowing_model)
-        assert [stage.label for stage in found.summary.stages] == [
-            one["label"] for one in counts["filters"]
-        ]
-        assert found.rejected[-1]["filter"] == "language"
-        assert found.summary.kept == counts["kept"]
+    """On rows, rejected rows, scores, counts and notes."""
+    monkeypatch.chdir(tmp_path)
+    options, settings = ABILITIES[ability]
+    pairs = [*zip(german[:60], english[:60], strict=True), (english[-1], german[-1])]
+    pairs += [("Der Tag ist schÃ¶n.", "The day is beautiful."), pairs[0], ("", english[1])]
+    text = "".join("\t".join(pair) + "\n" for pair in pairs)
+    Path("rows.tsv").write_text(text, encoding="utf-8")
+    Path("tests.txt").write_text(f"{english[3]}x\n", encoding="utf-8")
+    answers = (f"{s}\t{t}\t{'yn'[row % 2]}\n" for row, (s, t) in enumerate(pairs[:40]))
+    Path("labels.tsv").write_text("source\ttarget\tanswer\n" + "".join(answers), encoding="utf-8")
+    Path("own.toml").write_text(
+        "".join(f"[[filter]]\nname = '{name}'\n" for name in ("length", "quality", "margin")),
+        encoding="utf-8",
+    )
+    dry, outputs = "dry_run" in settings, ("kept", "rejected", "scores")
+    end = "tsv" if ability == "mono" else "jsonl"
+    kept, rejected, scores = (f"{name}.{end}" for name in outputs)
+    more = [] if ability != "all scores" else ["--scores-jsonl", scores]
+    common = ("--model", knowing_model, "--report", "report.json")
+    err = miner_command(
+        "filter", "rows.tsv", *options, *common, "-o", kept, "--rejected", rejected, *more
+    )
+    counts = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    notes: list[str] = []
+    found = miner.filter("rows.tsv", model=knowing_model, note=notes.append, **settings)
+    own = as_dict(found.summary)
+    for stage in (*counts["filters"], *own["filters"]):
+        stage["seconds"] = 0
+    assert own == counts and notes == err.splitlines()[: len(notes)]
+    assert [f"warning: {line}" for line in found.warnings] == [
+        line for line in notes if line.startswith("warning")
+    ]
+    if ability == "mono":
+        texts = [line.split("\t")[0] for line in Path(kept).read_text("utf-8").splitlines()]
+        assert [row["source"] for row in found] == texts and len(texts) == counts["kept"]
+    elif not dry:
+        for path, rows in ((kept, found), (rejected, found.rejected), (scores, found.scores)):
+            if rows.rows or Path(path).exists():
+                lines = Path(path).read_text(encoding="utf-8").splitlines()
+                assert [json.loads(line) for line in lines] == list(rows)
+    if ability == "default":
+        assert found.rejected[0]["filter"] == "language" and not len(found.scores)
+    if ability == "all scores":
+        assert len(found.scores) == len(pairs)
 
 
 def test_the_default_bound_is_the_models_unless_one_is_given(
@@ -142,6 +207,7 @@ def miner_command(miner):
     def run(*arguments):
         code, _, err = miner(*arguments, "--threads", 1)
         assert code == 0, err
+        return err
 
     return run
 
@@ -153,6 +219,15 @@ def test_faults(rows, tmp_path, miner):
         api.score(["eins", "zwei"], ["one"])
     with pytest.raises(MinerError, match=r"^pair 1: is 'eins', neither a pair of texts nor a row$"):
         api.score(["eins"])
+    for name, words in (("duplicates", "no score 'duplicates'"), ("perplexity", "needs settings")):
+        with pytest.raises(ValueError, match=words):
+            api.score(rows, scores=[name])
+    with pytest.raises(ValueError, match="nothing ranks the pairs"):
+        api.filter(rows, filters=["identical"], threshold=0.5)
+    with pytest.raises(ValueError, match="mixes several BITEXTs"):
+        api.filter(rows, selection=Selection(top=3, temperature=2.0))
+    with pytest.raises(ValueError, match="one side"):
+        api.filter(["eins"], ["one"], mono=True)
     with pytest.raises(MinerError, match="there is no filter 'lenght'; did you mean length"):
         api.filter(rows, filters=["lenght"])
     with pytest.raises(TypeError, match="must both be files"):

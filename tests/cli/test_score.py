@@ -143,7 +143,10 @@ def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
         (("--source", "-", "--target", "-"), "only one of SOURCE and TARGET"),
         (("a.tsv", "--score", "duplicates"), "there is no score 'duplicates'; there are: "),
         (("a.tsv", "--score", "qality"), "there is no score 'qality'"),
-        (("a.tsv", "--score", "perplexity"), "perplexity needs settings; give it in a --config"),
+        (
+            ("a.tsv", "--score", "perplexity"),
+            "perplexity needs settings; give them in a",
+        ),
         (("a.tsv", "--source-lang", "d3"), "'d3' is no language code"),
         (("a.tsv", "--format", "bucc"), "'bucc' is not one of"),
         (("a.tsv", "--threads", "0"), "--threads"),

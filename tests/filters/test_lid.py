@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from support.files import write
 
+import miner as api
 from miner.errors import ArtifactError
 from miner.filters.filter_types import Batch, Context
 from miner.filters.registry import FILTERS
@@ -46,6 +47,8 @@ def test_it_replaces_the_filters_of_languages(identifier: Path, german, english,
     assert code == 0 and "same_language" not in err, err
     bad = (tmp_path / "bad.tsv").read_text("utf-8")
     assert f"{english[1]}\t{english[0]}\tlid\t" in bad
+    own = api.filter(text, lid=str(identifier), threshold=0, languages=("de", "en")).rejected
+    assert [row["filter"] for row in own] == [line.split("\t")[2] for line in bad.splitlines()]
     text.write_text("a\tb\n", encoding="utf-8")
     code, _, err = miner(*common)
     assert code == 1 and "--lid: lid needs to know the languages" in err
