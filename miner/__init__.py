@@ -6,7 +6,7 @@
 >>> en = Index.build(encoder, "news.en.zst", "work/en")
 >>> search(de, en).at_least(0.1).write("mined.tsv.gz")
 
-Names load when they are first used, so that ``import miner`` takes no time.
+Names load on first use, so that ``import miner`` takes no time.
 """
 
 import importlib
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from miner_train.api import train as train
 
 __version__ = VERSION
-# The public names of each module.
+# Public names by module.
 _NAMES = {
     "miner.alignment.align": "align",
     "miner.alignment.aligned": "Aligned",

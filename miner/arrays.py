@@ -1,7 +1,7 @@
-"""Arrays in files, read by memory map, and temporary ones, made at once or appended in blocks.
+"""Arrays in files: memory-mapped, temporary, or appended in blocks.
 
-A full disk raises ResourceError where the file is temporary. In a directory of the caller it raises
-OSError, which whoever writes that directory turns into a ResourceError with the user's name of it.
+A full disk raises ResourceError for a temporary file. In a directory of the caller it raises
+OSError, which the caller converts to a ResourceError with the user's name of the directory.
 """
 
 from __future__ import annotations
@@ -24,30 +24,28 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Shape = int | tuple[int, ...]
-# Most bytes that an archive of arrays may unpack to.
+# Maximum bytes that an archive of arrays may unpack to.
 LARGEST = 1 << 30
 
 
 def open_npy(path: Path, mode: Literal["r", "c"] = "r") -> np.ndarray:
     """Map the array of a file into memory: read-only, or with ``c`` for writes of this process.
 
-    Raises :class:`~miner.errors.ArtifactError` for anything that is no ``.npy`` file of numbers as
-    long as its header says.
+    Raises :class:`~miner.errors.ArtifactError` unless it is a ``.npy`` file of numbers, as long as
+    its header says.
     """
     try:
-        with (
-            warnings.catch_warnings()
-        ):  # of sizes that overflow, and of headers that are odd Python
+        with warnings.catch_warnings():  # sizes that overflow, or headers of odd Python
             warnings.simplefilter("ignore")
-            # Unlike np.load, this takes .npy alone and never a pickle.
+            # Unlike np.load, this accepts only .npy and never a pickle.
             return np.lib.format.open_memmap(path, mode=mode)
     except Exception as error:  # numpy evaluates the header, so a damaged one raises anything
         raise ArtifactError(f"{path}: cannot be read as an array ({reason(error)})") from None
 
 
 def open_npz(file: str | Path | IO[bytes]) -> Any:
-    """Open an archive of arrays, none of them pickled. Raises ValueError for one that unpacks to
-    more than ``LARGEST`` bytes, and nearly anything for a file that is none.
+    """Open an archive of arrays without pickles. Raises ValueError if it unpacks to more than
+    ``LARGEST`` bytes, and nearly any exception for another kind of file.
     """
     archive = np.load(file, allow_pickle=False)
     if not isinstance(archive, np.lib.npyio.NpzFile) or archive.zip is None:
@@ -59,9 +57,9 @@ def open_npz(file: str | Path | IO[bytes]) -> Any:
 
 
 def within_range(rows: np.ndarray) -> np.ndarray:
-    """Return rows ``(n, d) float32``; extreme ones are scaled, as float32 cannot hold their length.
+    """Return rows ``(n, d) float32``, scaled down if float32 cannot hold their length.
 
-    Their direction stays: they are multiplied by powers of two.
+    Scaling by powers of two keeps their direction.
     """
     if rows.dtype.itemsize < 8 or not rows.size:
         return rows.astype(np.float32, copy=False)
@@ -73,23 +71,23 @@ def within_range(rows: np.ndarray) -> np.ndarray:
 
 
 def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> np.ndarray:
-    """Return an array of zeros in a file without a name, which goes with the array."""
+    """Return an array of zeros in an unnamed file, which disappears with the array."""
     size = _size(shape, dtype)
     if not size:
         return np.empty(shape, dtype)
     with _temporary(directory), tempfile.TemporaryFile(prefix="miner-", dir=directory) as file:
         file.truncate(size)
-        # Take the space now: a write to a mapped page without space kills the process.
+        # Allocate the space now: a write to a mapped page without space kills the process.
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         return np.memmap(file, dtype, "r+", shape=shape)
 
 
 class Columns:
-    """Base of dataclasses whose fields are arrays of one length: rows of several columns."""
+    """Base of dataclasses whose fields are arrays of the same length: rows of several columns."""
 
     def __len__(self) -> int:
-        """The number of rows."""
+        """Number of rows."""
         return len(next(iter(vars(self).values())))
 
     def take(self, keep: Any) -> Self:
@@ -98,13 +96,13 @@ class Columns:
 
     @classmethod
     def joined(cls, parts: Iterable[Self]) -> Self:
-        """Return the rows of all parts, at least one."""
+        """Return the rows of all parts, of which there is at least one."""
         columns = zip(*(vars(part).values() for part in parts), strict=True)
         return cls(*map(np.concatenate, columns))
 
 
 class GrowingArray:
-    """Array of one dimension that grows by blocks, in memory or in a file without a name."""
+    """One-dimensional array that grows in blocks, in memory or in an unnamed file."""
 
     def __init__(self, dtype: Any, directory: Path | None = None, *, on_disk: bool = True):
         self._dtype, self._directory = np.dtype(dtype), directory
@@ -123,7 +121,7 @@ class GrowingArray:
                 self._file.write(values.data)
 
     def array(self) -> np.ndarray:
-        """Return all values so far; of a file by memory map, read-only."""
+        """Return all values so far; those in a file by read-only memory map."""
         if self._file is None or not self._file.tell():
             return np.concatenate(self._blocks)
         with _temporary(self._directory):
@@ -132,7 +130,7 @@ class GrowingArray:
 
 
 class Room:
-    """Memory of ``left`` bytes, from which arrays are taken; the others are temporary files."""
+    """Budget of ``left`` bytes of memory for arrays; arrays beyond it are temporary files."""
 
     def __init__(self, left: int):
         self.left = left

@@ -1,4 +1,4 @@
-"""Calls in a child process, for libraries that may abort: a fault there ends the child alone.
+"""Calls in a child process, for libraries that may abort: a fault ends only the child.
 
 python -m miner.child MODULE:FUNCTION JSON     (what the parent runs)
 """
@@ -13,12 +13,12 @@ from typing import Any
 
 from miner.errors import ResourceError, reason
 
-# Words by which the line of an error is known among what C++ libraries print when they abort.
+# Words that identify the line of an error in the output of C++ libraries that abort.
 _TELLING = ("what():", "details:", "error", "failed")
 
 
 class ChildError(ResourceError):
-    """Fault of a call in a child process. The message is the reason alone."""
+    """Fault of a call in a child process. The message is only the reason."""
 
 
 def call(function: str, seconds: float, **arguments: Any) -> Any:
@@ -48,7 +48,7 @@ def call(function: str, seconds: float, **arguments: Any) -> Any:
 
 
 def _telling_line(said: str) -> str:
-    """Return the last line of an error output that tells of an error, without its prefix."""
+    """Return the last line of an error output that describes an error, without its prefix."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if any(word in line.lower() for word in _TELLING)]
     line = next(reversed(telling or lines), "no message")

@@ -1,8 +1,8 @@
 """Fields of settings' dataclasses, with their help, choices and range.
 
-The command line makes its options from them, and `check` refuses values that they do not allow.
-Imports nothing heavy, so that help texts load fast. Not cattrs or msgspec: they read values into
-dataclasses, and know neither the options of a command line nor its wording of errors.
+The command line generates its options from them, and `check` refuses values that they do not allow.
+Imports nothing heavy, so that help texts load fast. cattrs and msgspec do not fit: they read values
+into dataclasses, and know neither command-line options nor the wording of errors.
 """
 
 import dataclasses
@@ -72,7 +72,7 @@ def setting(group: str, default: Any, help: str, *, compare: bool = True, **more
 
 
 def option(default: Any, help: str, choices: Iterable[str] = (), **more: Any) -> Any:
-    """Field whose option stands among the other options of a command."""
+    """Define a field whose option is listed among the other options of a command."""
     return setting("", default, help, choices=dict.fromkeys(choices, ""), **more)
 
 
@@ -125,7 +125,7 @@ def without_effect(config: Any, given: Iterable[str]) -> tuple[str, str] | None:
 
 
 def limits(interval: str) -> tuple[float, float]:
-    """Return the two ends of an interval such as "[0, 1)"."""
+    """Return both ends of an interval such as "[0, 1)"."""
     low, high = map(float, interval[1:-1].split(","))
     return low, high
 
@@ -134,7 +134,7 @@ def _lies_within(value: float, interval: str) -> bool:
     low, high = limits(interval)
     above = value >= low if interval[0] == "[" else value > low
     below = value <= high if interval[-1] == "]" else value < high
-    return above and below  # NaN is neither
+    return above and below  # neither is true for NaN
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

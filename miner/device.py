@@ -10,7 +10,7 @@ from miner.errors import DependencyError, ResourceError, reason
 from miner.libraries import has_driver, library
 from miner.names import device_name
 
-# What libraries say when a GPU's memory runs out. "Illegal memory access" is a fault.
+# Error texts of libraries for exhausted GPU memory. "Illegal memory access" is a fault.
 _NO_MEMORY = re.compile(r"out of memory|alloc fail|failed to allocate|bad_alloc", re.IGNORECASE)
 
 
@@ -19,10 +19,10 @@ def resolve_device(
 ) -> str:
     """Return the device of a name: ``cpu``, ``cuda`` or ``cuda:N``; resolve ``auto``.
 
-    ``cuda`` is all GPUs for a search, the first one for other work; ``auto`` is ``cuda`` if there
-    is a GPU. ``count_gpus`` returns the number of GPUs that ``library`` can use; by default torch
-    is asked. Raises ValueError for another name, :class:`~miner.errors.ResourceError` for a GPU
-    that is not there, :class:`~miner.errors.DependencyError` for ``cuda`` without the library.
+    ``cuda`` is all GPUs for a search, the first GPU for other work; ``auto`` is ``cuda`` if there
+    is a GPU. ``count_gpus`` returns the number of GPUs that ``library`` can use, by default torch.
+    Raises ValueError for another name, :class:`~miner.errors.ResourceError` for a missing GPU,
+    :class:`~miner.errors.DependencyError` for ``cuda`` without the library.
     """
     if device_name(device) == "cpu":
         return device
@@ -56,7 +56,7 @@ def gpu_ids(device: str, count: int) -> list[int]:
 
 
 def torch_gpus() -> int:
-    """Count the GPUs that torch can use. Does not import torch if there is no driver."""
+    """Count the GPUs that torch can use, without importing torch if there is no driver."""
     if not has_driver():
         return 0
     cuda = import_torch().cuda
@@ -82,7 +82,7 @@ def gpu_errors() -> Iterator[None]:
 
 
 def warn_no_gpu(work: str, why: str) -> None:
-    """Warn that a GPU is not used for some work, which the CPU does."""
+    """Warn that the CPU does some work because a GPU cannot be used."""
     warnings.warn(
         f"the GPU is not used for {work}: {why}; the CPU does it", RuntimeWarning, stacklevel=3
     )

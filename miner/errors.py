@@ -1,6 +1,6 @@
 """Errors that the engine raises on purpose.
 
-Each message is one line: the fault, its place, and the remedy. The command line prints it after
+Each message is one line: the fault, its location, and the remedy. The command line prints it after
 ``miner: error:`` and exits with 1. A program that uses the library catches :class:`MinerError`.
 """
 
@@ -32,10 +32,10 @@ class CorpusError(MinerError):
 
 
 class UnreadableError(CorpusError):
-    """Bytes that are not UTF-8, or a row without the column that is asked for.
+    """Bytes that are not UTF-8, or a row without a requested column.
 
-    ``ways`` lists the values of ``on_error`` with which the work would go on. Commands that have
-    that option name them.
+    ``ways`` lists the values of ``on_error`` that would continue. Commands with that option name
+    them.
     """
 
     def __init__(self, message: str, ways: str = "replace or skip"):
@@ -53,7 +53,7 @@ def strictly() -> Iterator[None]:
 
 
 class NoTestSetError(CorpusError):
-    """Directory without a test set of an evaluation. ``example`` is the path of one."""
+    """Directory without a test set of an evaluation. ``example``: path of such a set."""
 
     def __init__(self, place: object, example: str):
         super().__init__(
@@ -67,7 +67,7 @@ class ArtifactError(MinerError):
 
 
 class MismatchError(MinerError):
-    """Two artifacts that do not belong together, e.g. indexes of two models."""
+    """Artifacts that do not belong together, e.g. indexes of two models."""
 
 
 class DependencyError(MinerError):
@@ -75,22 +75,24 @@ class DependencyError(MinerError):
 
 
 class ResourceError(MinerError):
-    """Shortage of the machine: memory, disk space, or a device that was asked for."""
+    """Shortage of the machine: memory, disk space, or a requested device."""
 
 
 class DownloadError(MinerError):
-    """File that cannot be downloaded, or that has another checksum than expected."""
+    """File that cannot be downloaded, or whose checksum is wrong."""
 
 
 def reason(error: object) -> str:
-    """Return why, for brackets in a message: the system's words, else the error's first line."""
+    """Return the reason of an error, for brackets in a message: the system's words, else its
+    first line.
+    """
     lines = [line.strip() for line in str(error).splitlines()]
     words = getattr(error, "strerror", None) or next(filter(None, lines), "")
     return words[:200].rstrip(".:") or type(error).__name__
 
 
 def resource_error(error: OSError, where: str | os.PathLike[str]) -> ResourceError:
-    """Return the one-line error for a write that the system refused."""
+    """Return the one-line error for a write refused by the system."""
     number = error.errno or 0
     # FAISS reports a full disk without a number.
     if not number and "No space left" in str(error):

@@ -1,4 +1,4 @@
-"""Commands and evaluations that other packages bring, by entry points.
+"""Commands and evaluations of other packages, found by entry points.
 
 The laboratory of the papers (``train/papers``) is such a package; the engine runs without it. An
 entry point of the group ``miner.commands`` has the name of its command; ``evaluate.sts`` is the
@@ -20,7 +20,7 @@ def names(group: str) -> tuple[str, ...]:
 
 @cache
 def load(group: str, name: str) -> Any:
-    """Import the object of an entry point; None where no package brings one of this name."""
+    """Import the object of an entry point; None if no package defines it."""
     point = _points(group).get(name)
     return None if point is None else point.load()
 

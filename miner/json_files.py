@@ -1,4 +1,4 @@
-"""JSON from files that others may have damaged."""
+"""Reading of JSON files that may be damaged."""
 
 import json
 from contextlib import suppress
@@ -13,7 +13,7 @@ def parsed(text: str | bytes) -> Any:
     try:
         if isinstance(text, str):
             # Half the time of json.loads on a line without white space around it.
-            with suppress(ValueError):  # told by json.loads
+            with suppress(ValueError):  # reported by json.loads
                 value, end = _DECODER.raw_decode(text)
                 if end == len(text):
                     return value

@@ -1,4 +1,4 @@
-"""Libraries that a few functions need, imported when those run."""
+"""Optional libraries, imported when a function needs them."""
 
 import importlib
 import importlib.util
@@ -11,9 +11,9 @@ from typing import Any
 
 from miner.errors import DependencyError
 
-# Packages by the library they hold, where pip knows them by another name.
+# Names of packages that differ from the name of their library.
 PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
-# One of these exists if an NVIDIA driver serves a GPU (the second within WSL).
+# Device files of NVIDIA drivers; one of them exists if there is a GPU (the second within WSL).
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
 # Extras that bring torch, wherever it runs, and PyTorch's index of builds for CPUs.
 BRING_TORCH = ("train", "hf")
@@ -21,10 +21,10 @@ CPU_TORCH = "https://download.pytorch.org/whl/cpu"
 
 
 def library(name: str, user: str, extra: str | None = None) -> Any:
-    """Import a library, or a module of one, for a ``user``, which an error names.
+    """Import a library, or a module of it, for a ``user`` named in errors.
 
-    ``extra`` is the extra of this package that brings the library. Raises DependencyError if the
-    library is missing, or there but unusable, with the reason.
+    ``extra`` is the extra of this package that installs the library. Raises DependencyError with
+    the reason if the library is missing or unusable.
     """
     top = name.partition(".")[0]
     try:
@@ -37,7 +37,7 @@ def library(name: str, user: str, extra: str | None = None) -> Any:
 def require(names: list[str], user: str, extra: str | None = None) -> None:
     """Raise the error of :func:`library` if one of these libraries is missing.
 
-    They are found, not imported: scikit-learn takes two seconds, and not every user of an extra
+    They are located, not imported: scikit-learn takes two seconds, and not every user of an extra
     needs all of it.
     """
     if any(importlib.util.find_spec(name) is None for name in names):
@@ -45,12 +45,14 @@ def require(names: list[str], user: str, extra: str | None = None) -> None:
 
 
 def has_driver() -> bool:
-    """Return whether a driver serves an NVIDIA GPU. Importing torch to learn it takes seconds."""
+    """Return True if a driver serves an NVIDIA GPU. Importing torch to find out would take
+    seconds.
+    """
     return any(map(os.path.exists, DRIVERS))
 
 
 def pip() -> str:
-    """Return the command that is pip for this Python; the pip on the path may be another's."""
+    """Return the pip command of this Python; the pip on the path may belong to another."""
     place = Path(sys.executable)
     if shutil.which("pip") in [str(place.with_name(name)) for name in ("pip", "pip.exe")]:
         return "pip"
@@ -59,10 +61,10 @@ def pip() -> str:
 
 
 def install_line(*packages: str, extra: str | None = None) -> str:
-    """Return the command that installs packages, or an extra of this one, for this Python.
+    """Return the command that installs packages, or an extra of this package, for this Python.
 
-    On PyPI, builds of torch for Linux bring 6 GB of CUDA. Where torch is to come and no driver is
-    there, the command names the index of builds for CPUs.
+    On PyPI, builds of torch for Linux bring 6 GB of CUDA. If torch is needed and there is no
+    driver, the command names the index of CPU builds.
     """
     brought = " ".join(packages) if extra is None else f'"bitext-miner[{extra}]"'
     torch = extra in BRING_TORCH and importlib.util.find_spec("torch") is None

@@ -1,7 +1,7 @@
-"""Limits of this process that the machine's figures do not show: CPU time and memory.
+"""CPU and memory limits of this process that the machine's totals do not show.
 
 Containers and batch systems set them on control groups (cgroup v1 or v2), some batch systems by
-resource limits. A process is in a group, which is in another: the least limit of all counts.
+resource limits. Groups are nested: the lowest limit applies.
 """
 
 import math
@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 ROOT = Path("/")
-# Files of a limit and of what is used, in bytes, and the counts of memory.stat that the kernel
-# takes back when memory is short: of version 2, then of version 1.
+# Files of a limit and of the usage, in bytes, and the counts of memory.stat that the kernel
+# reclaims when memory is short: of cgroup version 2, then of version 1.
 _MEMORY = (
     (("memory.max", "memory.high"), "memory.current", "active_file inactive_file slab_reclaimable"),
     (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_active_file total_inactive_file"),
@@ -35,15 +35,15 @@ def cpu_quota(root: Path = ROOT) -> float:
             words = _words(group / first) + (_words(group / second) if second else [])
             with suppress(ValueError):
                 quota, period = map(int, words)  # fails for "max"
-                if quota > 0 and period > 0:  # -1 is no limit
+                if quota > 0 and period > 0:  # -1 means no limit
                     quotas.append(quota / period)
     return min(quotas)
 
 
 def memory_left(root: Path = ROOT) -> tuple[float, float]:
-    """Return the bytes that control groups let this process take, and the least limit of any.
+    """Return the bytes that control groups allow this process, and the lowest limit.
 
-    Both are infinity without a limit. Cached files count as free, as for the whole machine.
+    Both are infinite without a limit. Cached files count as free, as for the whole machine.
     """
     left = limit = math.inf
     for group in _groups("memory", root):
@@ -60,8 +60,10 @@ def memory_left(root: Path = ROOT) -> tuple[float, float]:
 
 
 def address_space_left() -> float:
-    """Return the bytes that ``ulimit -v`` and ``-d`` let this process map; infinity without."""
-    if sys.platform != "linux":  # others hold no process to them
+    """Return the bytes that ``ulimit -v`` and ``-d`` allow this process to map; infinity without
+    a limit.
+    """
+    if sys.platform != "linux":  # other systems do not enforce them
         return math.inf
     import resource
 
@@ -76,7 +78,7 @@ def address_space_left() -> float:
 
 
 def _groups(controller: str, root: Path) -> Iterator[Path]:
-    """Yield the directories of this process's groups, and of those above them as far as visible."""
+    """Yield the directories of this process's groups and their parents, as far as visible."""
     paths: dict[str, str] = {}
     for line in _lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
@@ -92,7 +94,7 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
             continue
         if own is None:
             continue
-        # A container may see its group as the top, by a mount or by a namespace.
+        # A container may see its group as the top, through a mount or a namespace.
         top, names = (PurePosixPath(one).parts[1:] for one in (mount[3], own))
         group = root / mount[4].lstrip("/")
         yield group
@@ -105,7 +107,7 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # no such limit, or hidden
+    except OSError:  # no limit, or hidden
         return []
 
 

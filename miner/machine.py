@@ -42,9 +42,9 @@ def _cores() -> int:
 
 
 def keep_libraries_to_quota() -> None:
-    """Let BLAS and OpenMP start no more threads than a CPU quota allows, unless told otherwise.
+    """Limit the threads that BLAS and OpenMP start to the CPU quota, unless the user set them.
 
-    They count the cores of the affinity mask as they load, so that this must come before.
+    They count the cores of the affinity mask when they load, so this call must come first.
     """
     if cpu_quota() < _cores():
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -53,7 +53,7 @@ def keep_libraries_to_quota() -> None:
 
 @cache
 def blas() -> Any:
-    """Return threadpoolctl's controller of numpy's BLAS, which takes 2 ms to find."""
+    """Return threadpoolctl's controller of numpy's BLAS, cached because it takes 2 ms to find."""
     import numpy  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
@@ -61,10 +61,10 @@ def blas() -> Any:
 
 
 def memory_budget(text: str | int | None = None) -> int:
-    """Return the memory that a search may use, in bytes; by default half of the free memory.
+    """Return the bytes that a search may use; by default half of the free memory.
 
     ``text`` is a size as for :func:`parse_size`. Raises ValueError for a text that is not a size,
-    ResourceError for a size below 64 MiB, or where the free memory is not known.
+    ResourceError for a size below 64 MiB, or if the free memory is unknown.
     """
     if text is None:
         return free_memory() // 2
@@ -75,18 +75,18 @@ def memory_budget(text: str | int | None = None) -> int:
 
 
 def free_memory() -> int:
-    """Return the bytes that this process can take: of the machine, and within its limits.
+    """Return the bytes available to this process: free memory of the machine, within its limits.
 
-    Limits are set by control groups, as for containers, and by ``ulimit``. Raises ResourceError
-    where the system does not tell.
+    Limits are set by control groups, as for containers, and by ``ulimit``. Raises ResourceError if
+    the system does not report them.
     """
     return int(min(machine_memory()[0], memory_left()[0], address_space_left()))
 
 
 def machine_memory() -> tuple[int, int]:
-    """Return the bytes of memory that are free in this machine, and all that it has.
+    """Return the free and the total memory of this machine in bytes.
 
-    Raises ResourceError where the system does not tell.
+    Raises ResourceError if the system does not report them.
     """
     import psutil
 
@@ -122,13 +122,13 @@ def release_pages(array: "np.ndarray") -> None:
 
 
 def reset_peak() -> None:
-    """Let :func:`peak_memory` count from now on, where the system can."""
+    """Reset the count of :func:`peak_memory`, if the system supports it."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory(process: int | str = "self") -> int:
-    """Return the largest resident memory of a process so far, in bytes; 0 if unknown."""
+    """Return the peak resident memory of a process in bytes; 0 if unknown."""
     with suppress(OSError, IndexError, ValueError):
         for line in Path(f"/proc/{process}/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
@@ -137,7 +137,7 @@ def peak_memory(process: int | str = "self") -> int:
 
 
 def matrix_peak() -> float:
-    """Measure float32 matrix products on all cores, in some 50 ms: operations per second."""
+    """Measure float32 matrix products on all cores, in about 50 ms: operations per second."""
     import numpy as np
 
     matrix = np.ones((1024, 1024), dtype=np.float32)

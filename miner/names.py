@@ -18,7 +18,7 @@ BACKENDS = ("serial", "processes", "ray", "slurm")
 PEER_CONFIGS = (".yaml", ".yml", ".json")
 CONFIG_KEYS = ("source_lang", "target_lang", "model", "rank", "repair", "filter")
 
-# Language codes of source and target; None where nobody gave one.
+# Language codes of source and target; None where unset.
 Languages = tuple[str | None, str | None]
 
 ALIASES = {"fwd": "forward", "bwd": "backward", "intersect": "intersection"}
@@ -36,7 +36,9 @@ def canonical(name: str, choices: Sequence[str]) -> str:
 
 
 def device_name(name: str) -> str:
-    """Return the name of a device: auto, cpu, cuda or cuda:N. Raises ValueError for another."""
+    """Validate the name of a device (auto, cpu, cuda or cuda:N) and return it. Raises
+    ValueError.
+    """
     if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
         raise ValueError(f"{name!r} is not one of auto, cpu, cuda, cuda:N")
     return name

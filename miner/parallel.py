@@ -20,7 +20,7 @@ from miner.machine import thread_count
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Items for each thread that may wait or be done while the oldest is in work: enough to keep threads
+# Items per thread that may wait or be finished while the oldest is in work: enough to keep threads
 # busy while the caller handles a result, and few enough to fit into memory.
 AHEAD = 2
 
@@ -32,7 +32,8 @@ def in_order(
 
     The caller's thread reads ``items`` while the others work, at most ``threads * AHEAD`` items
     ahead of the next result. Exceptions of ``items`` and ``function`` are raised here. All threads
-    end with the iteration, also if it is closed early. One thread means the caller's.
+    end with the iteration, also if it is closed early. With one thread, the caller's thread does
+    all work.
     """
     if threads == 1:
         yield from map(function, items)
@@ -59,7 +60,7 @@ def loop_threads() -> int:
 
 
 def use_loop_threads(threads: int | None) -> int | None:
-    """Set :func:`loop_threads` of this thread, None for the default; returns what was set."""
+    """Set :func:`loop_threads` of this thread, None for the default; return the previous value."""
     before, _loops.threads = _loops.threads, threads
     return before
 
@@ -67,8 +68,8 @@ def use_loop_threads(threads: int | None) -> int | None:
 def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
     """Call ``loop(first, last)`` for ranges of ``size`` items that make up ``range(count)``.
 
-    The ranges are shared among :func:`loop_threads`; a single thread takes all items at once. The
-    loop must let go of Python's lock, and its result must not depend on the ranges.
+    The ranges are shared among :func:`loop_threads`; a single thread gets all items at once. The
+    loop must release Python's lock, and its result must not depend on the ranges.
     """
     threads = min(loop_threads(), -(-count // size))
     if threads <= 1:
@@ -90,9 +91,9 @@ def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
 
 
 def in_lanes(loop: Callable[..., None]) -> Callable[..., None]:
-    """Return the function that calls ``loop(lane, lanes, ...)`` for each lane, by as many threads.
+    """Return a function that calls ``loop(lane, lanes, ...)`` for each lane, one per thread.
 
-    A lane takes the items ``range(lane, count, lanes)``, so that scratch is made once for it.
+    A lane has the items ``range(lane, count, lanes)``, so that its scratch is allocated once.
     """
 
     def call(*arguments: Any) -> None:
@@ -104,7 +105,9 @@ def in_lanes(loop: Callable[..., None]) -> Callable[..., None]:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Threads of compiled loops, kept because a loop can be over before threads have started."""
+    """Return the thread pool of compiled loops, cached because a loop can be over before threads
+    start.
+    """
     return ThreadPoolExecutor(64)
 
 
@@ -158,12 +161,12 @@ _hiding = threading.Lock()
 def submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
     """Submit an item, which may start a process.
 
-    A new process imports the user's script, and a script without a ``__name__`` guard would do all
-    its work again there. The functions to run are never the script's own, so the script is hidden
-    while a process starts. Ctrl-C is blocked until the process ignores it by itself.
+    A new process imports the user's script, and a script without a ``__name__`` guard would repeat
+    all its work there. The submitted functions never belong to the script, so the script is hidden
+    while a process starts. Ctrl-C is blocked until the process ignores it.
     """
     blocked = {signal.SIGINT} if hasattr(signal, "pthread_sigmask") else set()
-    with _hiding:  # another thread would take the empty module for the script
+    with _hiding:  # another thread would mistake the empty module for the script
         main = sys.modules["__main__"]
         before = signal.pthread_sigmask(signal.SIG_BLOCK, ()) if blocked else set()
         try:
@@ -177,7 +180,8 @@ def submit(pool: Executor, function: Callable[[Item], Result], item: Item) -> Fu
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# Exception of `prepare` in this process: a pool whose initializer raises does not report it.
+# Exception of `prepare` in this process, because a pool whose initializer raises does not report
+# it.
 _failure: Exception | None = None
 
 
@@ -188,7 +192,7 @@ def _run(function: Callable[[Item], Result], item: Item) -> Result:
 
 
 def end_with_parent() -> None:
-    """Let a new process ignore Ctrl-C, which its parent handles, and end if its parent is killed.
+    """Let a new process ignore Ctrl-C, which its parent handles, and end when its parent dies.
 
     A killed parent cannot stop its children, which would wait for work for ever.
     """
@@ -224,6 +228,6 @@ def _drawn(
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
-    finally:  # otherwise the pool would work on results that nobody awaits
+    finally:  # otherwise the pool would compute results that nobody uses
         for future in pending:
             future.cancel()

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# ``report(stage, done, total)``: ``done`` of ``total`` units of this stage; None: not known.
+# ``report(stage, done, total)``: ``done`` of ``total`` units of this stage; None if unknown.
 Reporter = Callable[[str, int, int | None], None]
 
 

@@ -1,4 +1,4 @@
-"""Ragged arrays: lists of different lengths as one array of values and offsets into it.
+"""Ragged arrays: lists of different lengths as one array of values and its offsets.
 
 List ``i`` of ``values (t,)`` is ``values[offsets[i]:offsets[i + 1]]``; ``offsets (n + 1,) int64``.
 """

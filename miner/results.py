@@ -13,12 +13,14 @@ from miner.libraries import library
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Rows that are made at a time, and rows that a notebook shows.
+# Rows converted at a time, and rows that a notebook shows.
 BLOCK, SHOWN = 16_384, 10
 
 
 class Results:
-    """Rows of named cells. Subclasses define ``len``, :meth:`take` and :meth:`columns`."""
+    """Base of results: rows of named cells. Subclasses define ``len``, :meth:`take` and
+    :meth:`columns`.
+    """
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -32,11 +34,11 @@ class Results:
         raise NotImplementedError
 
     def every_column(self) -> dict[str, Any]:
-        """Return :meth:`columns`, and further ones for tables."""
+        """Return :meth:`columns`, and further columns for tables."""
         return self.columns()
 
     def __getitem__(self, place: Any) -> Any:
-        """Return one row as a dictionary, or the rows of a slice or an array."""
+        """Return a row as a dictionary, or the rows of a slice or an array."""
         if not isinstance(place, Integral):
             return self.take(place)
         row = range(len(self))[int(place)]
@@ -78,7 +80,7 @@ class Results:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeptPairs(Results):
-    """Results that are ``pairs``, best first, kept of ``all_pairs`` by their scores."""
+    """Base of results whose ``pairs``, best first, were kept of ``all_pairs`` by their scores."""
 
     pairs: Any
     all_pairs: Any
@@ -91,12 +93,12 @@ class KeptPairs(Results):
         return len(self.pairs)
 
     def take(self, keep: Any) -> Self:
-        """Return the result with some of the pairs kept; everything else stays."""
+        """Return the result with only some of its pairs."""
         return replace(self, pairs=self.pairs.take(keep))
 
     @property
     def precision(self) -> float | None:
-        """Estimated precision of the pairs kept; None without an estimate or without pairs."""
+        """Estimated precision of the kept pairs; None without an estimate or without pairs."""
         if self.estimate is None or not len(self.pairs):
             return None
         return float(self.estimate.precision_at(float(self.pairs.score[-1])))

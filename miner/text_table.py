@@ -1,13 +1,13 @@
-"""Layout of what people read: tables, counts and quotations."""
+"""Layout of text for people: tables, counts and quotations."""
 
 from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
-    """Return the lines of a table: the first ``left`` columns to the left, others to the right.
+    """Return the lines of a table: the first ``left`` columns left-aligned, others right-aligned.
 
-    Widths are those on a terminal, where a Chinese character takes two columns. Cells are printed
-    as they are, without white space at their ends.
+    Widths are those on a terminal, where a Chinese character takes two columns. White space at the
+    ends of cells is dropped.
     """
     from tabulate import tabulate  # here, so that a help text loads fast
 
@@ -26,5 +26,5 @@ def count_of(count: int, unit: str) -> str:
 
 
 def quoted(text: str, longest: int = 60) -> str:
-    """Quote text on one line; of a longer one, the beginning and "…"."""
+    """Quote text on one line; a longer text is cut and ends with "…"."""
     return repr(text if len(text) <= longest else text[: longest - 1] + "…")

@@ -1,4 +1,4 @@
-"""`train`: the command of this name as one call."""
+"""`train`: ``miner train`` as one call."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,8 +34,8 @@ def train(
     >>> train(pairs, output="models/de-en", config=replace(recipe("fast"), epochs=4))
 
     A bitext is as in :func:`miner.score`. ``config`` is a recipe or its settings, ``languages`` the
-    pair of languages (``de-en``), where names of files do not tell it. Sentences of the files of
-    ``without`` are left out. A training that was stopped goes on when it is called again.
+    pair of languages (``de-en``), if file names do not contain it. Sentences in the files of
+    ``without`` are excluded. A stopped training continues when it is called again.
 
     Raises CorpusError, ArtifactError, DependencyError and ResourceError.
     """

@@ -23,9 +23,8 @@ def assemble(
 ) -> Model:
     """Make a model of the ``learned`` arrays, named ``encoder/array``.
 
-    ``files`` are the vocabularies by the names of their files. With separate vocabularies the
-    embeddings that no pair of ``training`` taught become zero. ``record`` tells what the model was
-    trained on.
+    ``files`` are the vocabularies by file name. With separate vocabularies, embeddings without any
+    pair in ``training`` become zero. ``record`` describes the training.
     """
     dimensions = [config.size(name) for name in config.encoders]
     arrays = {name: inside(name, learned) for name in config.encoders}
@@ -50,5 +49,5 @@ def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, 
 
 
 def stored_part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
-    """Convert the arrays of one encoder to the types in which they are stored."""
+    """Convert the arrays of an encoder to the types in which they are stored."""
     return Part.of(learned["weights"], dtype, inside("network", learned))

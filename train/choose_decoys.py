@@ -14,19 +14,20 @@ from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_texts import codes
 from miner_train.sampling import drawn_by_length
 
-# Sentences of the language that most pairs have, of each other one, and of all languages.
+# Maximum decoys of the language with most pairs, of each other language, and of all languages.
 MOST, EACH = 20_000, 3_000
 # Length in characters: shorter sentences may translate anything, longer ones are rarely sentences.
 SHORTEST, LONGEST = 20, 400
-# Sentences that tell the language of pairs whose files do not, and the share that is to agree.
+# Sentences sampled to identify the language of pairs without one in the file name, and the share
+# that must agree.
 SAMPLE, AGREED = 2000, 0.9
 
 
 def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, list[str]]:
     """Choose distinct sentences of both sides of the pairs ``rows``, by ISO 639 code.
 
-    Long sentences, which are rarer in training text than in corpora to mine, are likelier. The code
-    is "" where neither a file's name nor a sample tells the language.
+    The probability grows with the length, because long sentences are rarer in training text than in
+    corpora to mine. The code is "" if neither the file name nor a sample shows the language.
     """
     texts: dict[str, set[int]] = defaultdict(set)
     groups = split.by_language(rows)
@@ -39,7 +40,7 @@ def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, l
             texts[code].update(side.tolist())
     size = {code: len(found) for code, found in texts.items()}
     largest = max(size, key=lambda code: (size[code], code), default=None)
-    # A model of two languages can afford as many of each.
+    # A model of two languages has room for the maximum of each.
     each = MOST if len(size) <= 2 else EACH
     return {
         code: _drawn((split.sentences[i] for i in sorted(found)), most, [seed, 6, number])
@@ -56,7 +57,7 @@ def _seen(split: SplitPairs, texts: np.ndarray) -> str:
 
 
 def _drawn(sentences: Iterable[str], most: int, seed: Sequence[int]) -> list[str]:
-    """Draw at most this many usable sentences, with chances in proportion to their lengths."""
+    """Draw at most ``most`` usable sentences, with probabilities in proportion to their lengths."""
     usable = [text for text in sentences if SHORTEST <= len(text) <= LONGEST]
     rows = drawn_by_length(usable, most, np.random.default_rng(seed))
     return [usable[i] for i in np.sort(rows).tolist()]

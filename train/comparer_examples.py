@@ -1,7 +1,7 @@
-"""Examples for the comparer: translations, each with wrong pairs that resemble it.
+"""Examples for the comparer: translations, each with similar wrong pairs.
 
-A wrong pair is a nearest neighbour of either direction, the translation with one fact of its
-English changed, or a corruption of the token ids of either side, which needs no English
+A wrong pair is a nearest neighbour in either direction, the translation with one changed fact in
+its English, or a corruption of the token ids of either side, which needs no English
 (:mod:`miner_train.corrupt_pieces`).
 """
 
@@ -21,28 +21,29 @@ from miner.scoring.pair_features import TokenTable
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner_train.corrupt_pieces import Ids, Pieces, corrupt_pieces
 
-# Wrong pairs for each right one, of them by rules of English at most; share in the target.
+# Wrong pairs per right pair, how many of them at most by rules of English, and share of corruptions
+# in the target.
 WRONG, BY_RULE, IN_TARGET = 5, 2, 0.7
 # Tokens of a sentence to learn from.
 SHORTEST, LONGEST = 3, 80
-# Share of pairs joined to the next one: much training text is of short sentences, web text is not.
+# Share of pairs joined to the next one: much training text has short sentences, web text does not.
 JOINED = 0.25
 # Sentences among which a pair's nearest neighbours are looked for, and how many are drawn from.
 POOL, NEAREST = 2000, 3
-# Pairs of a text that tell its names, its clauses and the frequency of its tokens.
+# Pairs of a text sampled for its names, clauses and token frequencies.
 SAMPLE = 20_000
-# Share of the token ids that are unknown at a time: new text has words that no training saw.
+# Share of token ids masked as unknown at a time: new text has words that the training never saw.
 UNKNOWN = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Pairs in groups of one right pair and ``WRONG`` wrong ones, their tokens described.
+    """Pairs in groups of one right pair and ``WRONG`` wrong ones, with described tokens.
 
     ``starts (p + 1,) int64`` are offsets of the pairs, ``sizes (p,) int64`` the tokens of their
     first sides; ``ids (t, 4) int32`` and ``numbers (t, COLUMNS) float32`` describe the tokens as
-    :func:`miner.scoring.comparer.describe_pairs` does, but the vocabulary's size stands for none,
-    and for an unknown one.
+    :func:`miner.scoring.comparer.describe_pairs` does, except that the vocabulary's size is the id
+    of a missing or unknown token.
     """
 
     starts: np.ndarray
@@ -57,10 +58,11 @@ class Examples:
 
 
 class ExampleMaker:
-    """Maker of examples from the text of one pair of languages.
+    """Generator of examples from the text of one pair of languages.
 
-    ``text`` are source and target sentences, translations by position; ``tokens`` have the lexicon
-    of their languages, and ``matching`` tells how well they are matched. The encoder reads pieces.
+    ``text``: source and target sentences, translations by position; ``tokens``: with the lexicon of
+    their languages; ``matching``: arrays that describe how well tokens are matched. The encoder
+    reads pieces.
     """
 
     def __init__(
@@ -87,7 +89,9 @@ class ExampleMaker:
         self.material = Material.of(sample[1])
 
     def __call__(self, rows: Sequence[int], generator: random.Random) -> Examples:
-        """Make examples of the pairs ``rows``; those that are too short or too long have none."""
+        """Generate examples of the pairs ``rows``; pairs that are too short or too long have
+        none.
+        """
         sides: list[list[str]] = [[], []]
         left = [[side[row] for row in rows] for side in self.text]
         place = 0
@@ -113,7 +117,7 @@ class ExampleMaker:
         drawn = np.random.default_rng(generator.getrandbits(64)).random(self.tokenizer.size)
         unknown = drawn < UNKNOWN
         aligner, surprise = self.matching
-        # The first id stands for characters without a piece, which never occur.
+        # Id 0 represents characters without a piece and otherwise never occurs.
         surprise = np.where(unknown[:, None], surprise[:1], surprise)
         tokens = self.tokens.with_lexicon(forgetting(self.tokens.lexicon, unknown))
         starts, ids, numbers = describe_pairs(tokens, (aligner, surprise), source, target)
@@ -128,7 +132,7 @@ class ExampleMaker:
         lists: list[list[Ids]],
         generator: random.Random,
     ) -> list[tuple[Ids, Ids]]:
-        """Return the right pair of a row and its wrong ones; nothing if too few are found."""
+        """Return the right pair of a row and its wrong pairs; empty if there are too few."""
         source, target = lists[0][row], lists[1][row]
         wrong = [(source, new) for new in ruled]
         other = generator.choice(others)
@@ -151,7 +155,7 @@ class ExampleMaker:
     def _by_rules(
         self, sentences: Sequence[str], rows: Sequence[int], generator: random.Random
     ) -> dict[int, list[Ids]]:
-        """Corrupt sentences by the rules of English; few of them apply to other languages."""
+        """Corrupt sentences by rules of English; few of them apply to other languages."""
         made: list[tuple[int, str]] = []
         for row in rows:
             kinds = generator.sample(list(KINDS), 2 * BY_RULE)
@@ -162,7 +166,7 @@ class ExampleMaker:
         for (row, _), ids in zip(
             made, _lists(self.tokenizer, [new for _, new in made]), strict=True
         ):
-            # What differs in capitals or in unknown characters alone is the same in tokens.
+            # Texts that differ only in capitals or unknown characters have the same tokens.
             if ids and ids != own[row]:
                 out[row].append(ids)
         return out
@@ -192,9 +196,9 @@ def joined(parts: Sequence[Examples]) -> Examples:
 def _nearest(
     encoder: Encoder, text: Sequence[Sequence[str]], rows: Sequence[int]
 ) -> dict[int, list[int]]:
-    """Find near sentences of both directions for each pair, among pools of `POOL` pairs.
+    """Find near sentences in both directions for each pair, within pools of `POOL` pairs.
 
-    A neighbour shares neither side with the pair. Pairs without a neighbour are left out.
+    A neighbour shares neither side with the pair. Pairs without a neighbour are omitted.
     """
     out: dict[int, list[int]] = {}
     for first in range(0, len(rows), POOL):

@@ -1,9 +1,9 @@
-"""Settings of a training: TrainConfig.
+"""`TrainConfig`: settings of a training.
 
-The fields carry their help, choices and ranges: the command line makes its options from them.
-Declarations, free of numpy and torch so that help texts load fast; they stay in one file since
-fields refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et
-al. 2017, P18 Wieting and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
+The fields have help, choices and ranges, from which the command line generates its options. The
+module imports neither numpy nor torch, so that help texts load fast; it is one file because fields
+refer to each other. :mod:`miner_train.recipes` has the recipes. Papers: P17 Wieting et al. 2017,
+P18 Wieting and Gimpel 2018, P19 Wieting et al. 2019, S18 Sjöblom et al. 2018.
 """
 
 import dataclasses
@@ -352,7 +352,7 @@ class TrainConfig:
         )
 
     def states(self, name: str) -> int:
-        """Length of the hidden states of the encoder ``name``, in one direction."""
+        """Size of the hidden states of the encoder ``name``, in one direction."""
         kind = ENCODERS[name]
         if kind.network is None or kind.network.startswith("gran"):
             return self.dimension

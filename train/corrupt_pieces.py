@@ -14,19 +14,20 @@ from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 
 # Neighbours of a piece that it is exchanged for, and pieces compared at a time.
 NEIGHBOURS, BLOCK = 10, 1024
-# Share of a piece's occurrences on one side from which it belongs to that side's languages.
+# Share of a piece's occurrences on one side from which it counts as a piece of that side's
+# languages.
 OWN_SIDE = 0.8
-# Most pieces whose neighbours are looked up, the most frequent ones.
+# Maximum number of pieces, the most frequent ones, for which neighbours are computed.
 FREQUENT = 5_000
 
 Ids = list[int]
 
 
 class Pieces:
-    """Knowledge of a vocabulary's pieces: word starts, and neighbours in the same languages.
+    """Vocabulary with the data for corruptions: word starts, and neighbours in the same languages.
 
     ``counts (2, V)`` are the occurrences of each piece on the two sides of the text. ``near (V,
-    NEIGHBOURS) int32`` are rows of neighbours, -1 for pieces without.
+    NEIGHBOURS) int32`` are rows of neighbours, -1 for pieces without any.
     """
 
     def __init__(self, tokenizer: PieceTokenizer, table: np.ndarray, counts: np.ndarray):
@@ -62,14 +63,14 @@ class Pieces:
 
 
 def begins_word(piece: str) -> bool:
-    """Tell if a piece is the first of a word: after a space, or in a script without spaces."""
+    """Return True if a piece starts a word: after a space, or in a script without spaces."""
     return piece.startswith(SPACE_MARK) or any("\u3040" <= letter <= "\u9fff" for letter in piece)
 
 
 def corrupt_pieces(
     own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
 ) -> Ids | None:
-    """Corrupt a sentence by an operation drawn at random; None where that one does not apply.
+    """Corrupt a sentence by a random operation; None if the operation does not apply.
 
     ``other`` is another sentence of the same languages, ``partner`` the sentence's translation.
     """
@@ -81,7 +82,9 @@ def corrupt_pieces(
 
 @dataclass(frozen=True)
 class Case:
-    """A sentence to corrupt, as words; its methods return new ones, or None if not applicable."""
+    """Sentence to corrupt, as words; its methods return the new words, or None if not
+    applicable.
+    """
 
     own: list[Ids]
     other: Ids
@@ -104,7 +107,7 @@ class Case:
         return self.own[:place] + others[first : first + size] + self.own[place:]
 
     def neighbour(self) -> list[Ids] | None:
-        """Exchange one or two words of one piece for neighbours in the embedding."""
+        """Replace one or two single-piece words with neighbours in the embedding."""
         near, words = self.pieces.near, list(self.own)
         places = [i for i, word in enumerate(words) if len(word) == 1 and near[word[0], 0] >= 0]
         if not places:
@@ -115,7 +118,7 @@ class Case:
         return words
 
     def neighbour_inserted(self) -> list[Ids] | None:
-        """Insert a neighbour of one of the words beside another word."""
+        """Insert a neighbour of a word next to another word."""
         known = [token for word in self.own for token in word if self.pieces.near[token, 0] >= 0]
         if not known:
             return None
@@ -124,7 +127,7 @@ class Case:
         return [*self.own[:place], [int(self.pieces.near[row, column])], *self.own[place:]]
 
     def foreign_word(self) -> list[Ids]:
-        """Exchange a word for a word of another sentence."""
+        """Replace a word with a word of another sentence."""
         new = self.generator.choice(self.pieces.words(self.other))
         place = self.generator.randrange(len(self.own))
         return [*self.own[:place], new, *self.own[place + 1 :]]
@@ -138,7 +141,7 @@ class Case:
         return words
 
     def untranslated(self) -> list[Ids]:
-        """Exchange a word for the one at its place in the partner."""
+        """Replace a word with the word at the same position in the partner."""
         words, others = self.own, self.pieces.words(self.partner)
         place = self.generator.randrange(len(words))
         there = place * len(others) // len(words) + self.generator.choice((-1, 0, 0, 1))

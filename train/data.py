@@ -1,4 +1,6 @@
-"""Training pairs as ragged arrays of token ids, and their split into training and held-out."""
+"""Training pairs as ragged arrays of token ids, and their split into training and held-out
+pairs.
+"""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -13,7 +15,7 @@ from miner.ragged import offsets_of, take_lists
 
 # Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
 Tokenise = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
-# Number of the language pair of a pair whose languages are unknown.
+# Number of the language pair of pairs in unknown languages.
 UNKNOWN = -1
 
 
@@ -33,7 +35,7 @@ class Sentences:
 
     @property
     def views(self) -> "tuple[Sentences, ...]":
-        """The sentences in each of their units, one ragged array each; these ids come first."""
+        """Sentences in each of their units, one ragged array each; this array's ids come first."""
         return (replace(self, also=()), *self.also) if self.also else (self,)
 
     def take(self, rows: np.ndarray) -> "Sentences":
@@ -68,7 +70,9 @@ def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -
 
 
 def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
-    """Shuffle the tokens of each sentence with probability ``rate``, anew in each call (P18)."""
+    """Shuffle the tokens of each sentence with probability ``rate``, differently in each call
+    (P18).
+    """
     if rate == 0:
         return sentences
     lengths = np.diff(sentences.offsets)
@@ -79,11 +83,11 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
     place[shuffled] = sentences.offsets[owner[shuffled]] + (
         generator.random(int(shuffled.sum())) * lengths[owner[shuffled]]
     )
-    # Sort within each sentence by place, which is the old one or random.
+    # Sort within each sentence by position, which is either the old one or random.
     return Sentences(sentences.ids[np.lexsort((place, owner))], sentences.offsets)
 
 
-# Fields of PairData with one number for each pair, in their order.
+# Fields of PairData with one number per pair, in order.
 COLUMNS = ("source_text", "target_text", "same", "language", "held_out")
 
 
@@ -92,10 +96,10 @@ class PairData:
     """Aligned pairs: row ``i`` of ``source`` translates row ``i`` of ``target``.
 
     ``source_text`` and ``target_text (n,) int64`` are ids of the distinct sentences of both sides,
-    so that a duplicate of a translation is never taken for a negative. ``same (n,) bool`` is false
-    for pairs that are labelled as no translations (S18). ``language (n,) int16`` is the number of
-    the language pair, ``UNKNOWN`` where no name of a file tells it. ``held_out (n,) bool`` marks
-    the pairs of files that are held out as a whole.
+    so that a duplicate of a translation never serves as a negative. ``same (n,) bool`` is False for
+    pairs labelled as no translations (S18). ``language (n,) int16`` is the number of the language
+    pair, ``UNKNOWN`` if no file name contains it. ``held_out (n,) bool`` marks pairs of files that
+    are held out entirely.
     """
 
     source: Sentences
@@ -142,11 +146,11 @@ def prepare(
     language: np.ndarray | None = None,
     held_out: np.ndarray | None = None,
 ) -> PairData:
-    """Tokenise the pairs, each column by its tokenizers, one for each unit.
+    """Tokenise the pairs, each column by its tokenizers, one per unit.
 
-    Pairs with a side without any known token are left out, since they have no vector. Without
-    labels ``same (n,) bool`` all pairs are translations, without numbers of language pairs
-    ``language (n,) int16`` all are unknown, and without marks ``held_out (n,) bool`` none is.
+    Pairs with a side without known tokens are dropped, because they have no vector. Defaults: all
+    pairs are translations (``same (n,) bool``), in unknown languages (``language (n,) int16``), and
+    none is held out (``held_out (n,) bool``).
     """
     left, right = tokenize(tokenizers[0], source), tokenize(tokenizers[1], target)
     known = [
@@ -178,12 +182,12 @@ def fingerprint(source: Sequence[str], target: Sequence[str], *marks: np.ndarray
 
 
 def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Split the pairs into rows of training and held-out ones, both ascending.
+    """Split the pairs into rows of training and of held-out pairs, both ascending.
 
-    At most ``heldout`` rows, and a tenth of all, are held out, and the rows marked so. No two of
+    Held out are at most ``heldout`` rows and a tenth of all, plus the rows marked so. No two of
     them share a sentence, and none is labelled as no translation. Training keeps no pair of the
-    same languages that shares a sentence with them: an English sentence is translated into many
-    languages, which know nothing of each other's sentences.
+    same languages that shares a sentence with them; pairs of other languages may share the English
+    sentence.
     """
     order = np.random.default_rng([seed, 1]).permutation(len(data))
     order = order[np.argsort(~data.held_out[order], kind="stable")]
@@ -193,7 +197,7 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     single = np.flatnonzero(first.reshape(text.shape).all(axis=1) & data.same[order])
     marked = int(data.held_out[order[single]].sum())
     held = np.sort(order[single[: marked + min(heldout, len(data) // 10)]])
-    # A text id and a number of languages in one number.
+    # Text id and number of the languages in one integer.
     own = data.text * (1 << 16) + (data.language[:, None].astype(np.int64) - UNKNOWN)
     touches = np.isin(own, own[held]).any(axis=1)
     return np.flatnonzero(~touches & ~data.held_out), held
@@ -215,11 +219,11 @@ class SplitPairs:
 
     @property
     def translations(self) -> np.ndarray:
-        """Rows of the training pairs that are labelled as translations; held-out pairs all are."""
+        """Rows of the training pairs that are translations; all held-out pairs are."""
         return self.training[self.pairs.same[self.training]]
 
     def by_language(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Places in ``rows`` of the pairs of each language pair that has some, by its name."""
+        """Positions in ``rows`` of the pairs of each language pair that occurs, by name."""
         numbers = self.pairs.language[rows]
         found = {name: np.flatnonzero(numbers == i) for i, name in enumerate(self.languages)}
         return {name: places for name, places in found.items() if len(places)}

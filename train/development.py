@@ -22,7 +22,9 @@ class Development:
 
 @dataclass(frozen=True)
 class GradedPairs:
-    """Pairs of sentences of one language with grades of their similarity ``score (n,) float64``."""
+    """Pairs of sentences in one language with grades of their similarity, ``score (n,)
+    float64``.
+    """
 
     first: list[str]
     second: list[str]
@@ -32,7 +34,7 @@ class GradedPairs:
 def read_graded(path: str) -> GradedPairs:
     """Read lines of grade, sentence, sentence (tab-separated).
 
-    Raises CorpusError for a file of another kind, or with fewer than three pairs or a single grade.
+    Raises CorpusError for another format, fewer than three pairs, or a single grade.
     """
     layout = BitextFormat(source_column=2, target_column=3, format="tsv")
     pairs = read_bitext(path, None, layout, more=["1"])
@@ -46,10 +48,10 @@ def read_graded(path: str) -> GradedPairs:
 
 
 def by_grades(graded: Sequence[GradedPairs], tokenizers: Sequence[Tokenise]) -> Development:
-    """Measure Pearson's correlation of the cosines with the grades, -1 to 1: the mean over sets.
+    """Measure Pearson's correlation of cosines and grades, -1 to 1: the mean over sets.
 
-    ``tokenizers`` are for the language of the pairs, by unit. A sentence without a known token has
-    a cosine of 0.
+    ``tokenizers``: for the language of the pairs, by unit. A sentence without a known token has the
+    cosine 0.
     """
     sides = [[tokenize(tokenizers, side) for side in (one.first, one.second)] for one in graded]
 

@@ -1,9 +1,9 @@
-"""Distillation: a student of our own architecture with the sentence vectors of a teacher.
+"""Distillation: a student of our architecture with the sentence vectors of a teacher.
 
-Any encoder can teach. The student's pieces start from the teacher's vectors of them, as in
-model2vec (Tulkens and van Dongen 2024), and learn to give each sentence the teacher's vector of it,
-reduced by PCA (Reimers and Gurevych 2020). Where there is bitext both sides must find each other,
-too, and the student learns to verify pairs as any model does.
+Any encoder can be the teacher. The student's pieces start from the teacher's vectors of them, as in
+model2vec (Tulkens and van Dongen 2024), and learn to reproduce the teacher's sentence vectors,
+reduced by PCA (Reimers and Gurevych 2020). With bitext the student also learns that both sides find
+each other, and to verify pairs like any model.
 """
 
 import shutil
@@ -39,18 +39,18 @@ from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
 from miner_train.training_checkpoint import Checkpoint
 
-# Most sentences, and the share of all, that the student is compared with the teacher on.
+# Maximum number, and share, of the sentences on which the student is compared with the teacher.
 HELD_OUT, SHARE = 2000, 20
-# Fewest sentences, and fewest pairs of them, that can be learned from.
+# Minimum number of sentences, and of pairs of them, to learn from.
 FEWEST = 4
 
 
 @dataclass(frozen=True)
 class Lessons:
-    """Text of a distillation: files of sentences of any language, and bitext.
+    """Text of a distillation: files of sentences in any language, and bitext.
 
-    ``on_error`` is for sentences that are not UTF-8, as in :class:`miner.text.corpus.Reader`.
-    ``without`` are files of sentences not to learn from.
+    ``on_error`` applies to sentences that are not UTF-8, as in :class:`miner.text.corpus.Reader`.
+    ``without``: files of sentences to exclude.
     """
 
     sentences: Sequence[str] = ()
@@ -73,17 +73,17 @@ def distill(
 ) -> Model:
     """Train a student of ``teacher`` and save it to ``output``.
 
-    An interrupted run goes on where it was. ``cache`` is the directory of the teacher's vectors,
-    which is kept; without, one beside the output is used, and removed at the end. With enough
-    bitext the student learns to verify pairs, with ``comparer`` a comparer of tokens, too.
+    An interrupted run resumes. ``cache``: directory that keeps the teacher's vectors; by default a
+    temporary one beside the output. With enough bitext the student learns to verify pairs, and a
+    comparer of tokens with ``comparer``.
 
-    Raises ArtifactError for a teacher that cannot teach and for a cache of another teacher or text,
+    Raises ArtifactError for an unsuitable teacher and for a cache of another teacher or text,
     CorpusError for too little text.
     """
     replaceable(output, CONFIG)
     _check_teacher(teacher, config)
     text, held_out, counts = _read(lessons, config, report)
-    # Bitext alone is the text of 'miner train-verifier', which holds out the same pairs.
+    # The same key as in 'miner train-verifier', which then holds out the same pairs of bitext.
     key = {"config": config.as_dict(), "text": text.fingerprint, "teacher": teacher.fingerprint}
     place = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
     with Checkpoint(output, key, restart) as checkpoint:
@@ -138,7 +138,7 @@ def distill(
 
 
 def _check_teacher(teacher: SentenceEncoder, config: TrainConfig) -> None:
-    """Raise ArtifactError for a teacher of fewer dimensions, or that must know the column."""
+    """Raise ArtifactError for a teacher with too few dimensions, or with separate vocabularies."""
     if teacher.dimension < config.dimension:
         raise ArtifactError(
             f"{teacher.name}: has vectors of {teacher.dimension} dimensions; a student cannot have "
@@ -153,9 +153,9 @@ def _check_teacher(teacher: SentenceEncoder, config: TrainConfig) -> None:
 def _read(
     lessons: Lessons, config: TrainConfig, report: Report
 ) -> tuple[Text, list[str], list[dict[str, Any]]]:
-    """Read all text: pairs, sentences held out of them, and the records of the files of sentences.
+    """Read all text: pairs, held-out sentences, and the records of the files of sentences.
 
-    Sentences of no bitext make pairs two by two, labelled as no translations.
+    Sentences without a translation are paired two by two, labelled as no translations.
     """
     text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), np.empty(0, bool), [], [], [])
     if lessons.bitext:
@@ -193,7 +193,7 @@ def _read(
 
 
 def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
-    """Split off held-out pairs, at most a tenth of the bitext."""
+    """Hold out pairs, at most a tenth of the bitext."""
     translations = int(pairs.same.sum())
     training, held = split(pairs, min(config.heldout, translations // 10), config.seed)
     pairs_left = int(pairs.same[training].sum())

@@ -1,8 +1,9 @@
-"""Further training of a model: by languages that it lacks, or on more text of its own.
+"""Further training of a model: with new languages, or with more text of its own.
 
-Pieces of new languages join the vocabulary, but none that sentences of the old languages would be
-cut into; the model's decoys are such sentences. Training then moves the vectors of the new pieces
-alone, so what the model knew, it still knows. Text of the model's own languages moves all vectors.
+Pieces of new languages are added to the vocabulary, unless they would change how sentences of the
+old languages, for which the model's decoys stand, are cut. Training then changes only the vectors
+of the new pieces, so that the old languages keep their quality. Text of the model's own languages
+changes all vectors.
 """
 
 import struct
@@ -39,7 +40,7 @@ DECIDED = ("encoder", "fold_case", "vocabularies", "dimension", "dtype")
 
 
 def check_extensible(base: Model, config: TrainConfig) -> None:
-    """Raise ArtifactError for a model of words or of another library, or another shape."""
+    """Raise ArtifactError for a model of words or of another library, or with another shape."""
     if not base.architecture.plain or base.vectors is not None:
         raise ArtifactError(f"{base.path}: only models of the encoder 'sp' can be extended")
     own = TrainConfig.from_dict(dict(base.training.get("config", {})))
@@ -52,13 +53,15 @@ def check_extensible(base: Model, config: TrainConfig) -> None:
 
 
 def adds_languages(base: Model, text: Text) -> bool:
-    """Tell if some text is in a language that the model does not know, or in an unnamed one."""
+    """Return True if some text is in a language that the model does not know, or in an unnamed
+    one.
+    """
     codes = {primary(code) for name in text.languages for code in name.split("-")}
     return not codes <= base.languages.keys() or bool((text.language == UNKNOWN).any())
 
 
 def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
-    """Add up to ``config.pieces`` pieces to the model's, learned from the languages it lacks.
+    """Add up to ``config.pieces`` pieces to the model's, learned from its new languages.
 
     Raises CorpusError if the model has all pieces of the text.
     """
@@ -74,7 +77,7 @@ def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Re
     }
     vocabulary = base.vocabularies[VOCABULARIES["piece"]]
     old = [one for sentences in base.decoys_by_language().values() for one in sentences]
-    # The pieces that stay may be used where others are gone, so that a few rounds are needed.
+    # Removing pieces may bring others into use, so that a few rounds are needed.
     while used := _used(vocabulary + _entries(scores), old, known.size, config.one_script):
         scores = {piece: score for piece, score in scores.items() if piece not in used}
     if not scores:
@@ -88,7 +91,8 @@ def _new_text(base: Model, text: Text) -> tuple[list[str], np.ndarray]:
     sentences, languages = [], []
     for column, side in enumerate((text.source, text.target)):
         new = [primary(name.split("-")[column]) not in base.languages for name in text.languages]
-        rows = np.flatnonzero(np.array([*new, True])[text.language])  # the last is for UNKNOWN
+        # the last entry is for UNKNOWN
+        rows = np.flatnonzero(np.array([*new, True])[text.language])
         sentences += [side[row] for row in rows.tolist()]
         languages.append(text.language[rows])
     return sentences, np.concatenate(languages)
@@ -180,9 +184,9 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
 
 
 def continued(base: Model, learned: Model) -> Model:
-    """Return the model with the vectors of ``learned``; it verifies as before.
+    """Return the model with the vectors of ``learned``, and unchanged verification.
 
-    Accuracies by language stay those measured of the base.
+    Accuracies by language remain those of the base.
     """
     text, pairs = base.training.get("text", []), base.training.get("pairs", 0)
     languages = dict(base.languages)
@@ -200,9 +204,9 @@ def continued(base: Model, learned: Model) -> Model:
 
 
 def earlier(base: Model) -> list[dict[str, Any]]:
-    """Return the trainings that made ``base``, first to last: fingerprint, settings and F1 of each.
+    """Return the trainings of ``base``, first to last: fingerprint, settings and F1 of each.
 
-    The texts of all of them are listed by the last training.
+    The last training lists the texts of all of them.
     """
     kept = ("extends", "continues", "config", "text fingerprint", "pairs", "held-out mining F1")
     last = {name: base.training[name] for name in kept if name in base.training}
@@ -210,7 +214,7 @@ def earlier(base: Model) -> list[dict[str, Any]]:
 
 
 def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
-    """Add what both models know of each language."""
+    """Add the facts of both models about each language."""
     languages = {**learned.languages}
     for code, one in base.languages.items():
         more = learned.languages.get(code, KnownLanguage(0))
@@ -224,7 +228,7 @@ def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
 
 
 def _padded(table: Table, size: int) -> Table:
-    """Give a table rows of no translations for further token ids, ``size`` in all."""
+    """Pad a table with rows without translations for further token ids, to ``size`` rows."""
     more = size - len(table.count)
     offsets = np.concatenate([table.offsets, np.full(more, table.offsets[-1])])
     count = np.concatenate([table.count, np.zeros(more, np.float32)])
@@ -232,6 +236,6 @@ def _padded(table: Table, size: int) -> Table:
 
 
 def _units(units: np.ndarray, old: np.ndarray, every: np.ndarray) -> np.ndarray:
-    """Extend the comparer's vectors ``(V, s)``; new ones follow linearly from the embeddings."""
+    """Extend the comparer's vectors ``(V, s)`` to new ids by a linear map of the embeddings."""
     turned = np.linalg.lstsq(old, units.astype(np.float32), rcond=None)[0]
     return np.concatenate([units, (every[len(old) :] @ turned).astype(units.dtype)])

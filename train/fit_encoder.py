@@ -1,9 +1,9 @@
-"""Fit of an encoder of another library: all that verification needs beside its vectors.
+"""Fit of an encoder of another library: everything that verification needs besides its vectors.
 
 The encoder has no token ids that verification could compare, so the fit learns a SentencePiece
-vocabulary of its own. The vector of a piece is the encoder's vector of the piece as a text, reduced
-by PCA and weighted by rarity, as model2vec distils (Tulkens and van Dongen 2024); lexicons,
-verifier, quality and decoys are learned as in a training.
+vocabulary. The vector of a piece is the encoder's vector of the piece as a text, reduced by PCA and
+weighted by rarity, as in model2vec (Tulkens and van Dongen 2024); lexicons, verifier, quality and
+decoys are learned as in a training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ from miner_train.vocabulary import learn_vocabularies
 
 # Dimensions of the pieces' vectors: verification compares directions, and these are enough.
 DIMENSION = 256
-# Most held-out pairs, and most other sentences, that the encoder has to encode.
+# Maximum held-out pairs, and maximum other sentences, that the encoder encodes.
 HELD_OUT, DISTRACTORS = 4000, 20_000
 
 
@@ -57,10 +57,10 @@ def fit_encoder(
 ) -> Model:
     """Learn to verify the pairs of an encoder from bitext, and save the model to ``output``.
 
-    The model has the encoder's vectors and its fingerprint, so that indexes which the encoder built
-    can be verified. ``pieces`` is the size of the vocabulary, ``without`` are files of sentences
-    not to learn from; ``comparer`` takes vectors of many more sentences. The quality is fitted to
-    ``labels``: how right some pairs are, in [0, 1], by their texts.
+    The model has the encoder's vectors and fingerprint, so that indexes of the encoder can be
+    verified. ``pieces`` is the size of the vocabulary, ``without``: files of sentences to exclude;
+    ``comparer`` needs vectors of many more sentences. The quality is fitted to ``labels``:
+    probability of some pairs of being right, by their texts.
 
     Raises CorpusError for bitext that is too small or in which the encoder finds no translations.
     """
@@ -123,7 +123,7 @@ def fit_encoder(
         verifier = Verifier(FittedEncoder(fitted, foreign=encoder), (codes[0], codes[1]))
         function = Quality(verifier).with_labels(labels).calibrated
         quality = {**fitted.verifier, NAME: function.as_dict()}
-        # The answers calibrate it.
+        # The answers calibrate the quality.
         own = {
             code: replace(one, quality_map=None, quality_bound=None)
             for code, one in fitted.languages.items()
@@ -133,5 +133,5 @@ def fit_encoder(
 
 
 def principal(vectors: np.ndarray) -> np.ndarray:
-    """Reduce ``(n, d) float32`` by PCA to at most :data:`DIMENSION` numbers, as float32."""
+    """Reduce ``(n, d) float32`` by PCA to at most :data:`DIMENSION` components, as float32."""
     return Axes.of([vectors], DIMENSION).reduce(vectors)

@@ -1,4 +1,6 @@
-"""Held-out mining: find the pairs of held-out text, most of whose partners are hidden."""
+"""Held-out mining: find translations among held-out sentences, most of which have no partner
+there.
+"""
 
 from collections.abc import Sized
 
@@ -9,18 +11,18 @@ from miner.knn.neighbors import Neighbors
 from miner.scoring.margin import candidates, retrieve
 
 NEIGHBORS = 4
-# One held-out pair in six keeps both sides, the others lose one of them. Sentences without a
+# One held-out pair in KEEP keeps both sides; of the others one side is removed. Sentences without a
 # partner are distractors, as in real mining.
 KEEP = 6
-# More held-out pairs than this cost time and change little.
+# Maximum held-out pairs: more cost time and change little.
 MOST = 6000
 
 
 def mining_f1(source: np.ndarray, target: np.ndarray) -> Evaluation:
     """Mine held-out pairs by ratio margin, k = 4 and max retrieval; return the best F1.
 
-    ``source, target (n, d) float32`` are unit rows, translations by row, in random order. With more
-    than ``MOST`` rows, every second is used, or every third, and so on.
+    ``source, target (n, d) float32`` are unit rows, translations by row, in random order. Beyond
+    ``MOST`` rows, every second is used, or every third, and so on.
     """
     step = -(-len(source) // MOST) or 1
     source, target = source[::step], target[::step]
@@ -49,5 +51,5 @@ def _nearest(similarity: np.ndarray) -> Neighbors:
 
 
 def enough(data: Sized) -> bool:
-    """Tell if the held-out pairs are enough for a meaningful F1."""
+    """Return True if there are enough held-out pairs for a meaningful F1."""
     return len(data) >= 60

@@ -1,4 +1,4 @@
-"""Text of a training by pair of languages, since real mining has one pair; their record."""
+"""Training text by pair of languages, because real mining has one pair; and its record."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -21,8 +21,8 @@ from miner_train.data import SplitPairs
 class LanguageText:
     """Sentences in two languages, translations by position.
 
-    ``languages`` are the ISO 639 codes of source and target. ``held`` are the source and target
-    sentences that the encoder was not trained on, ``training`` some or all of the others.
+    ``languages`` are the ISO 639 codes of source and target. ``held``: source and target sentences
+    that the encoder was not trained on; ``training``: some or all of the others.
     """
 
     languages: Direction
@@ -31,7 +31,7 @@ class LanguageText:
 
 
 def rows_by_languages(split: SplitPairs, rows: np.ndarray) -> dict[Direction, np.ndarray]:
-    """Group ``rows`` by the codes of source and target; they are "und" where nobody named them."""
+    """Group ``rows`` by the codes of source and target, "und" for unnamed ones."""
     found: dict[Direction, list[np.ndarray]] = {}
     for name, places in split.by_language(rows).items():
         found.setdefault(codes(name), []).append(rows[places])
@@ -42,7 +42,7 @@ def rows_by_languages(split: SplitPairs, rows: np.ndarray) -> dict[Direction, np
 
 
 def token_tables(model: Model, texts: Sequence[LanguageText]) -> list[TokenTable]:
-    """Return the tokens of a model that can verify, with the lexicon of each text's languages."""
+    """Return the token tables of a model with lexicons, one for each text's languages."""
     assert model.verifying is not None and model.lexicons is not None
     lexicons = [model.lexicons.of(*text.languages) for text in texts]
     if not lexicons:
@@ -54,7 +54,7 @@ def token_tables(model: Model, texts: Sequence[LanguageText]) -> list[TokenTable
 def texts_by_languages(split: SplitPairs) -> list[LanguageText]:
     """Return the held-out pairs, and the translations among the others, of each pair of languages.
 
-    Pairs of languages without held-out text are left out.
+    Pairs of languages without held-out text are omitted.
     """
     held, training = (rows_by_languages(split, rows) for rows in (split.held, split.translations))
     return [
@@ -72,10 +72,10 @@ def codes(pair: str) -> tuple[str, str]:
 def recorded_languages(
     pairs: SplitPairs, counts: Sequence[Mapping[str, Any]]
 ) -> dict[str, KnownLanguage]:
-    """Count the training pairs of every language whose name is known, in all and by text.
+    """Count the training pairs of every named language, in total and by text.
 
-    ``counts`` are the records of the files, which name their language pair where it is known. A
-    text is named as its file, without suffixes; texts of one name count as one.
+    ``counts`` are the records of the files, with their language pair if known. The name of a text
+    is its file name without suffixes; texts with the same name are summed.
     """
     total: Counter[str] = Counter()
     for name, places in pairs.by_language(pairs.training).items():

@@ -1,7 +1,7 @@
 """Aligner, learned from held-out bitext by expectation maximisation.
 
-Its numbers are few and common to all languages, so that little text suffices. Held-out text tells
-how good a counterpart is for an encoder and a lexicon that have not seen the pair.
+Its parameters are few and common to all languages, so that little text suffices. Held-out text
+shows how good a counterpart is for an encoder and a lexicon that have not seen the pair.
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ from miner.scoring.comparer import ALIGNER
 from miner_train.language_texts import LanguageText, token_tables
 from miner_train.learn_comparer import drawn
 
-# Most pairs of a text, and passes over them.
+# Maximum pairs of a text, and passes over them.
 PAIRS, PASSES = 400, 4
-# Emissions are between these powers of e, and jumps have this count at least.
+# Range of the logarithm of emissions, and minimum count of a jump.
 LOWEST, HIGHEST, SELDOM = -4.0, 8.0, 1e-3
 # Jumps and share of unaligned tokens to start from: tokens mostly follow in order.
 JUMP = (*(0.005, 0.01, 0.01, 0.01, 0.02, 0.06), 0.08, *(0.5, 0.15, 0.06, 0.03, 0.02, 0.01), 0.05)

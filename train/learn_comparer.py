@@ -19,11 +19,12 @@ from miner_train.language_texts import LanguageText, token_tables
 from miner_train.sampling import drawn_by_length
 from miner_train.stages import Report
 
-# Least translations from which a comparer is learned.
+# Minimum number of translations to learn a comparer from.
 FEWEST = 20_000
 # Sizes of a token's vector and of the hidden layers.
 SIZE, HIDDEN = 24, 48
-# Most translations to learn from; fewer than LEAST are drawn again, with new wrong pairs.
+# Maximum number of translations; if there are fewer than LEAST, they are used again with new wrong
+# pairs.
 PAIRS, LEAST = 400_000, 60_000
 # Translations whose examples are in memory at a time.
 ROUND = 16_000
@@ -45,7 +46,7 @@ class Network(nn.Module):
     def __init__(self, units: np.ndarray, mean: np.ndarray, spread: np.ndarray):
         super().__init__()
         size = units.shape[1]
-        # The last row stands for no token.
+        # The last row represents a missing token.
         self.units = nn.Embedding.from_pretrained(
             torch.from_numpy(np.concatenate([units, np.zeros((1, size), np.float32)])),
             freeze=False,
@@ -57,9 +58,9 @@ class Network(nn.Module):
         self.logit = nn.Linear(HIDDEN, 1)
 
     def forward(self, ids: Tensor, numbers: Tensor, lengths: Tensor) -> Tensor:
-        """Return logits ``(p,)`` of pairs whose tokens are ``ids (t, 4)``, ``numbers (t, c)``.
+        """Return logits ``(p,)`` of pairs with tokens ``ids (t, 4)``, ``numbers (t, c)``.
 
-        ``lengths (2p,)``: tokens of the first and second side of each pair in turn.
+        ``lengths (2p,)``: tokens of the first and second side of each pair, interleaved.
         """
         own, other, before, after = self.units(ids).unbind(1)  # (t, s)
         known = (numbers - self.mean) / self.spread
@@ -144,7 +145,9 @@ def learn_comparer(
 
 
 def shares(counts: Sequence[int]) -> list[int]:
-    """Return how many pairs to draw of each text, of ``counts`` pairs; `PAIRS` in all at most."""
+    """Return the number of pairs to draw from each text with ``counts`` pairs; at most `PAIRS`
+    in total.
+    """
     weight = np.sqrt(np.array(counts, dtype=np.float64))
     wanted = np.ceil(PAIRS * weight / max(weight.sum(), 1e-9)).astype(np.int64)
     return np.minimum(counts, wanted).tolist()
@@ -163,7 +166,9 @@ def _rounds(
     passes: int,
     seed: int,
 ) -> Iterator[Examples]:
-    """Yield the examples of one part of all texts after another, made while the last is in use."""
+    """Yield the examples of one part of all texts after another, generated while the last is in
+    use.
+    """
 
     def make(number: int) -> Examples:
         generator = random.Random(f"{seed} {number}")
@@ -196,16 +201,16 @@ def principal(table: np.ndarray, width: int) -> np.ndarray:
 
 
 def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and spread of each column, ``(c,) float32``."""
+    """Return mean and standard deviation of each column, ``(c,) float32``."""
     spread = numbers.std(axis=0, dtype=np.float64)
     spread[spread == 0] = 1
     return numbers.mean(axis=0, dtype=np.float64).astype(np.float32), spread.astype(np.float32)
 
 
 class Trainer:
-    """Training of a network: each translation is right, its wrong pairs are wrong and lower.
+    """Trainer of a network: each translation is right, its wrong pairs are wrong and rank lower.
 
-    Steps run on one thread, so that the result does not depend on their number.
+    Steps run on one thread, so that the result does not depend on the number of threads.
     """
 
     def __init__(self, network: Network, seed: int, rounds: int):
@@ -214,7 +219,7 @@ class Trainer:
         self.generator = np.random.default_rng([seed, 12])
 
     def run(self, examples: Examples, number: int) -> float:
-        """Take one pass over the examples of one of the rounds; returns the mean loss."""
+        """Take one pass over the examples of a round; return the mean loss."""
         order, losses = self.generator.permutation(examples.groups), []
         with torch_threads(1):
             for first in range(0, len(order), BATCH):
@@ -230,7 +235,7 @@ class Trainer:
         given = map(torch.from_numpy, gathered(examples, pairs))
         logit = self.network(*given).view(-1, size)
         right, wrong = logit[:, :1], logit[:, 1:]
-        # Right pairs count as much as all wrong ones together.
+        # Right pairs weigh as much as all wrong pairs together.
         loss = nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()
         loss = loss + nn.functional.softplus(wrong - right).mean()
         for parameters in self.optimizer.param_groups:
@@ -249,7 +254,9 @@ def rate(done: float) -> float:
 
 
 def gathered(examples: Examples, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Copy the tokens of pairs: ids, numbers, and lengths ``(2p,)`` of both sides in turn."""
+    """Collect the tokens of pairs: ids, numbers, and lengths ``(2p,)`` of both sides,
+    interleaved.
+    """
     rows, offsets = take_lists(np.arange(len(examples.ids)), examples.starts, pairs)
     first = examples.sizes[pairs]
     lengths = np.stack([first, np.diff(offsets) - first], axis=1).ravel()

@@ -8,20 +8,20 @@ from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
 from miner.kernels.model1 import learn, select
 from miner_train.data import PairData, Sentences, join
 
-# Tokens that occur together in fewer pairs than this are no translations.
+# Minimum number of pairs in which two tokens occur together to be translations.
 TOGETHER = 2
 # Entries below this probability are dropped after each iteration but the first.
 UNLIKELY = 0.001
-# Entries that are expected in fewer sentences of the training text are dropped at the end: most
-# are there by chance.
+# Minimum expected number of sentences of an entry in the training text; others, mostly there by
+# chance, are dropped at the end.
 EXPECTED = 1.0
 
 
 def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size: int) -> Lexicons:
     """Learn translation probabilities of ``size`` token ids (Brown et al. 1993).
 
-    ``rows_of`` are the rows of each pair of languages, source first; each direction has a table.
-    Text of one language, or of unknown ones, is read in both directions into one table.
+    ``rows_of``: rows of each pair of languages, source first; each direction has a table. Text in
+    one language, or in unknown ones, is read in both directions into a single table.
     """
     groups: dict[Direction, list[tuple[Sentences, Sentences]]] = {}
     for (source, target), rows in rows_of.items():

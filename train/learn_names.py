@@ -1,9 +1,9 @@
-"""Model of letters, learned from bitext: how names of English are spelled in other scripts.
+"""Model of letters, learned from bitext: how English names are spelled in other scripts.
 
-Nothing is labelled. A name of the English side, capitalised and rarely written otherwise, and the
-foreign word that occurs with it most are a pair of words; some pairs are transliterations, and
-expectation maximisation finds out which (Sajjad et al. 2012). What it learned then finds each
-name in its own sentence, and is learned again from these pairs.
+There are no labels. An English name (capitalised, rarely written otherwise) and the foreign word
+that occurs with it most form a pair of words; some pairs are transliterations, which expectation
+maximisation finds (Sajjad et al. 2012). The learned model then finds each name in its own sentence,
+and is learned again from these pairs.
 """
 
 import math
@@ -20,26 +20,27 @@ from miner.scoring.transliteration import FIRST, codes_of, normalised, operation
 from miner_train.language_texts import LanguageText
 from miner_train.learn_verifier import fit
 
-# Most pairs of sentences of a language to learn from, and to weigh matches by.
+# Maximum pairs of sentences of a language to learn from, and to weigh matches with.
 PAIRS, WEIGHED = 60_000, 4_000
-# Share of the letters that are not Latin, in a language whose names are learned.
+# Minimum share of letters outside Latin in a language whose names are learned.
 FOREIGN = 0.5
-# Script left out: spelling tells too little in it (benchmarks/LOG.md).
+# Excluded scripts, whose spelling says too little (benchmarks/LOG.md).
 LEFT_OUT = re.compile("[\u0e00-\u0eff]")
-# Share of a word's occurrences without a capital from which it is no name; occurrences of those
-# that are listed.
+# Share of a word's lower-case occurrences from which it is no name; minimum occurrences of a listed
+# word.
 USUAL, LISTED = 0.3, 2
 # Occurrences of a letter that has a code.
 SEEN = 3
-# Least association (Dice's coefficient) of a name and a word; rows of a name that are looked at.
+# Minimum association (Dice's coefficient) of a name and a word; maximum rows of a name that are
+# read.
 ASSOCIATED, LOOKED_AT = 0.3, 200
-# Letters of Han for one of a name's.
+# Han characters per letter of a name.
 HAN = 0.42
-# Rounds in which names are found again by what was learned, and learned from.
+# Rounds that find names with the learned model and learn from them again.
 AGAIN = 2
 # Longest word, in letters, and longest sequence of letters in a script without spaces.
 WORD, SEQUENCE = 24, 8
-# Least gain of a match beyond chance that is learned from again.
+# Minimum gain of a match beyond chance to learn from it again.
 SURE = 4.0
 
 # Segments, and their counts, expected and by chance.
@@ -47,7 +48,7 @@ Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _NAME = re.compile(r"(?<![^\W\d_])[A-ZÀ-ÖØ-Þ][^\W\d_]{2,}")
 _USUAL = re.compile(r"\b[a-z]{3,}\b")
-# Words: sequences of Han, of katakana, or of other letters between spaces, none of them Latin.
+# Words: runs of Han, of katakana, or of other letters between spaces, without Latin letters.
 _SPACELESS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _WORD = re.compile(rf"[\u3400-\u9fff]+|[\u30a1-\u30ff]+|[^ a-z{_SPACELESS}]+")
 _HAN = re.compile("[\u3400-\u9fff]")
@@ -55,13 +56,13 @@ _HAN = re.compile("[\u3400-\u9fff]")
 
 @dataclass(frozen=True)
 class Spelled:
-    """Sentences of one language, their letters normalised, and the names of their translations."""
+    """Sentences of one language with normalised letters, and the names in their translations."""
 
     foreign: list[str]
     names: list[list[str]]
 
     def words(self, row: int) -> set[str]:
-        """Return what may be a name's counterpart in a sentence."""
+        """Return the words of a sentence that may be a name's counterpart."""
         found = set()
         for word in _WORD.findall(self.foreign[row]):
             if not _HAN.match(word):
@@ -75,7 +76,7 @@ class Spelled:
 def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
     """Learn the arrays of :class:`miner.scoring.transliteration.Names`.
 
-    They are empty unless names of English are found in a language in another script.
+    They are empty unless English names are found in a language in another script.
     """
     sides = [_sides(text) for text in texts if "en" in text.languages]
     ordinary = _ordinary(english for _, english in sides)
@@ -112,7 +113,7 @@ def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
 
 
 def _sides(text: LanguageText) -> tuple[list[str], list[str]]:
-    """Return the foreign and the English sentences of a text, an even sample of them."""
+    """Return foreign and English sentences of a text, an evenly spaced sample."""
     step = max(1, len(text.training[0]) // PAIRS)
     sides = [side[::step][:PAIRS] for side in text.training]
     return (sides[0], sides[1]) if text.languages[1] == "en" else (sides[1], sides[0])
@@ -156,7 +157,7 @@ def _spelled(foreign: Sequence[str], english: Sequence[str], ordinary: set[str])
 
 
 def _associated(text: Spelled) -> list[tuple[str, str]]:
-    """Return the foreign words that occur most with each name, and the names."""
+    """Return pairs of a name and the foreign word most associated with it."""
     rows = defaultdict(list)
     for row, names in enumerate(text.names):
         for name in set(names):
@@ -194,7 +195,7 @@ def _learned(pairs: Sequence[tuple[str, str]], codes: dict[str, int]) -> Learned
 def merged(learned: Sequence[Learned]) -> tuple[np.ndarray, np.ndarray]:
     """Return the segments of all languages, and their gains, ``(m,)``.
 
-    Languages in one script share segments; each counts by the number of its pairs.
+    Languages in one script share segments, weighted by the number of their pairs.
     """
     segments, *counts = (np.concatenate(column) for column in zip(*learned, strict=True))
     unique, ids = np.unique(segments, return_inverse=True)
@@ -216,7 +217,8 @@ def _found_again(
             continue
         for word in _WORD.finditer(sentence, sentence.rfind(" ", 0, first + 1) + 1):
             if word.start() <= first and last <= word.end():
-                # A word from its start; Han has none, and other scripts without spaces none near.
+                # A match must start a word, except in Han, and end near its end, except in scripts
+                # without spaces.
                 near = not _HAN.match(word.group()) and last - word.start() <= WORD
                 start = word.start() if near else first
                 pairs.add((sentence[start:last], name))
@@ -229,7 +231,7 @@ def _matches(
     codes: dict[str, int],
     operations: tuple[np.ndarray, ...],
 ) -> np.ndarray:
-    """Return gain, start and end of the match of each name in its sentence, ``(m, 3)``."""
+    """Return gain, start and end of each name's match in its sentence, ``(m, 3)``."""
     out = np.zeros((len(names), 3), dtype=np.float32)
     rows = np.array([row for row, _ in names], dtype=np.int64)
     words = spell([name for _, name in names], codes)
@@ -240,9 +242,10 @@ def _matches(
 def _weights(
     texts: Sequence[Spelled], codes: dict[str, int], operations: tuple[np.ndarray, ...]
 ) -> np.ndarray:
-    """Fit the probability that a match is none of chance: names in their sentence and in others.
+    """Fit the probability that a match is not by chance, from names in their sentence and in
+    others.
 
-    The weights are empty where no name can be looked for in another sentence.
+    The weights are empty if no name can be looked for in another sentence.
     """
     values, true = [], []
     for text in texts:

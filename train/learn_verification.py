@@ -1,4 +1,4 @@
-"""Verification of candidates: all parts of a model that take part in it."""
+"""Verification of a model: all its parts, learned together."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,11 +30,11 @@ def add_verification(
     encoder_of: Callable[[Model], Encoder] = Encoder,
     distractors: int = ALL_DISTRACTORS,
 ) -> Model:
-    """Return the model with all parts of verification, or unchanged where they cannot be learned.
+    """Return the model with all parts of verification, or unchanged if they cannot be learned.
 
-    Lexicons, names and decoys that the model has are kept. ``comparer``: learn one, and a model of
-    names, if the model reads pieces and there is text enough. ``encoder_of`` opens a model;
-    ``distractors`` are the most sentences of the training text that the verifier learns from.
+    Existing lexicons, names and decoys are kept. ``comparer``: learn a comparer and a model of
+    names, if the model reads pieces and there is enough text. ``encoder_of`` opens a model;
+    ``distractors``: maximum sentences of the training text for the verifier.
     """
     if model.verifying is None:
         report("no verification: it compares pieces or words that both columns share")

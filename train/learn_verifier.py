@@ -1,8 +1,8 @@
-"""Verifier, learned without gold from held-out pairs, most of whose partners are hidden.
+"""Verifier, learned without gold from held-out sentences, most of which have no partner there.
 
 Sentences without a partner are distractors, as in real mining. Sentences of the training text, one
-side of a pair each, are further distractors. Only sentences of one pair of languages are candidates
-for each other.
+side of each pair, are further distractors. Only sentences of the same pair of languages are
+candidates for each other.
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,21 @@ from miner_train.language_texts import LanguageText, token_tables
 
 # Neighbours in each direction, as a search has by default.
 NEIGHBORS = 8
-# One held-out pair in this many keeps both sides; the others lose one of them.
+# One held-out pair in KEEP keeps both sides; of the others one side is removed.
 KEEP = 4
-# Sentences of the training text on each side, beside the held-out ones: of one pair of languages,
-# and of all.
+# Maximum sentences of the training text on each side, besides held-out ones: of one pair of
+# languages, and of all.
 DISTRACTORS, ALL_DISTRACTORS = 40_000, 200_000
-# Fewer held-out pairs than this teach nothing reliable.
+# Minimum number of held-out pairs.
 ENOUGH = 500
-# Least number of translations among the candidates.
+# Minimum number of translations among the candidates.
 FEWEST = 10
 # Inverse strength of the regularisation: scikit-learn's C, times the number of translations.
 INVERSE_PENALTY = 1000.0
 
 
 def enough(held: int) -> bool:
-    """Tell if this many held-out pairs are enough to learn a verifier from."""
+    """Return True if there are enough held-out pairs to learn a verifier."""
     return held >= ENOUGH
 
 
@@ -56,10 +56,10 @@ def learn_verifier(
 ) -> dict[str, Any] | None:
     """Learn the two logistic functions of :class:`miner.scoring.verifier.Verifier`, as JSON values.
 
-    Each of ``texts`` is mined by itself, with ``all_distractors`` sentences at most beside the
-    held-out ones, and all candidates together are learned from. The encoder's model has its
-    lexicons, and was not trained on the held-out pairs. Returns None where hardly any held-out pair
-    is among the candidates: the text is no bitext, or the encoder learned nothing.
+    Each of ``texts`` is mined separately, with at most ``all_distractors`` sentences besides the
+    held-out ones; the functions are learned from all candidates together. The encoder's model has
+    its lexicons, and was not trained on the held-out pairs. Returns None if hardly any held-out
+    pair is among the candidates: the text is no bitext, or the encoder learned nothing.
     """
     generator = np.random.default_rng([seed, 5])
     distractors = min(DISTRACTORS, all_distractors // max(len(texts), 1))
@@ -109,10 +109,10 @@ def _mine(
     distractors: int,
     generator: np.random.Generator,
 ) -> _Mined:
-    """Search the held-out pairs of one pair of languages, most of them without their partner."""
+    """Mine the held-out sentences of one pair of languages, most of which have no partner there."""
     rows = np.arange(len(text.held[0]))
     both = rows % KEEP == 0
-    # Training sentences are on one side only, so that none has its partner among the others.
+    # Training sentences are on one side only, so that none has its partner on the other.
     more = generator.permutation(len(text.training[0]))[: 2 * distractors]
     half = len(more) // 2
     sentences, numbers = [], []
@@ -120,7 +120,7 @@ def _mine(
         own = rows[both | (rows % 2 == kept)]
         chosen = [text.held[side][row] for row in own]
         chosen += [text.training[side][row] for row in extra]
-        # Pair number of each sentence; distractors from the training text have unique ones.
+        # Pair number of each sentence; distractors from the training text have unique numbers.
         pair = np.concatenate([own, -1 - side - 2 * np.arange(len(extra))])
         unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
         sentences.append(list(unique))

@@ -1,4 +1,4 @@
-"""Training loop: batches in an order that the seed decides, one step of Adam each."""
+"""Training loop: batches in an order determined by the seed, one step of Adam each."""
 
 import signal
 import threading
@@ -30,10 +30,10 @@ CHECKPOINT_EVERY = 60.0
 
 @dataclass(frozen=True)
 class EpochEnd:
-    """Reported after every epoch; ``f1`` and ``threshold`` are None without a held-out task.
+    """Report of an epoch; ``f1`` and ``threshold`` are None without a held-out task.
 
     ``f1_of``: F1 of groups of held-out pairs. ``development``: name and value of another measure
-    that epochs are chosen by.
+    that selects epochs.
     """
 
     epoch: int
@@ -47,11 +47,11 @@ class EpochEnd:
 
 @dataclass
 class State:
-    """Position of the training, and the best epoch so far.
+    """State of a training, with the best epoch so far.
 
-    best: arrays that this epoch learned, by name.
-    best_f1, threshold: its held-out F1 and threshold. best_score: what it was chosen by.
-    step: steps of the optimiser in all. epoch: epochs done. position: pairs done of the next one.
+    best: arrays of this epoch by name. best_f1, threshold: its held-out F1 and threshold.
+    best_score: value that selected it. step: optimiser steps in total. epoch: finished epochs.
+    position: pairs done in the current one.
     """
 
     best: dict[str, np.ndarray] = field(default_factory=dict)
@@ -80,15 +80,15 @@ class State:
 
 
 class Trainer:
-    """Trains the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
+    """Trainer of the encoders of ``config`` on ``data``; ``held`` is the held-out mining task.
 
-    ``sizes`` and ``start`` go to :class:`~miner_train.encoders.mixed_encoder.Encoders`. ``groups``
-    are rows of ``held`` whose F1 is reported too. The best epoch has the highest F1, its mean over
-    the groups if ``config.apart`` is set, or the highest score by ``development`` if that is set.
-    With ``teacher``, vectors ``(s, d)`` by text id, the objective is to have these
+    ``sizes`` and ``start`` are arguments of :class:`~miner_train.encoders.mixed_encoder.Encoders`.
+    ``groups``: rows of ``held`` whose F1 is also reported. The best epoch has the highest F1, the
+    highest mean over the groups with ``config.apart``, or the highest score by ``development`` if
+    it is set. ``teacher``: vectors ``(s, d)`` by text id, which the objective then reproduces
     (:func:`~miner_train.objectives.taught_batch`).
 
-    Everything random follows from the seed, the epoch and the position in it, so that a continued
+    All random numbers follow from the seed, the epoch and the position in it, so that a continued
     training takes the same steps.
     """
 
@@ -128,7 +128,7 @@ class Trainer:
         report: Callable[[EpochEnd], None] = silent,
         progress: Reporter = silent,
     ) -> State:
-        """Train to the end, from the checkpoint if it has one; return the final state.
+        """Train to the end, from the checkpoint if there is one; return the final state.
 
         ``progress`` counts the pairs of all epochs. An interrupt waits for the end of the step and
         saves a checkpoint.
@@ -188,7 +188,7 @@ class Trainer:
         return min(config.megabatch, 1 + steps // config.anneal)
 
     def _finish_epoch(self) -> EpochEnd:
-        """Evaluate the epoch, keep its arrays if it is the best so far, go to the next."""
+        """Evaluate the epoch, keep its arrays if it is the best so far, and start the next."""
         state = self.state
         end = self._evaluate(state.loss_sum / max(state.loss_count, 1))
         state.epoch, state.position = state.epoch + 1, 0
@@ -196,7 +196,9 @@ class Trainer:
         return replace(end, epoch=state.epoch)
 
     def _evaluate(self, loss: float) -> EpochEnd:
-        """Keep the arrays if they are the best so far. Raises ResourceError for a divergence."""
+        """Keep the arrays if they are the best so far. Raises ResourceError if the training
+        diverged.
+        """
         state, learned = self.state, self.encoders.learned()
         if diverged(loss, learned):
             raise ResourceError(
@@ -212,13 +214,13 @@ class Trainer:
             for name, rows in self.groups.items():
                 f1_of[name] = mining_f1(source[rows], target[rows]).f1
             f1, threshold, score = mined.f1, mined.threshold, mined.f1
-            if self.config.apart and f1_of:  # what batches of one language pair serve
+            if self.config.apart and f1_of:  # the measure for batches of one language pair
                 score = float(np.mean(list(f1_of.values())))
                 development = "mean over language pairs", score
         if self.development is not None:
             score = self.development.score(self.encoders.encode)
             development = self.development.name, score
-        # The later of equals: on an easy task F1 reaches 1 before the training is done.
+        # The later of equal epochs: on an easy task F1 reaches 1 before the training is done.
         best = score is None or score >= state.best_score
         if best:
             state.best = {name: array.copy() for name, array in learned.items()}
@@ -230,7 +232,7 @@ class Trainer:
 
 
 def diverged(loss: float, learned: Mapping[str, np.ndarray]) -> bool:
-    """Tell if a loss or the learned arrays have values that a model in float16 cannot hold."""
+    """Return True if the loss or an array has values that a float16 model cannot hold."""
     limit = np.finfo(np.float16).max
     fits = all(np.abs(array).max(initial=0) < limit for array in learned.values())  # no NaN
     return not (np.isfinite(loss) and fits)
@@ -240,8 +242,8 @@ def diverged(loss: float, learned: Mapping[str, np.ndarray]) -> bool:
 def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]:
     """Set the number of threads of a step, on which the last bits of torch's sums depend.
 
-    As many as there are cores, or ``most``; two under an objective that chooses negatives, whose
-    mini-batches are too small for more. A recurrent network brings threads of its own.
+    All cores or ``most``; two for an objective that chooses negatives, whose mini-batches are too
+    small for more. A recurrent network starts its own threads.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(kind.network for kind in config.kinds)
@@ -255,7 +257,7 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
 
 @contextmanager
 def memory_named(batch: str) -> Iterator[None]:
-    """Turn the errors of running out of memory into a ResourceError that names the batch."""
+    """Convert out-of-memory errors to a ResourceError that names the batch."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -272,8 +274,8 @@ def saving(
 ) -> Iterator[Callable[[bool], None]]:
     """Yield ``save(always)``, to be called after each step and, with True, after each epoch.
 
-    It saves the ``arrays`` if it must, or if the last checkpoint is older than `CHECKPOINT_EVERY`.
-    After a step that was interrupted it saves them and raises KeyboardInterrupt.
+    It saves the ``arrays`` if ``always``, or if the last checkpoint is older than
+    `CHECKPOINT_EVERY`. After an interrupted step it saves them and raises KeyboardInterrupt.
     """
     last = time.monotonic()
     with interrupt_held_back() as interrupted:
@@ -292,9 +294,9 @@ def saving(
 
 @contextmanager
 def interrupt_held_back() -> Iterator[Callable[[], bool]]:
-    """Turn SIGINT and SIGTERM into a flag, so that a step is finished; a second one interrupts.
+    """Turn SIGINT and SIGTERM into a flag, so that a step is finished; a second signal interrupts.
 
-    A signal that is ignored stays so (:mod:`miner.cli.interrupts`).
+    Ignored signals stay ignored (:mod:`miner.cli.interrupts`).
     """
     seen = False
 

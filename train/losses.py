@@ -1,4 +1,4 @@
-"""Losses over cosines. They take vectors that are not normalised, and normalise them first."""
+"""Losses over cosines of vectors, which they normalise first."""
 
 import math
 
@@ -10,7 +10,7 @@ from miner.kernels.embed import scale_both
 
 # exp(-x) is a normal float32 number up to this x.
 LARGEST_EXPONENT = 87.0
-# Cosines that are in memory at a time; 32 MB of them.
+# Maximum cosines in memory at a time; 32 MB of them.
 MOST = 1 << 23
 
 
@@ -49,7 +49,7 @@ def softmax_loss_plain(
 
 
 class _FusedSoftmax(torch.autograd.Function):
-    """Loss and gradient from one matrix of exponentials, which serves both directions.
+    """Loss and gradient from one matrix of exponentials for both directions.
 
     Blocks of rows of a large matrix are computed twice: for the sums, then for the gradient.
     """
@@ -63,7 +63,7 @@ class _FusedSoftmax(torch.autograd.Function):
         true = scale * ((s * t).sum(dim=1) - margin)
 
         def exponentials(start: int) -> Tensor:
-            # No maximum is subtracted, which would differ between rows and columns: up to
+            # No maximum is subtracted, because it would differ between rows and columns: up to
             # LARGEST_EXPONENT exponentials neither overflow nor vanish.
             work = (scale * s[start : start + height]) @ t.T  # (height, n)
             work.diagonal(start).sub_(scale * margin)
@@ -80,7 +80,7 @@ class _FusedSoftmax(torch.autograd.Function):
             columns += work.sum(dim=0)
         loss = 0.5 * ((rows.log() - true).mean() + (columns.log() - true).mean())
         # Gradient by the cosines: (softmax over the row + softmax over the column - 2 for the true
-        # pair) * scale / 2, a mean over the batch.
+        # pair) * scale / 2, averaged over the batch.
         share = scale / (2 * n)
         by_row, by_column = (share / rows).numpy(), (share / columns).numpy()
         by_source, by_target = torch.empty_like(s), torch.zeros_like(t)
@@ -102,7 +102,7 @@ class _FusedSoftmax(torch.autograd.Function):
 def margin_loss(
     source: Tensor, target: Tensor, source_negative: Tensor, target_negative: Tensor, margin: float
 ) -> Tensor:
-    """Two-sided margin loss (P19, section 2, in both directions), a mean over the batch.
+    """Two-sided margin loss (P19, section 2, in both directions), averaged over the batch.
 
     ``source_negative (b, d)`` are negatives of the targets, and vice versa.
     """
@@ -116,11 +116,11 @@ def margin_loss(
 
 
 def contrastive_loss(left: Tensor, right: Tensor, same: Tensor, margin: float) -> Tensor:
-    """Labelled contrastive loss (S18), a mean over the pairs.
+    """Contrastive loss with labels (S18), averaged over the pairs.
 
     ``left, right (n, d)``: row ``i`` of both is a pair, a translation if ``same (n,) bool``. At
-    cosine distance ``d`` a translation pays ``d``, any other pair ``max(0, margin - d)^2``. The
-    printed formula has the labels the other way round, against its text.
+    cosine distance ``d`` a translation costs ``d``, any other pair ``max(0, margin - d)^2``. The
+    printed formula has the labels reversed, against its text.
     """
     distance = 1 - (unit(left) * unit(right)).sum(dim=1)
     return torch.where(same, distance, F.relu(margin - distance).square()).mean()
@@ -129,7 +129,7 @@ def contrastive_loss(left: Tensor, right: Tensor, same: Tensor, margin: float) -
 def softmax_over(
     queries: Tensor, candidates: Tensor, forbidden: Tensor | None, scale: float, margin: float
 ) -> Tensor:
-    """Softmax with additive margin in one direction, a mean over the queries.
+    """Softmax with additive margin in one direction, averaged over the queries.
 
     ``queries (b, d)``, ``candidates (c, d)``, ``c >= b``: candidate ``i`` is the true one of query
     ``i``, all others are its negatives, except the pairs (query, candidate) in ``forbidden (p, 2)

@@ -15,11 +15,12 @@ from miner.knn.engines import choose_engine
 from miner.knn.lists import Lists
 from miner.machine import thread_count
 
-# Nearest sentences to compare exactly: the partner, duplicates, and what rounding puts in front.
+# Nearest sentences to compare exactly: the partner, duplicates, and those that rounding may
+# promote.
 KEPT = 8
 # Among this many sentences or fewer, all are compared, which is faster than a search.
 FEW = 256
-# Random draws before all sentences are examined for one that is allowed.
+# Random draws before all sentences are searched for an allowed one.
 DRAWS = 8
 # Candidates in memory at a time where all are compared; 32 MB.
 MOST = 1 << 22
@@ -37,7 +38,7 @@ def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.nd
     first, last = (np.searchsorted(number, query_text.ravel(), side) for side in ("left", "right"))
     count = last - first
     row = np.repeat(np.arange(query_text.size) // 2, count)
-    # Runs of places in the order, each from its `first`.
+    # Runs of positions in the order, each from its `first`.
     place = np.arange(len(row)) + np.repeat(first - (np.cumsum(count) - count), count)
     found = np.unique(row * c + order[place] // 2)  # two pairs may share both sentences
     pairs = np.stack(np.divmod(found, max(c, 1)), axis=1)
@@ -77,7 +78,7 @@ def choose_negatives(
 
 
 def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Tell if pairs ``rows`` and ``others``, broadcast together, share a sentence."""
+    """Return True where the pairs ``rows`` and ``others``, broadcast together, share a sentence."""
     s, t = text  # (2, n)
     found = (s[rows] == s[others]) | (t[rows] == t[others])
     return found | (s[rows] == t[others]) | (t[rows] == s[others])
@@ -116,7 +117,7 @@ def _best(
     text: np.ndarray,
     below: float,
 ) -> np.ndarray:
-    """Find the nearest allowed one of each row's ``candidates (q, w)``, or else of all.
+    """Find the nearest allowed one of each row's ``candidates (q, w)``, or else of all sentences.
 
     Sentence ``i`` of ``queries (q, d)``, and of ``base (m, d)``, belongs to pair ``i % n``.
     """
@@ -141,7 +142,7 @@ def _exact(
 ) -> np.ndarray:
     """Find the nearest allowed candidate of each query, sentence ``rows (q,)``; -1 without any.
 
-    ``candidates (q, w) int64`` ascend in each row; -1 is none.
+    ``candidates (q, w) int64`` ascend in each row; -1 marks an empty slot.
     """
     if candidates.size == 0:
         return np.full(len(rows), -1)
@@ -153,14 +154,14 @@ def _exact(
     if below < 1:  # rounding may put a cosine above 1
         near = similarity > below
         candidates, similarity[near] = np.where(near, -1, candidates), -np.inf
-    # The first of equals. Where none is allowed, all are -1.
+    # The first of equal ones. If none is allowed, all are -1.
     return np.take_along_axis(candidates, similarity.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 
 def _drawn(
     text: np.ndarray, either: bool, generator: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw random negatives: the first allowed one of several draws, or else one of all allowed."""
+    """Draw random negatives: the first allowed of several draws, or else one of all allowed."""
     n = text.shape[1]
     rows = np.arange(2 * n) % max(n, 1)
     draws = generator.integers(0, max(2 * n if either else n, 1), (2 * n, DRAWS))

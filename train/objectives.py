@@ -18,12 +18,12 @@ from miner_train.losses import (
 )
 from miner_train.negatives import choose_negatives, forbidden_pairs
 
-# Loss and its gradient (n, d), as a function of vectors (n, d) that are not normalised.
+# Loss and its gradient (n, d), a function of vectors (n, d) that are not normalised.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 # Sentences to encode, and the loss of their vectors.
 Batch = tuple[Sentences, Loss]
-# Weight of the distance from a teacher, beside the softmax over translations: the student comes
-# nearer to the teacher than by 1, and finds as many translations (benchmarks/LOG.md).
+# Weight of the distance from a teacher, relative to the softmax over translations: with more than 1
+# the student comes nearer to the teacher, and finds as many translations (benchmarks/LOG.md).
 TEACHING = 10.0
 
 
@@ -32,8 +32,8 @@ def batches(
 ) -> Iterator[Batch]:
     """Yield the mini-batches of the mega-batch ``pool`` (P18), in its order.
 
-    Negatives are chosen once, from the whole pool, before its first step. Pairs without one are
-    left out.
+    Negatives are chosen once, from the whole pool, before its first step. Pairs without a negative
+    are dropped.
     """
     if config.objective == "softmax" and config.megabatch == 1:
         yield join([pool.source, pool.target]), _in_batch(config, pool)
@@ -60,7 +60,7 @@ def batches(
         if config.objective == "margin":
             yield both.take(rows), _margin(config)
         elif config.objective == "contrastive":
-            # One negative pair for each positive one (S18): a source and its negative.
+            # One negative pair for each positive pair (S18): a source and its negative.
             kept = np.concatenate([part, part, n + part, for_source[part]])
             same = np.arange(len(kept) // 2) < len(part)
             yield both.take(kept), _contrastive(config, same)
@@ -75,10 +75,10 @@ def labelled_batch(config: TrainConfig, pairs: PairData) -> Batch:
 
 
 def taught_batch(config: TrainConfig, pool: PairData, teacher: np.ndarray) -> Batch:
-    """Make a mini-batch of both sides whose vectors are to be the teacher's.
+    """Make a mini-batch of both sides whose vectors should be the teacher's.
 
-    ``teacher (s, d)`` are unit rows by text id. Sides that are translations (``pool.same``) must
-    find each other, too, by the in-batch softmax over them; its weight is their share.
+    ``teacher (s, d)`` are unit rows by text id. For translations (``pool.same``) the in-batch
+    softmax is added, weighted by their share.
     """
     rows = np.concatenate([pool.source_text, pool.target_text])
     wanted = torch.from_numpy(teacher[rows].astype(np.float32))
@@ -128,7 +128,7 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
 
 
 def _related(pool: PairData) -> Tensor | None:
-    """Pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
+    """Return pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
     found = forbidden_pairs(pool.text, pool.text)
     return torch.from_numpy(found) if len(found) else None
 
@@ -140,7 +140,7 @@ def _with_negatives(
     for_source: np.ndarray,
     for_target: np.ndarray,
 ) -> Loss:
-    """Softmax loss over the batch and the negatives of its pairs, given as rows of the pool."""
+    """Softmax loss over the batch and the negatives of its pairs, which are rows of the pool."""
 
     def forbidden(negatives: np.ndarray) -> Tensor | None:
         candidates = np.concatenate([part, negatives])

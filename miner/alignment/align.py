@@ -1,6 +1,6 @@
 """Alignment in one call: pairs of documents to pairs of sentences, in the order of the documents.
 
-Each pair of documents is aligned by a task of its own, small ones by the same task.
+A task aligns a pair of documents, or several small ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,17 +36,17 @@ from miner.tasks.workers import Workers
 from miner.text.language_codes import language_pair
 from miner.text.rows import spread_rows
 
-# Bytes of text that one task aligns at least, if there are so many.
+# Minimum bytes of text that a task aligns, if there are enough.
 BATCH = 1 << 20
 NEIGHBORS = 4
-# Share of the likely pairs that documents of one order have in order, and the least pairs to tell.
+# Minimum share of likely pairs in document order, and minimum number of pairs to decide.
 ORDERED, FEWEST = 0.6, 20
-# Characters of a line that is hardly one sentence.
+# Characters from which a line is hardly a single sentence.
 LONG = 5000
 
 
 class DocumentSource(Protocol):
-    """Protocol of what a task reads a document from."""
+    """Protocol of the sources of documents that a task reads."""
 
     @property
     def bytes(self) -> int: ...
@@ -76,9 +76,9 @@ def align(
 
     >>> align("book.de", "book.en", keep=Keep(target_precision=0.95)).write("book.tmx")
 
-    A document is a file with a sentence a line. Of ``keep``, the threshold and the target precision
-    count; without either, all beads are kept. ``settings`` says memory, threads and languages.
-    ``then`` receives the result before the work directory goes. Others are as for
+    A document is a file with a sentence a line. Only threshold and target precision of ``keep``
+    apply; without either, all beads are kept. ``settings``: memory, threads and languages. ``then``
+    is called with the result before the work directory is removed. Other arguments are as in
     :func:`miner.mine`. Raises CorpusError, ArtifactError, ResourceError.
     """
     names = [
@@ -122,7 +122,7 @@ def align_places(
     keep: Keep,
     beads: BeadSettings,
 ) -> Aligned:
-    """Align the sentences of pairs of documents by tasks of ``run``, its last ones."""
+    """Align the sentences of document pairs in tasks of ``run``, its last ones."""
     batches = list(_batches(places))
     calls = {
         f"{number:05}": Call({"places": batch}, float(size))
@@ -159,7 +159,7 @@ def align_places(
 
 
 def _kept(found: Aligned, keep: Keep, unaligned: bool) -> Aligned:
-    """Return the rows to keep; ``unaligned``: all others, too, with one side each."""
+    """Return the rows to keep; ``unaligned`` adds all others, one side each."""
     both = both_sides(found.spans)
     threshold = keep.threshold
     if keep.target_precision is not None:
@@ -178,7 +178,7 @@ def _kept(found: Aligned, keep: Keep, unaligned: bool) -> Aligned:
 
 
 def _threshold(scores: np.ndarray, precision: float) -> float:
-    """Return the least probability such that the mean of all at or above it is ``precision``."""
+    """Return the lowest threshold above which the mean probability is ``precision``."""
     found = np.sort(scores)[::-1]
     means = np.cumsum(found, dtype=np.float64) / np.arange(1, len(found) + 1)
     enough = np.flatnonzero(means >= precision)
@@ -186,7 +186,7 @@ def _threshold(scores: np.ndarray, precision: float) -> float:
 
 
 def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair], int]]:
-    """Yield the pairs of documents that one task aligns, and their bytes."""
+    """Yield the document pairs of each task, and their bytes."""
     batch: list[DocumentPair] = []
     size = 0
     for both in places:
@@ -199,7 +199,7 @@ def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair
         yield batch, size
 
 
-# Of each byte of text: 100,000 lines of laws a side, over 30 MB, took 2 GB by the first stage.
+# Per byte of text: 100,000 lines of laws a side, over 30 MB, took 2 GB in the first stage.
 @hints(seconds=1e-5, memory=60)
 def align_batch(
     job: Job,
@@ -210,7 +210,7 @@ def align_batch(
     beads: BeadSettings,
     weights: dict[str, Any],
 ) -> dict[str, Any]:
-    """Align the pairs of documents at ``places``; save the beads of all, and how many each has."""
+    """Align the document pairs at ``places``; save their beads, and the number of each."""
     encoders = model.open(job.threads), other.open(job.threads)
     settings = SearchSettings(k=NEIGHBORS, memory=job.memory, threads=job.threads, device="cpu")
     found, notes = [], []
@@ -238,7 +238,7 @@ def align_batch(
 def _read(
     both: DocumentPair, languages: Languages, beads: BeadSettings
 ) -> tuple[Document, Document]:
-    """Read two documents, and split their lines into sentences if that is asked for."""
+    """Read two documents, and split their lines into sentences if requested."""
     documents = both[0].read(), both[1].read()
     if not beads.split:
         return documents
@@ -286,7 +286,7 @@ def _quality(
 
 
 def codes_of(texts: Sequence[Sequence[str]], languages: Languages) -> tuple[str | None, str | None]:
-    """Return the codes of the languages of both sides, identified from a sample if not given."""
+    """Return the language codes of both sides, identified from a sample unless set."""
     source, target = (
         identify([own[row] for row in sample(len(own))], given).code
         for own, given in zip(texts, language_pair(languages), strict=True)

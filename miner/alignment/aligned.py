@@ -31,10 +31,10 @@ FEW = ("score", *SIDES)
 # Sentences a line from which on lines are split. Text with a sentence a line has up to 1.3, since
 # abbreviations and quotations are split, too.
 UNSPLIT = 1.5
-# Places behind marks that end sentences in Khmer and Tibetan, which sentencex does not know.
+# Sentence ends of Khmer and Tibetan, which sentencex does not know.
 FURTHER_END = re.compile(r"(?<=[។៕༎།])(?=\s+[^\s།༎])|(?<=[។៕])(?=[\u1780-\u17b3])")
-# Text that is wrapped at a width: the widest line, fewest lines, the share of lines of nearly that
-# width, and the share that end within a sentence.
+# Text wrapped at a fixed width: maximum width, minimum lines, minimum share of lines of nearly that
+# width, and minimum share that end within a sentence.
 WIDEST, FEWEST, FULL, WITHIN = 120, 20, 0.6, 0.5
 # Marks that a line ends with within a sentence, beside letters: commas, and vowel signs.
 _WITHIN = f",-،、，፣՝{MARKS}"
@@ -42,7 +42,9 @@ _WITHIN = f",-،、，፣՝{MARKS}"
 
 @dataclass(frozen=True)
 class Document:
-    """Sentences of a document, the number of each one's line, from 0, its name, URL and domain."""
+    """Sentences of a document, the line of each, from 0, and the document's name, URL and
+    domain.
+    """
 
     name: str
     texts: list[str]
@@ -51,10 +53,11 @@ class Document:
     domain: str = ""
 
     def split(self, language: str) -> Document:
-        """Split the lines into sentences, unless most lines are one already.
+        """Split the lines into sentences, unless most lines are single sentences.
 
-        Lines of a fixed width are first joined to paragraphs, which blank lines part. A sentence
-        has the number of its line, or of its paragraph's first one. Raises DependencyError.
+        Lines of a fixed width are first joined to paragraphs, which blank lines separate. A
+        sentence gets the number of its line, or of its paragraph's first line. Raises
+        DependencyError.
         """
         segment = library("sentencex", "splitting sentences", "split").segment
         language = primary(language)
@@ -113,12 +116,12 @@ class DocumentFile:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Aligned(Results):
-    """The result of :func:`miner.alignment.align.align`: a row a bead, in the documents' order.
+    """Result of :func:`miner.alignment.align.align`: a row for each bead, in the documents' order.
 
-    ``pair (k,)`` is the number of each bead's ``documents``, ``spans (k, 4)`` its sentences: the
-    source's first, the one after its last, and the target's likewise; empty on one side for a
-    sentence without a counterpart. ``score (k,)`` is its probability, ``threshold`` the least one
-    kept. ``warnings`` are doubts about documents and texts. ``languages`` are their codes.
+    ``pair (k,)``: index in ``documents`` of each bead. ``spans (k, 4)``: its sentences, as first
+    and end of the source and of the target; empty on one side for a sentence without a counterpart.
+    ``score (k,)``: its probability; ``threshold``: the minimum kept. ``warnings``: doubts about
+    documents and texts. ``languages``: their codes.
     """
 
     documents: Sequence[tuple[Document, Document]]
@@ -146,7 +149,7 @@ class Aligned(Results):
 
     @property
     def alone(self) -> tuple[int, int]:
-        """Sentences of the source and of the target that are in no row with both sides."""
+        """Numbers of source and target sentences that are in no row with both sides."""
         spans = self.spans[both_sides(self.spans)]
         source, target = (
             sum(len(both[side].texts) for both in self.documents)
@@ -156,9 +159,9 @@ class Aligned(Results):
         return source, target
 
     def columns(self) -> dict[str, Any]:
-        """Return score, texts, documents, lines and, where there are any, URLs.
+        """Return score, texts, documents, lines, and URLs if there are any.
 
-        Several sentences are joined by a space, and the numbers of their lines by a comma.
+        Several sentences are joined by a space, and their line numbers by commas.
         """
         more = ["document", "lines"]
         if any(document.url for both in self.documents for document in both):
@@ -179,9 +182,9 @@ class Aligned(Results):
     ) -> None:
         """Write the rows in the format of the path, or sources there and targets to ``target``.
 
-        A path ending in ``.ladder`` receives the numbers of the lines, of one pair of documents.
-        TSV has score, source and target, and all cells with ``lines``. These go beside two files
-        then: `out.ids` for `out.de`. Raises ValueError for the suffix of another format, and
+        A path ending in ``.ladder`` gets the line numbers of a single pair of documents. TSV has
+        score, source and target; with ``lines`` all cells, which two output files have in a third:
+        `out.ids` for `out.de`. Raises ValueError for the suffix of another format, and
         ResourceError.
         """
         paths = [str(one) for one in (path, target) if one is not None]
@@ -205,5 +208,5 @@ def both_sides(spans: np.ndarray) -> np.ndarray:
 
 
 def numbers(lines: np.ndarray) -> str:
-    """Join the distinct numbers of some lines."""
+    """Join the distinct line numbers by commas."""
     return ",".join(map(str, dict.fromkeys(lines.tolist())))

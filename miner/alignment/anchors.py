@@ -1,8 +1,8 @@
-"""Anchors of an alignment: sentences that surely translate each other, and a band of states.
+"""Anchors of an alignment: sentences that surely translate each other, and the band around them.
 
-Anchors are mutual nearest neighbours by margin, cut to the heaviest chain that increases on both
-sides. In long documents a sample of the source finds the first of them, and only what lies between
-these is compared in full.
+Anchors are mutual nearest neighbours by margin, reduced to the heaviest chain that increases on
+both sides. In long documents the first anchors come from a sample of the source, and only the
+segments between them are compared in full.
 """
 
 import numpy as np
@@ -13,13 +13,14 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.scoring.margin import neighborhood_mean
 
-# Least cosine of an anchor, and least ratio of it to the mean over the neighbours.
+# Minimum cosine of an anchor, and minimum ratio to the mean cosine of the neighbours.
 COSINE, MARGIN = 0.2, 1.05
-# Pairs of sentences that are compared in full; of longer documents a sample is, and then segments.
+# Number of sentence pairs n·m above which a sample is aligned first, then the segments between its
+# anchors; and number of pairs in a segment.
 ALL, SEGMENT = 1 << 26, 1 << 20
 # States on either side of the line between two anchors.
 WIDTH = 7
-# States between two anchors that are all in the band.
+# Maximum states between two anchors that are all in the band.
 RECTANGLE = 4000
 
 Band = tuple[np.ndarray, np.ndarray]
@@ -31,7 +32,7 @@ def anchors(
     """Find the anchors of two documents: ``(p, 2) int64``, rows that increase on both sides.
 
     ``source (n, d)`` and ``target (m, d) float32`` are unit rows, or zero rows. The second value
-    counts the mutual nearest neighbours that are in the chain, and all.
+    has the number of mutual nearest neighbours in the chain, and of all.
     """
     sizes = len(source), len(target)
     if sizes[0] * sizes[1] <= ALL:
@@ -78,7 +79,7 @@ def mutual(
 
 
 def _whole(vectors: np.ndarray) -> VectorSet:
-    """Let all vectors but zero rows take part."""
+    """Return a vector set of all rows except zero rows."""
     return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
 
 
@@ -90,13 +91,14 @@ def chain(pairs: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
 
 
 def band(found: np.ndarray, n: int, m: int) -> Band:
-    """Return the band of states around ``found``, the anchors of n and m sentences.
+    """Return the band of states around the anchors ``found`` of n and m sentences.
 
     ``low (n + 1,)`` is the first state of each row, ``first (n + 2,)`` the first cell.
     """
     low = np.full(n + 1, m, np.int64)
     high = np.zeros(n + 1, np.int64)
-    # Corners of the gaps: an anchor is a bead, from a gap's last state to the next one's first.
+    # Corners of the gaps: an anchor is a bead from the last state of a gap to the first of the
+    # next.
     starts = np.concatenate([[[0, 0]], found + 1])
     ends = np.concatenate([found, [[n, m]]])
     widen_band(starts, ends, WIDTH, RECTANGLE, low, high)

@@ -18,9 +18,9 @@ from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.kernels.beads import FEATURES, best_path, forward_backward
 
-# Most sentences of a bead, of both sides together.
+# Maximum sentences of a bead, both sides together.
 MOST = 7
-# Sentences of either side of each kind of bead, (K, 2).
+# Kinds of beads: numbers of source and target sentences, (K, 2).
 KINDS = np.array(
     [(1, 0), (0, 1), *((a, total - a) for total in range(2, MOST + 1) for a in range(1, total))]
 )
@@ -38,7 +38,7 @@ class Weights:
 
     @classmethod
     def load(cls, path: Path = WEIGHTS) -> "Weights":
-        """Read the weights that ship, or others. Raises ArtifactError."""
+        """Read weights from a file, by default the shipped ones. Raises ArtifactError."""
         try:
             return cls.of(read_json(path))
         except (OSError, ValueError, KeyError, TypeError) as error:
@@ -70,8 +70,8 @@ def _vector(found: Mapping[str, float], features: Sequence[str]) -> np.ndarray:
 class Beads:
     """Beads of an alignment, in order: ``spans (k, 4) int64``, ``probability (k,) float32``.
 
-    A span is the source's first sentence and the one after its last, and the target's likewise.
-    The probability is the posterior probability of the bead.
+    A span is the first and the end of the source sentences, then of the target sentences. The
+    probability is the posterior probability of the bead.
     """
 
     spans: np.ndarray
@@ -97,7 +97,7 @@ def decode(scores: np.ndarray, limits: Band) -> Beads:
 def best(values: np.ndarray, limits: Band) -> np.ndarray:
     """Return the path with the largest sum of ``values (cells, K)``: cells and kinds ``(k, 2)``."""
     low, first = limits
-    ends = low[-1] + first[-1] - first[-2]  # target sentences, and one
+    ends = low[-1] + first[-1] - first[-2]  # target sentences plus one
     path = np.empty((len(low) + ends, 2), np.int64)
     return path[: best_path(values, limits, KINDS, path)][::-1]
 

@@ -1,10 +1,10 @@
-"""Second stage of an alignment: the likely beads, compared word by word.
+"""Second stage of an alignment: likely beads are compared word by word.
 
-Features of a bead: the first stage's; the quality of the pair, once, and once for each pair of its
+Features of a bead: those of the first stage; the quality of the pair, and of each pair of its
 sentences; the association of its tokens; the cosine of its weakest sentence with the other side;
-and how many sentences it joins, times how usual that is. Quality and association count above what
-is usual in these documents, since their levels differ by domain: the text that a model was trained
-on has two to four times the association of other text.
+and its number of sentences, times how usual that is. Quality and association are relative to these
+documents' usual level, which differs by domain: the text that a model was trained on has two to
+four times the association of other text.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from miner.kernels.beads import FEATURES, forward_backward
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
 from miner.scoring.quality import Quality, features_of_rows
 
-# Beads of at least this probability by the first stage, made less sure of itself.
+# Minimum probability of a bead by the flattened first stage, and the factor that flattens it.
 LEAST, TEMPER = 1e-3, np.float32(0.5)
-# What is usual: this quantile of the best value of each source sentence.
+# Quantile of the source sentences' best values that counts as the usual level.
 USUAL = 0.65
 # Share of joined sentences that counts as none.
 SELDOM = 0.02
 # Largest logit of a quality that counts.
 CLIP = 8.0
-# Mean logit of the quality of neighbouring beads at which they are as likely related as not: beads
-# of unrelated text have -6 to -8, free translations -2, weak languages -3. How fast that turns.
-# Beads on either side that count.
+# Mean logit of the quality of neighbouring beads at which they are as likely related as not (beads
+# of unrelated text have -6 to -8, free translations -2, weak languages -3); slope; and number of
+# beads on either side.
 RELATED, TURN, NEAR = -4.2, 2.0, 2
-# Tokens of both sides whose association counts as much as a feature of one.
+# Tokens of both sides at which association has the weight of a feature.
 PER_TOKENS = 20.0
 _ASSOCIATION, _COSINE = QUALITY_FEATURES.index("association"), FEATURES.index("cosine")
 
@@ -58,9 +58,9 @@ class LikelyBeads:
     def doubted(self, beads: Beads, limits: Band) -> Beads:
         """Multiply probabilities by the probability that the text around each bead is related.
 
-        Features say which beads suit best in these documents, since quality and association count
-        above what is usual there. Documents, or paragraphs, that have nothing to do with each other
-        have a best alignment, too; their quality tells.
+        Features show which beads suit best in these documents, because quality and association are
+        relative to the usual level. Unrelated documents or paragraphs have a best alignment too,
+        which only the absolute quality reveals.
         """
         sizes = beads.spans[:, [1, 3]] - beads.spans[:, [0, 2]]
         paired = np.flatnonzero((sizes > 0).all(axis=1))
@@ -118,10 +118,9 @@ def _compared(
     lattice: Lattice,
     quality: Quality,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of beads with sentences on both sides other than the first stage's.
+    """Return the second stage's features of beads with sentences on both sides, and quality logits.
 
-    Also returned are the logits of their quality, ``(p,)``.
-    ``cosine`` is the first stage's, relative to the usual one.
+    The logits are ``(p,)``. ``cosine`` is the first stage's, relative to the usual one.
     """
     blocks, rows = zip(
         *(_blocks(own, spans[:, side : side + 2]) for own, side in zip(texts, (0, 2), strict=True)),
@@ -148,7 +147,7 @@ def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
 
 
 def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> np.ndarray:
-    """Return the least cosine of a sentence with the other side, where it is one of several."""
+    """Return the minimum cosine of a bead's sentences with the other side, if it has several."""
     found = cosine.copy()
     for column in (0, 2):
         size = spans[:, column + 1] - spans[:, column]
@@ -162,6 +161,8 @@ def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> n
 
 
 def _blocks(texts: Sequence[str], spans: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """Join the sentences of each distinct span ``(p, 2)``; return texts, and each span's row."""
+    """Join the sentences of each distinct span ``(p, 2)``; return texts, and the row of each
+    span.
+    """
     distinct, rows = np.unique(spans, axis=0, return_inverse=True)
     return [" ".join(texts[i:j]) for i, j in distinct.tolist()], rows.reshape(-1)

@@ -1,7 +1,7 @@
-"""Ladders: files of alignments, as vecalign, Text+Berg and hunalign write them.
+"""Ladders: alignment files in the formats of vecalign, Text+Berg and hunalign.
 
-A line is ``[0, 1]:[2]``: numbers of the source's and the target's sentences, from 0. Sentences
-without a counterpart stand beside ``[]``. What follows a second colon, a cost, is ignored.
+A line is ``[0, 1]:[2]``: numbers of source and target sentences, from 0. ``[]`` is the counterpart
+of unaligned sentences. The cost after a second colon is ignored.
 
 hunalign's lines are rungs, ``1, tab, 2, tab, score``: a bead has the sentences from one rung to the
 next, and the last rung is the end of both texts.

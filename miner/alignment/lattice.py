@@ -1,7 +1,7 @@
-"""Lattice of the beads of two documents: what the first stage scores them by.
+"""Lattice of the beads of two documents, with the first stage's inputs to scores.
 
-Sums of token vectors add up, so that the product of two blocks of sentences is the sum of the
-products of their sentences: each pair of sentences within the band is multiplied once.
+Sums of token vectors are additive: the product of two blocks of sentences is the sum of the
+products of their sentences, so each pair of sentences in the band is multiplied once.
 """
 
 from collections.abc import Sequence
@@ -25,13 +25,13 @@ from miner.kernels.beads import (
 )
 from miner.knn.settings import SearchSettings
 
-# Cosine of a pair where no anchors tell it, and the anchors that it weighs as much as.
+# Prior cosine of a pair, and its weight in anchors.
 LEVEL, PRIOR = 0.6, 10
 
 
 @dataclass(frozen=True)
 class Side:
-    """Sentences of one document as the alignment reads them.
+    """Document as the alignment reads it.
 
     ``sums (n, d) float32``: sum of the vectors of each sentence's tokens. ``lengths (n + 1,)``:
     characters before each sentence.
@@ -62,7 +62,8 @@ class Side:
         return self.sums / np.maximum(norms, 1e-9)
 
     def blocks(self, usual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return lengths of the sums of 1 to 6 sentences from each one on, and their cosines.
+        """Return the lengths of the sums of 1 to 6 sentences from each sentence on, and their
+        cosines.
 
         ``usual (d,)`` is the mean vector of the other document. Both are ``(n, 6) float32``.
         """
@@ -73,16 +74,16 @@ class Side:
 
 @lru_cache(maxsize=2)
 def _means(encoder: Encoder) -> Encoder:
-    """Return the encoder of means that are not normalised."""
+    """Return the encoder without normalisation of its means."""
     return Encoder(encoder.model, encoder.threads, side=encoder.side, unit=False)
 
 
 @dataclass(frozen=True)
 class Lattice:
-    """All beads of two documents within a band, with what their scores are computed from.
+    """All beads of two documents within a band, with the inputs of their scores.
 
-    ``likely`` counts the likely pairs of sentences in the order of the documents, and all. The
-    other fields are arguments of :func:`miner.kernels.beads.score_beads`.
+    ``likely``: number of likely sentence pairs in document order, and of all. The other fields are
+    arguments of :func:`miner.kernels.beads.score_beads`.
     """
 
     band: Band
@@ -132,7 +133,7 @@ class Lattice:
 def _products(
     source: np.ndarray, target: np.ndarray, limits: Band
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Multiply each source sentence with all target sentences that a bead may join it with.
+    """Multiply each source sentence with all target sentences that a bead may join with it.
 
     Returns the products, flat, and low ``(n,)`` and first ``(n + 1,)`` of each row's columns.
     """
@@ -148,7 +149,7 @@ def _products(
 
 
 def _loose(source: np.ndarray, target: np.ndarray, found: np.ndarray, ratio: float) -> float:
-    """Return how much the characters between anchors differ, as the logarithm of a share of all.
+    """Return the difference in characters between anchors, as the logarithm of a share of all.
 
     Text without a counterpart makes one side longer; a free translation hardly does.
     """
@@ -161,13 +162,13 @@ def _loose(source: np.ndarray, target: np.ndarray, found: np.ndarray, ratio: flo
 
 
 def _level(units: Sequence[np.ndarray], found: np.ndarray) -> float:
-    """Return the mean cosine of the anchors, which differs by domain; few weigh less."""
+    """Return the mean cosine of the anchors, shrunk to the prior; it differs by domain."""
     cosines = (units[0][found[:, 0]] * units[1][found[:, 1]]).sum(axis=1)
     return float((cosines.sum() + PRIOR * LEVEL) / (len(cosines) + PRIOR))
 
 
 def _ratio(source: np.ndarray, target: np.ndarray, found: np.ndarray) -> float:
-    """Return the characters of the target for one of the source, by anchors if there are some."""
+    """Return the ratio of target to source characters, from anchors if there are enough."""
     lengths = np.diff(source), np.diff(target)
     if len(found) >= 10:
         totals = [own[rows].sum() for own, rows in zip(lengths, found.T, strict=True)]

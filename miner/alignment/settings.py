@@ -1,4 +1,4 @@
-"""`BeadSettings`: how sentences are aligned, and which rows are asked for."""
+"""`BeadSettings`: settings of the alignment, and choice of rows."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from miner.libraries import require
 
 @dataclass(frozen=True)
 class BeadSettings:
-    """How sentences are aligned, and which rows are asked for.
+    """Settings of the alignment, and choice of rows.
 
-    ``coarse`` leaves out the second stage. ``split`` splits lines of documents that do not have a
+    ``coarse`` skips the second stage. ``split`` splits lines of documents that do not have a
     sentence a line. ``unaligned`` adds rows of sentences without a counterpart, and of the
-    sentences of beads that are not kept; these have a score of 0. Raises DependencyError without
-    the library to split lines.
+    sentences of beads that are not kept; these have a score of 0. Raises DependencyError if the
+    library that splits lines is missing.
     """
 
     coarse: bool = option(

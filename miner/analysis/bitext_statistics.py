@@ -56,10 +56,10 @@ LEFT_OUT = {
     "replaced": "counted with bytes replaced",
 }
 
-# Blocks of a text up to which further processes take longer to start than they save.
+# Blocks of a text up to which starting further processes costs more time than it saves.
 ALONE = 4
 
-# Line numbers (n,), the texts of each side, and the score cells of each line.
+# Line numbers (n,), texts of each side, and score cells of each line.
 Block = tuple[np.ndarray, tuple[Sequence[str], ...], Sequence[tuple[str, ...]]]
 
 
@@ -95,14 +95,14 @@ class BitextStatistics:
 
 
 def text_blocks(reader: Reader, left_out: Counter[str]) -> Iterator[Block]:
-    """Yield the sentences of a single text; count what is left out."""
+    """Yield the sentences of a single text; count the skipped ones."""
     for block in reader:
         yield block.lines, (block.sentences,), []
     left_out.update(empty=reader.empty, undecodable=reader.undecodable, replaced=reader.replaced)
 
 
 def pair_blocks(pairs: Iterable[Bitext], sides: int, left_out: Counter[str]) -> Iterator[Block]:
-    """Yield the first ``sides`` sides of a bitext; count what is left out."""
+    """Yield the first ``sides`` sides of a bitext; count the skipped rows."""
     for block in pairs:
         left_out.update(empty=block.empty, undecodable=block.undecodable, replaced=block.replaced)
         yield block.lines, (block.source, block.target)[:sides], block.more
@@ -122,11 +122,11 @@ def count(
 ) -> BitextStatistics:
     """Count all blocks, whose sides have these names.
 
-    idf: text in which the rarity of words is counted; default, all sides together.
+    idf: text that the rarity of words is counted in; by default all sides together.
     score_columns: names of the score cells. origin: file to name in errors. left_out: the counter
     that the blocks fill. keep: also compute the statistics of each sentence. threads: processes
-    that count the blocks, where there are many; the result is the same.
-    Raises CorpusError for a score that is no number, and where there is no sentence.
+    that count the blocks of a large text; the result is the same. Raises CorpusError for a score
+    that is not a number, and for a text without sentences.
     """
     lines = [np.zeros(0, dtype=np.int64)]
     scores = {column: [np.zeros(0)] for column in score_columns}
@@ -201,7 +201,7 @@ def table(record: Mapping[str, Any], names: Sequence[str]) -> list[str]:
 
 
 def notes(found: BitextStatistics) -> Iterator[str]:
-    """Yield lines on what was left out or estimated."""
+    """Yield lines about skipped rows and estimated values."""
     for reason, text in LEFT_OUT.items():
         if found.left_out[reason]:
             yield f"lines {text}: {found.left_out[reason]}"
@@ -214,7 +214,7 @@ def notes(found: BitextStatistics) -> Iterator[str]:
 
 
 def sentence_rows(found: BitextStatistics) -> Iterator[str]:
-    """Yield the lines of a TSV file of the statistics of each sentence or pair, with a header."""
+    """Yield the lines of a TSV file with the statistics of each sentence or pair, with a header."""
     heads = ["line", *(f"score_{one_line(column)}" for column in found.scores)]
     columns: list[Iterator[str]] = [map(str, found.lines.tolist())]
     columns += [map(repr, score.tolist()) for score in found.scores.values()]

@@ -1,9 +1,9 @@
-"""The k nearest sentences of a corpus that is read block by block, to inspect a model (P17, S18).
+"""The k nearest sentences of a corpus read block by block, to inspect a model (P17, S18).
 
-Vectors are float16, as an index keeps them, so that a text and its index give one result. The
-cosine of two such unit vectors is exact in float64 in any order of summation: products are
-multiples of 2^-48, and no partial sum reaches 2. So order and ties depend on neither blocks nor
-threads, and duplicates of a sentence tie.
+Vectors are float16, as in an index, so that a text and its index give the same result. The cosine
+of two such unit vectors is exact in float64 in any order of summation: products are multiples of
+2^-48, and no partial sum reaches 2. So order and ties depend on neither blocks nor threads, and
+duplicates of a sentence tie.
 """
 
 from bisect import insort
@@ -23,16 +23,16 @@ from miner.text.output import one_line
 
 # n sentences, their n names, and their vectors (n, d) float16.
 Block = tuple[Sequence[str], Sequence[str], np.ndarray]
-# Queries that are compared with a block at a time: with CHUNK sentences, 16 MB of cosines.
+# Queries compared with a block at a time: with CHUNK sentences, 16 MB of cosines.
 QUERIES_AT_ONCE = 1024
 
 
 @dataclass
 class Neighbor:
-    """A sentence of a corpus and its cosine with a query, in [-1, 1] up to rounding.
+    """Sentence of a corpus and its cosine with a query, in [-1, 1] up to rounding.
 
-    row: number of sentences before its first occurrence. name: its id or line number.
-    copies: number of its occurrences in the corpus, at least 1.
+    row: number of sentences before its first occurrence. name: its id or line number. copies:
+    number of its occurrences in the corpus, at least 1.
     """
 
     cosine: float
@@ -45,16 +45,16 @@ class Neighbor:
 def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[Neighbor]]:
     """Return the k nearest sentences of each of ``queries (q, d) float16``.
 
-    Duplicates count as one. Best first, equal ones in corpus order; fewer than k where the corpus
-    has no more. Rows are unit vectors or zero: a zero query has no neighbours, and a zero row of a
-    block is none. Duplicates of a sentence must have equal vectors. Memory holds one block and the
+    Duplicates count as one. Best first, ties in corpus order; fewer than k if the corpus has no
+    more. Rows are unit vectors or zero: a zero query has no neighbours, and a zero row is no
+    neighbour. Duplicates of a sentence must have equal vectors. Memory holds one block and the
     lists. Raises ValueError for k < 1.
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
     found: list[list[Neighbor]] = [[] for _ in queries]
-    # The sentences of each list. Sentences outside a list need not be remembered: their later
-    # duplicates have the same cosine, lose the tie, and stay outside too.
+    # Sentences in each list. Others need not be remembered: their later duplicates have the same
+    # cosine, lose the tie, and stay outside too.
     listed: list[dict[str, Neighbor]] = [{} for _ in queries]
     wide = queries.astype(np.float64)
     known = np.flatnonzero(wide.any(axis=1))

@@ -38,13 +38,13 @@ SENTENCE_STATISTICS = (
     "repetition",
     "trigram_repetition",
 )
-# Characters of the shortest token whose repetition counts: shorter ones are mostly articles.
+# Minimum characters of a token whose repetition counts: shorter ones are mostly articles.
 LONG = 3
-# Distinct trigrams that are counted exactly, in some 170 MB; of more, a sample is counted.
+# Distinct trigrams that are counted exactly, in about 170 MB; beyond, a sample is counted.
 TRIGRAMS = 1 << 23
 # Sentences whose statistics are computed together.
 BLOCK = 1 << 13
-# Statistics that are compared as target / source; the others as target - source.
+# Statistics compared as target / source; the others as target - source.
 RATIOS = (
     *("sentences", "tokens", "types"),
     *("mean_tokens", "deviation_tokens", "mean_characters", "deviation_characters"),
@@ -82,7 +82,7 @@ class TextStatistics:
     def compared_with(self, source: TextStatistics) -> dict[str, float | None]:
         """Compare with the statistics of a source: ratios of `RATIOS`, differences of others.
 
-        None where either is None, or a ratio is to 0.
+        None if either is None, or a ratio is to 0.
         """
         found: dict[str, float | None] = {}
         others = source.as_dict()
@@ -97,9 +97,9 @@ class TextStatistics:
 
 
 class Rarity:
-    """Table of the inverse document frequencies of tokens, counted in one or more texts.
+    """Table of inverse document frequencies of tokens, counted in one or more texts.
 
-    A token that no text holds counts as a token of one sentence.
+    A token that no text contains counts as a token of one sentence.
     """
 
     def __init__(self, *texts: TextCounter) -> None:
@@ -119,7 +119,7 @@ class Counted:
     """Counts of a block of n sentences with t tokens, which another process can make.
 
     ``words`` are the w distinct tokens in the order in which they appear, ``token (t,) int32`` the
-    place in ``words`` of each token; ``lengths``, ``sizes`` and ``characters (n,) int64`` of
+    index in ``words`` of each token; ``lengths``, ``sizes`` and ``characters (n,) int64`` of
     sentences: their tokens, the same with words of scripts without spaces, their characters.
     ``count (w,)`` and ``holders (w,)`` are the occurrences of each word and the sentences with it;
     ``every (2, n)`` and ``distinct (2, n)`` the long tokens and the trigrams of each sentence.
@@ -147,7 +147,7 @@ class Counted:
         def per_sentence(rows: np.ndarray) -> np.ndarray:
             return np.bincount(rows, minlength=n)
 
-        # Distinct tokens of each sentence; asked for counts, numpy sorts, which is faster here.
+        # Distinct tokens of each sentence; with return_counts numpy sorts, which is faster here.
         pairs, _ = np.unique(row * len(place) + token, return_counts=True)
         holder, kind = np.divmod(pairs, max(1, len(place)))
         start = trigram_starts(lengths)
@@ -168,13 +168,13 @@ class Counted:
 
 
 def trigram_starts(lengths: np.ndarray) -> np.ndarray:
-    """Return the places of tokens after which two more are of the same sentence, ascending."""
+    """Return the positions of tokens followed by two more of the same sentence, ascending."""
     row = np.repeat(np.arange(len(lengths)), lengths)
     return np.flatnonzero(row[2:] == row[:-2])
 
 
 class TextCounter:
-    """Counts of a text, or of one side of a bitext, that is read block by block.
+    """Counts of a text, or of a side of a bitext, read block by block.
 
     Memory grows with the distinct tokens. keep: also keep 4 bytes a token and 20 a sentence, in
     temporary files, for the statistics of each sentence.
@@ -182,7 +182,7 @@ class TextCounter:
 
     def __init__(self, keep: bool = False) -> None:
         self._numbers: dict[str, int] = {}
-        # By token number: its occurrences, and the sentences that hold it.
+        # By token number: its occurrences, and the sentences with it.
         self._count = np.zeros(0, dtype=np.int64)
         self._holders = np.zeros(0, dtype=np.int64)
         self._trigrams = Counts(TRIGRAMS)
@@ -192,7 +192,7 @@ class TextCounter:
         # Numbers of long tokens and of trigrams, and how many of them repeat an earlier one.
         self._every = np.zeros(2, dtype=np.int64)
         self._repeated = np.zeros(2, dtype=np.int64)
-        # The number of each token, and four statistics of each sentence.
+        # Number of each token, and four statistics of each sentence.
         self._kept = (GrowingArray(np.int32), GrowingArray(np.float32)) if keep else None
 
     def add(self, block: Counted) -> None:
@@ -263,8 +263,8 @@ class TextCounter:
     def sentence_statistics(self, rarity: Rarity) -> np.ndarray:
         """Return the statistics of each sentence, ``(6, n) float32``; rows: `SENTENCE_STATISTICS`.
 
-        0 where a sentence has no data: no trigram in a sentence of two tokens, for example. Raises
-        ValueError where they were not kept.
+        0 if a sentence has no data, for example no trigram in a sentence of two tokens. Raises
+        ValueError unless they were kept.
         """
         if self._kept is None:
             raise ValueError("the statistics of sentences were not kept; pass keep=True")

@@ -33,7 +33,7 @@ COMMANDS = tuple(name for names in HEADINGS.values() for name in names)
 
 
 class Lazy(Group):
-    """A group whose commands are imported when they are asked for."""
+    """Group whose commands are imported on first use."""
 
     def headings(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
         return HEADINGS | {"Papers": self.further()}
@@ -88,15 +88,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         words = sys.argv[1:] if arguments is None else arguments
-        # Repeated with --restart, a training would forget what it is to go on from.
+        # Repeating the command with --restart would discard the checkpoint to continue from.
         command = shlex.join(word for word in words if word != "--restart")
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
-    except (BrokenPipeError, SystemExit):  # click exits for a broken pipe, and for nothing else
+    except (BrokenPipeError, SystemExit):  # click exits only for a broken pipe
         # Standard error raises none, so that data could not be written.
         if not _is_left(sys.stdout):
             return _fail("a pipe broke before all was written: its reader has ended")
-        # The reader of our output has enough. What is still buffered must not raise at exit.
+        # The reader of our output has closed it. Buffered text must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Messages(io.FileIO):
-    """Standard error that drops text written after its reader has left."""
+    """Standard error that drops text once its reader has closed it."""
 
     def write(self, data: Any) -> int:
         try:
@@ -126,7 +126,9 @@ class _Messages(io.FileIO):
 
 
 def _tolerate_no_reader_of_messages() -> None:
-    """Let a command go on if the reader of standard error ends: its outputs may be files."""
+    """Let a command continue if the reader of standard error ends, because its outputs may be
+    files.
+    """
     stream = sys.__stderr__
     if stream is None or sys.stderr is not stream or stream.isatty():
         return
@@ -139,7 +141,7 @@ def _tolerate_no_reader_of_messages() -> None:
 
 
 def _is_left(stream: TextIO) -> bool:
-    """Return whether a stream is a pipe without a reader; True where the system cannot tell."""
+    """Return whether a stream is a pipe without a reader; True if the system cannot tell."""
     if not hasattr(select, "poll"):  # Windows
         return True
     poll = select.poll()
@@ -148,9 +150,9 @@ def _is_left(stream: TextIO) -> bool:
 
 
 def _is_of_standard_output(error: OSError) -> bool:
-    """Return whether an error without a file's name was raised by printing, or by the last flush.
+    """Return whether an error without a file name came from printing, or from the last flush.
 
-    Other writers to standard output (:mod:`miner.text.output`) name it themselves.
+    Other writers to standard output (:mod:`miner.text.output`) add the name.
     """
     frame = list(traceback.walk_tb(error.__traceback__))[-1][0]
     if frame.f_code is click.echo.__code__:

@@ -1,4 +1,4 @@
-"""``miner align``: two documents, or two sets of them, to pairs of sentences in their order."""
+"""``miner align``: align the sentences of two documents, or of two sets of documents."""
 
 from __future__ import annotations
 
@@ -69,10 +69,10 @@ def align(
 ) -> None:
     """Align the sentences of the documents SOURCE and TARGET, in their order.
 
-    Both have a sentence a line, or --split makes it so. Up to six sentences make a bead with up to
+    Both have a sentence a line, or --split splits them. A bead joins up to six sentences with up to
     six others. SOURCE and TARGET may be folders or patterns, whose files are paired by their names
-    up to the first dot. The probability of a bead needs no gold standard; its mean over the beads
-    kept is their estimated precision. Without --threshold and --target-precision all beads are
+    up to the first dot. The probability of a bead needs no gold standard; its mean over the kept
+    beads is their estimated precision. Without --threshold and --target-precision all beads are
     kept. -o FILE FILE writes a file for each side.
 
     Examples:
@@ -140,7 +140,7 @@ def align(
 
 
 def written(found: Aligned, output: str) -> str:
-    """Say in one line how many beads were written, how sure they are, and what they leave out."""
+    """Summarise in one line the beads written, their precision, and the sentences left out."""
     where = "standard output" if output == "-" else output
     sure = estimated(found.precision)
     alone = "{:,} source and {:,} target sentences without a counterpart".format(*found.alone)
@@ -164,14 +164,14 @@ def _listed(path: str, folders: tuple[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _files(name: str) -> list[str]:
-    """List the files of a folder or of a pattern, or the one file."""
+    """Return the files of a folder or of a pattern, or a single file."""
     if Path(name).is_dir():
         return [str(path) for path in sorted(Path(name).iterdir()) if path.is_file()]
     return sharding.expanded(name)
 
 
 def _paired(source: list[str], target: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Pair files by their names up to the first dot, or the only two; return also those alone."""
+    """Pair files by their names up to the first dot, or the only two; return unpaired ones too."""
     if len(source) == len(target) == 1:
         return [(source[0], target[0])], []
     by_name = [{Path(path).name.split(".")[0]: path for path in own} for own in (source, target)]

@@ -60,10 +60,10 @@ def align_documents(
 ) -> None:
     """Find which documents of the collections SOURCE and TARGET translate each other.
 
-    Each is a folder of text files, a document each with a sentence a line, or a JSONL or Parquet
-    file with a document a row, or a pattern of such files. Rows of the output are the score and
-    both ids and, where there are any, both URLs. Unless an option says how many to keep, it keeps
-    the pairs with an estimated precision of 0.95. Documents with a domain are paired within it.
+    Each is a folder of text files (one document each, a sentence a line), a JSONL or Parquet file
+    with a document a row, or a pattern of such files. Rows of the output have the score, both ids
+    and, if there are any, both URLs. By default the pairs with an estimated precision of 0.95 are
+    kept. Documents with a domain are paired within it.
 
     Examples:
       miner align-documents web.de.jsonl.zst web.en.jsonl.zst -o documents.tsv

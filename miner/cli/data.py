@@ -62,9 +62,9 @@ def get(
 ) -> None:
     """Download the data sets NAME... and convert them into the layout that is evaluated.
 
-    Repeat the command to resume an interrupted download; files that are there are not downloaded
-    again. Downloads are kept in DIR/downloads, which may be deleted; DIR/SOURCES.json records
-    address, licence and checksum of every file.
+    Repeat the command to resume an interrupted download; complete files are not downloaded again.
+    Downloads are kept in DIR/downloads, which may be deleted; DIR/SOURCES.json records address,
+    licence and checksum of every file.
 
     Examples:
       miner data get bucc2018 --pair de-en -o data
@@ -129,7 +129,7 @@ def details(dataset: Dataset) -> list[str]:
 
 
 def size(files: Sequence[File]) -> str:
-    """Sum the known sizes; ">" marks a sum that lacks some."""
+    """Return the sum of the known sizes; ">" marks a sum with unknown parts."""
     known = sum(file.size or 0 for file in files)
     if not known:
         return "unknown"
@@ -138,7 +138,7 @@ def size(files: Sequence[File]) -> str:
 
 
 def checksums(files: Sequence[File]) -> str:
-    """Tell how many of the checksums are known."""
+    """Return how many of the checksums are known."""
     known = sum(file.sha256 is not None for file in files)
     if known in (0, len(files)):
         return "known" if known else "unknown"

@@ -56,10 +56,10 @@ def distill(
 ) -> None:
     """Train a fast model that gives sentences the vectors of a slow encoder.
 
-    The student is a mean of pieces that start from the teacher's vectors of them. With --bitext
-    translations must find each other, too, and the student learns to verify pairs; without, it
-    ranks pairs by margin, until 'miner train-verifier' teaches it. --device and --threads are the
-    teacher's. Repeat the command of a killed run to continue it: no sentence is encoded twice.
+    The student is a mean of pieces, which start from the teacher's vectors. With --bitext it also
+    learns that translations find each other, and to verify pairs; without, it ranks pairs by
+    margin, until 'miner train-verifier' adds a verifier. --device and --threads apply to the
+    teacher. Repeat the command of a killed run to continue it: no sentence is encoded twice.
 
     The dimension is at most the teacher's.
 

@@ -1,4 +1,4 @@
-"""``miner doctor``: versions, threads, memory and devices, and which of them are used."""
+"""``miner doctor``: versions, threads, memory and devices, and which of them a search uses."""
 
 import re
 
@@ -78,7 +78,9 @@ def doctor(gpu: bool) -> None:
 
 
 def _gpus(distributions: list[str]) -> str:
-    """Say how many GPUs a search may use. FAISS may be absent, but not broken: DependencyError."""
+    """Return how many GPUs a search may use. Raises DependencyError for a broken FAISS, not for
+    a missing one.
+    """
     from miner.index import faiss
 
     try:
@@ -113,12 +115,12 @@ def _checked(threads: int) -> list[str]:
 
 
 def _extras() -> tuple[list[str], list[str]]:
-    """Return the extras of this package whose libraries are all installed, and the others."""
+    """Return the extras of this package with all libraries installed, and the others."""
     from importlib import metadata
 
     try:
         required = metadata.requires("bitext-miner") or []
-    except metadata.PackageNotFoundError:  # a clone that was never installed
+    except metadata.PackageNotFoundError:  # a clone that is not installed
         required = []
     present: dict[str, bool] = {}
     for match in filter(None, map(_REQUIRED.match, required)):

@@ -41,11 +41,11 @@ def encode(
     device: str = options.device,
     **reading: Any,
 ) -> None:
-    """Encode CORPUS into a file of unit vectors, one for every line.
+    """Encode CORPUS into a file of unit vectors, one per line.
 
     CORPUS is one file or several, or a pattern such as 'de/*.zst', plain or compressed, or - for
-    standard input. Row i belongs to line i, without a header. Lines that are empty or left out have
-    a row of zeros. The file appears when everything is done.
+    standard input. Row i belongs to line i, not counting a header. Empty and skipped lines have
+    rows of zeros. The file appears when everything is done.
 
     Examples:
       miner encode news.de -o news.de.npy
@@ -84,7 +84,7 @@ def encode(
 
 
 def describe(encoded: Encoded, dimension: int, name: str) -> str:
-    """Describe what was written in one line. Its counts cover every line of the input."""
+    """Describe the output in one line. Its counts cover every line of the input."""
     notes = {
         "empty": encoded.empty,
         "not UTF-8 and left out": encoded.undecodable,

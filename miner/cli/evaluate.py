@@ -21,7 +21,7 @@ from miner.encoder.loading import Loading
 from miner.errors import ArtifactError, CorpusError, NoTestSetError, writing
 from miner.text_table import aligned, count_of
 
-# Tasks with sentences; speed encodes the sentences of the others.
+# Tasks with sentences; speed encodes the sentences of these.
 TEXT_TASKS = ("tatoeba", "bucc", "noisy", *extensions.names(extensions.EVALUATIONS))
 TASKS = (*TEXT_TASKS, "speed")
 
@@ -151,7 +151,7 @@ def align(
 
 
 def task_command(described: Callable[[], None]) -> click.Command:
-    """Make the command of one evaluation task of the function that holds its name and help."""
+    """Turn a function with the name and help of an evaluation task into its command."""
     name = described.__name__
 
     def command(**settings: Any) -> None:
@@ -169,7 +169,7 @@ def model_task(described: Callable[[], None]) -> click.Command:
 
 @model_task
 def tatoeba() -> None:
-    """Share of sentences whose nearest sentence is their translation, each way.
+    """Share of sentences whose nearest sentence is their translation, in both directions.
 
     Reads DIR/tatoeba/XX-en.tsv. Nearest by cosine, and by ratio margin.
 

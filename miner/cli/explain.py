@@ -32,10 +32,10 @@ def explain(
     """Show which tokens of two sentences match, and the terms of the quality of the pair.
 
     SOURCE and TARGET are the sentences, in quotes. The quality is the score of 'miner score' and
-    'miner filter'. Of a model with a comparer, the objection is how much a token speaks against the
-    pair, in log-odds; below 0 it speaks for it. The token whose counterpart surprises most is
-    marked (<-), with its usual counterparts. The probability of mining comes from the two sentences
-    alone here; a search also compares rivals: does another sentence fit better?
+    'miner filter'. With a comparer in the model, a token's objection is its evidence against the
+    pair, in log-odds; below 0 it is evidence for it. The token with the most surprising counterpart
+    is marked (<-), with its usual counterparts. The probability of mining is based on the two
+    sentences only; a search also compares rivals: does another sentence fit better?
 
     Examples:
       miner explain "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
@@ -64,7 +64,7 @@ def explain(
 
 
 def quality_of(verifier: Verifier) -> Quality | None:
-    """Return the quality function of a model; None for a model without one."""
+    """Return the quality function of a model; None if it has none."""
     from miner.scoring.quality import NAME, Quality
 
     model = verifier.encoder.model

@@ -29,8 +29,9 @@ def export(
 
     MODEL is a model directory, or 'default', whose encoder is a mean of pieces. DIR gets the table
     of embeddings as safetensors, a tokenizer with the same ids, and a model card; the libraries
-    need not be installed. The card has languages, licences and limits, and the head that model
-    hubs read. Verification stays behind, but for --hub: it is no part of an encoder.
+    need not be installed. The card has languages, licences and limits, and the metadata that model
+    hubs read. Verification is not exported, because it is no part of an encoder; --hub adds the
+    whole model.
 
     Examples:
       miner export default -o exported

@@ -16,7 +16,7 @@ from miner.libraries import require
 from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat
 
-# Estimated precision of the pairs that are taken for bitext.
+# Estimated precision of mined pairs that serve as bitext.
 PRECISION = 0.98
 
 

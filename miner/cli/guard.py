@@ -1,4 +1,4 @@
-"""The one check that no output of a command replaces an input, another output or an artifact."""
+"""Checks that no output of a command replaces an input, another output or an artifact."""
 
 import errno
 import os
@@ -10,7 +10,7 @@ import click
 
 from miner.json_files import read_json
 
-# The file that tells a directory of ours, and the words for it. The first that is there counts.
+# Marker file of each kind of directory, and its name in messages. The first existing file decides.
 ARTIFACTS = {
     "classifier.npz": "a classifier",
     "generator.npz": "a generator",
@@ -22,7 +22,7 @@ FORMAT = "bitext-miner"
 
 
 def artifact(path: str | os.PathLike[str]) -> str | None:
-    """Words for the artifact of ours that this directory is (``an index``); None for all else."""
+    """Return the kind of artifact that a directory is (``an index``); None for anything else."""
     directory = Path(path)
     for name, words in ARTIFACTS.items():
         if (directory / name).is_file():
@@ -37,9 +37,9 @@ def artifact(path: str | os.PathLike[str]) -> str | None:
 
 
 def beside(output: str) -> str | None:
-    """Return the output beside which a stopped run may leave its results; None for none.
+    """Return the output beside which a stopped run may leave its results, or None.
 
-    Files can lie beside what is, or will be, a regular file or a folder.
+    Results can lie beside a regular file or a folder, existing or not.
     """
     return output.rstrip("/") if _replaced(output) else None
 
@@ -78,10 +78,10 @@ def check(inputs: Iterable[str | None], outputs: Mapping[str, str | None]) -> No
 
 
 def check_writable(outputs: Iterable[str | None]) -> None:
-    """Refuse, before any work, text outputs that cannot be made; None counts for nothing.
+    """Refuse, before any work, text outputs that cannot be created; None is ignored.
 
-    Raises UsageError where two are standard output, ResourceError for a directory and for a file
-    in a directory that is missing, and DependencyError without the library that compresses it.
+    Raises UsageError if two are standard output, ResourceError for a directory and for a file in a
+    missing directory, and DependencyError if the library that compresses it is missing.
     """
     from miner.errors import resource_error
     from miner.text.compression import codec
@@ -101,10 +101,10 @@ def check_writable(outputs: Iterable[str | None]) -> None:
 def check_suffixes(
     outputs: Mapping[str, str | None], tables: Sequence[str] = (), written: str | None = None
 ) -> None:
-    """Refuse text outputs, by the option that names each, whose suffix promises another format.
+    """Refuse text outputs, by option, whose suffix promises another format.
 
-    Raises UsageError by the rules of :func:`miner.text.formats.check_suffix` and, where the format
-    that is ``written`` is known, of :func:`miner.text.formats.check_written`.
+    Raises UsageError by the rules of :func:`miner.text.formats.check_suffix` and, if the format
+    ``written`` is known, of :func:`miner.text.formats.check_written`.
     """
     from miner.text import formats
 
@@ -118,11 +118,11 @@ def check_suffixes(
 
 
 def check_directory(path: str, kind: str, overwrite: bool) -> None:
-    """Refuse a directory of ``-o`` that the user has not said may be replaced.
+    """Refuse an output directory that the user has not allowed to replace.
 
-    kind: one of the words of :data:`ARTIFACTS`, which the command writes.
-    Raises UsageError where ``path`` is an artifact of another kind, of the same kind without
-    ``overwrite``, or anything else that is not an empty directory.
+    kind: the kind that the command writes, a value of :data:`ARTIFACTS`. Raises UsageError if
+    ``path`` is an artifact of another kind, of the same kind without ``overwrite``, or anything
+    else that is not an empty directory.
     """
     place = Path(path)
     if not place.exists() or (place.is_dir() and not any(place.iterdir())):
@@ -139,9 +139,10 @@ def check_directory(path: str, kind: str, overwrite: bool) -> None:
 
 
 def check_training(output: str, kind: str, overwrite: bool, restart: bool) -> None:
-    """Refuse ``output`` as :func:`check_directory`, unless this training goes on from a checkpoint.
+    """Refuse ``output`` like :func:`check_directory`, unless the training continues from a
+    checkpoint.
 
-    The lock that a training left which was killed behind its last step is removed.
+    Removes a stale lock.
     """
     from miner.text.locks import remove_abandoned
 
@@ -152,5 +153,7 @@ def check_training(output: str, kind: str, overwrite: bool, restart: bool) -> No
 
 
 def _replaced(path: str) -> bool:
-    """Tell whether writing there replaces anything: not standard output, a device or a pipe."""
+    """Return True if writing to ``path`` replaces anything: not for standard output, devices and
+    pipes.
+    """
     return path != "-" and (os.path.isfile(path) or os.path.isdir(path) or not os.path.exists(path))

@@ -125,7 +125,7 @@ def index(
 
 
 def describe(built: Index, name: str) -> str:
-    """Describe what was read in one line. Its counts cover every line of the input."""
+    """Describe the input in one line. Its counts cover every line."""
     totals = {
         name: sum(getattr(source, name) for source in built.sources)
         for name in ("records", "empty", "undecodable", "replaced")

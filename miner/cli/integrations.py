@@ -1,4 +1,4 @@
-"""``miner integrations``: our filters in the pipelines of others, and theirs here."""
+"""``miner integrations``: our filters in other pipelines, and their configurations here."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from miner.cli.settings_options import Command, Group, arg, opt
 
 @click.group(cls=Group)
 def integrations() -> None:
-    """Install our filters in the pipelines of others, and read their configurations.
+    """Install our filters in other pipelines, and convert their configurations.
 
-    OpusFilter, datatrove and mteb import ours by name, and need nothing installed.
+    OpusFilter, datatrove and mteb import our filters by name and need no installation.
 
     Examples:
       miner integrations opuscleaner filters
@@ -44,8 +44,8 @@ def opuscleaner(
 def convert(configuration: str = arg(metavar="FILE")) -> None:
     """Print a configuration of OpusFilter (YAML) or OpusCleaner (JSON) as TOML for 'miner filter'.
 
-    FILE may also be the --config of 'miner filter' itself. What has no counterpart, and what
-    differs, goes to standard error.
+    FILE may also be passed to 'miner filter' as --config. Standard error lists filters without a
+    counterpart, and differences.
 
     Examples:
       miner integrations convert opusfilter.yaml > filters.toml

@@ -10,8 +10,8 @@ def catch() -> None:
     """Make SIGINT and SIGTERM raise KeyboardInterrupt in the main thread.
 
     Python drops an exception that a signal raises inside certain callbacks (h5py has some), so the
-    signal is noted as well, and :func:`check` raises again. SIGINT stays ignored where the shell
-    ignores it: in a background job of a script, whose Ctrl-C is for the script alone.
+    signal is also recorded, and :func:`check` raises again. SIGINT stays ignored if the shell
+    ignores it: in a background job of a script, Ctrl-C concerns only the script.
     """
     global _received
     _received = False
@@ -28,6 +28,6 @@ def catch() -> None:
 
 
 def check() -> None:
-    """Raise KeyboardInterrupt if a signal has come since :func:`catch`."""
+    """Raise KeyboardInterrupt if a signal has arrived since :func:`catch`."""
     if _received:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""``miner mine``: two files of text to pairs, in one command."""
+"""``miner mine``: mine pairs from two files of text, in one command."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +43,9 @@ def mine(
     Each is a file, a pattern such as 'de/*.zst', or - for standard input. -o DIR/ writes compressed
     parts and a manifest, -o FILE FILE the texts of each side.
 
-    Does 'miner index' twice and 'miner search' once. Unless an option says how many to keep, it
-    keeps the pairs with an estimated precision of 0.95; with --rank margin and the default margin,
-    retrieval and k, those above the model's own threshold, which is only a start. --threshold 0
-    keeps all.
+    Does 'miner index' twice and 'miner search' once. By default it keeps the pairs with an
+    estimated precision of 0.95; with --rank margin and the default margin, retrieval and k, the
+    pairs above the model's threshold, which is only a start. --threshold 0 keeps all.
 
     Examples:
       miner mine news.de.zst news.en.gz -o pairs.tsv.gz

@@ -1,4 +1,4 @@
-"""``miner model``: list models, describe one, download one, convert one."""
+"""``miner model``: list, describe, download and convert models."""
 
 import click
 
@@ -66,10 +66,10 @@ def get(
     """Download the model archive at ADDRESS and unpack it as DIR.
 
     ADDRESS ends in .tar.gz, .tgz, .tar.bz2, .tar.xz or .zip. Or it is a repository of Hugging Face
-    that 'miner export --hub' made: hf:USER/NAME, or hf:USER/NAME@REVISION (extra: datasets).
-    Repeat the command to resume an interrupted download. DIR appears only when every file of the
-    model has the checksum that the model states. Without --sha256 the SHA-256 of the archive is
-    printed for you to compare.
+    that 'miner export --hub' made: hf:USER/NAME, or hf:USER/NAME@REVISION (extra: datasets). Repeat
+    the command to resume an interrupted download. DIR appears only when every file has the checksum
+    in the model's configuration. Without --sha256 the SHA-256 of the archive is printed for you to
+    compare.
 
     Examples:
       miner model get https://example.org/releases/large.tar.gz -o models/large
@@ -99,9 +99,9 @@ def convert(
     ),
     overwrite: bool = options.overwrite(),
 ) -> None:
-    """Write MODEL with its embeddings stored as another type.
+    """Write MODEL with its embeddings stored in another type.
 
-    Nothing is learned again. The verifier was fitted to the vectors of MODEL; miner train-verifier
+    Nothing is trained. The verifier stays fitted to the vectors of MODEL; 'miner train-verifier'
     fits it to those of DIR. An index of MODEL cannot be searched with DIR.
 
     Examples:

@@ -1,4 +1,4 @@
-"""``miner neighbors``: the sentences of a corpus that are nearest to given ones."""
+"""``miner neighbors``: nearest sentences of a corpus."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def neighbors(
     """Show the sentences of CORPUS that are nearest to each SENTENCE, by cosine.
 
     CORPUS is a text file of any format, an index directory of the same model, or - for standard
-    input. A single SENTENCE of - takes them from standard input, one a line; put -- before
+    input. A single SENTENCE of - reads sentences from standard input, one a line; put -- before
     sentences that begin with a dash.
 
     Each sentence is followed by its neighbours, best first, with their cosine and line number in
@@ -127,7 +127,7 @@ def read_queries(on_error: str) -> list[str]:
 
 
 def note(reader: Reader) -> None:
-    """Print the numbers of lines that are not UTF-8."""
+    """Print the line numbers of lines that are not UTF-8."""
     for count, fate in (
         (reader.undecodable, "not UTF-8 and left out"),
         (reader.replaced, "with bytes replaced"),

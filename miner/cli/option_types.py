@@ -76,17 +76,17 @@ def _language(text: str) -> str:
 
 
 def name_of(choices: Sequence[str]) -> Parsed:
-    """Type of one of several names, or of its short form."""
+    """Type of an option with a choice of names or short forms."""
     return Parsed("name", lambda text: canonical(text, choices))
 
 
 SIZE = Parsed("size", _size)
-# Numbers such as 5000, 200k or 5M.
+# Type of counts: 5000, 200k or 5M.
 COUNT = Parsed("count", _count)
 POSITIVE_COUNT = Parsed("count", lambda text: _count(text, least=1))
 NUMBER = Parsed("number", _number)
 SENTENCE = Parsed("sentence", _sentence)
-# Types of options whose fields' types do not tell them, by the words of ``Setting.kind``.
+# Types by ``Setting.kind``, for options whose field's type does not determine them.
 DEVICE = Parsed("auto|cpu|cuda|cuda:N", device_name)
 KINDS: dict[str, click.ParamType] = {
     "text": click.STRING,

@@ -35,7 +35,7 @@ PEEKED = 50
 
 
 def several(*options: Decorator) -> Decorator:
-    """Join options to one decorator that keeps their order."""
+    """Combine options into one decorator that keeps their order."""
 
     def decorate(function: Any) -> Any:
         for one in reversed(options):
@@ -75,7 +75,9 @@ def _search(given: dict[str, Any]) -> SearchSettings:
 
 
 def search(*names: str) -> Decorator:
-    """Options of a search, all or some, and of the languages: the command receives ``settings``."""
+    """Options of a search (all, or the named fields) and of the languages, passed as
+    ``settings``.
+    """
     both = Settings(SearchSettings, "settings", _search), Settings(Languages, "settings")
     return several(both[0](*names), both[1]())
 
@@ -83,7 +85,7 @@ def search(*names: str) -> Decorator:
 without = Settings(Without, "without")
 languages = Settings(Languages, "languages", _codes)
 loading = Settings(Loading, "loading")
-# Columns of a bitext and the treatment of its faults, as one value or one by one.
+# Columns of a bitext and the handling of its faults, as one value or as separate options.
 bitext_format = Settings(BitextFormat, "layout")
 text_format = Settings(BitextFormat, "")
 header = text_format("header")
@@ -93,8 +95,11 @@ model: Any = click.option(
     "--model",
     default="default",
     metavar="DIR",
-    help="Model directory; 'default' is the one that ships (39 languages and English). "
-    "hf:DIR_OR_NAME is one of sentence-transformers, model2vec:DIR_OR_NAME one of model2vec.",
+    help=(
+        "Model directory; 'default' is the shipped model (39 languages and English). "
+        "hf:DIR_OR_NAME opens a model of sentence-transformers, model2vec:DIR_OR_NAME one of "
+        "model2vec."
+    ),
 )
 second: Any = click.option(
     "--second",
@@ -112,10 +117,12 @@ second_pairs: Any = click.option(
 side: Any = click.option(
     "--side",
     type=click.Choice(SIDES),
-    help="Column of the training text that this text is like, for a model with separate "
-    "vocabularies.",
+    help=(
+        "Column of the training text that this text corresponds to, for a model with separate"
+        " vocabularies."
+    ),
 )
-# One file with both sides, or a file for each.
+# One file with both sides, or one file for each side.
 bitext = several(
     click.argument("bitext", nargs=-1, metavar="BITEXT | SOURCE TARGET"),
     click.option("--source", metavar="FILE", help="SOURCE by name, with --target."),
@@ -137,7 +144,7 @@ reading = several(
         help="Column of the sentence: for tsv a number from 1 [1], or a name with --header; "
         "for jsonl and parquet a name [text].",
     ),
-    click.option("--id-column", metavar="N|NAME", help="Column of an id of each sentence."),
+    click.option("--id-column", metavar="N|NAME", help="Column with the id of each sentence."),
     header,
 )
 carry: Any = click.option(
@@ -145,21 +152,25 @@ carry: Any = click.option(
     metavar="COLUMNS",
     default="",
     callback=lambda _, __, given: tuple(filter(None, given.split(","))),
-    help="Further columns to write, such as id,url, or all: names, or column3 of a TSV without a "
-    "header; of mined pairs url1 and url2.",
+    help=(
+        "Further columns to write, such as id,url, or all: names, or column3 of a TSV without"
+        " a header; for mined pairs also url1 and url2."
+    ),
 )
 factory: Any = click.option(
     "--index",
     "factory",
     default="flat",
     metavar="FACTORY",
-    help="flat is exact; a FAISS factory string (IVF1024,PQ64x8) makes a compressed index, whose "
-    "neighbours are scored again exactly.",
+    help=(
+        "flat is exact; a FAISS factory string (IVF1024,PQ64x8) builds a compressed index, "
+        "whose neighbours are rescored exactly."
+    ),
 )
 
 
 def device_of(what: str, more: str = "") -> Decorator:
-    """Option for the device of some work."""
+    """Option for the device of a kind of work."""
     return click.option(
         "--device",
         type=DEVICE,
@@ -204,14 +215,14 @@ def write_json(path: str, record: Any, **layout: Any) -> None:
 
 
 def command_line() -> str:
-    """Return the words of this command, as a shell takes them."""
+    """Return this command as typed, quoted for a shell."""
     return shlex.join(["miner", *sys.argv[1:]])
 
 
 def say(line: str) -> None:
-    """Print text for the user, apart from the data; a terminal, or COLUMNS, wraps it by words.
+    """Print text for the user on standard error, wrapped by words on a terminal or at COLUMNS.
 
-    With ``--quiet``, warnings alone.
+    With ``--quiet``, only warnings are printed.
     """
     if volume() < 0 and not line.startswith("warning: "):
         return
@@ -246,9 +257,9 @@ def opened(
 
 
 def check_columns(paths: Iterable[str], format: str | None, column: str | None) -> None:
-    """Warn of plain text whose first lines all have a tab: its format may be bucc or tsv.
+    """Warn about plain text whose first lines all have a tab: its format may be bucc or tsv.
 
-    Raises UsageError for a TSV whose first column has ids, unless a ``column`` was asked for.
+    Raises UsageError for a TSV with ids in its first column, unless ``column`` is set.
     """
     from miner.text.corpus import Reader
 

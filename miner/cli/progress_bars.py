@@ -1,6 +1,6 @@
 """Progress on standard error: bars on a terminal, a line every half minute elsewhere.
 
-With ``--verbose`` each stage tells its time, and lines come often; with ``--quiet`` nothing does.
+``--verbose`` prints the time of each stage, and lines more often; ``--quiet`` prints no progress.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from miner.cli.run_options import volume
 if TYPE_CHECKING:
     from tqdm import tqdm
 
-# Seconds between two lines where there is no terminal, by the volume of messages.
+# Seconds between two lines without a terminal, by verbosity.
 EVERY = {0: 30.0, 1: 5.0}
 
 
 class Progress:
-    """A :data:`miner.progress.Reporter` that shows each stage with its rate and time left.
+    """Progress reporter (:data:`miner.progress.Reporter`) that shows each stage's rate and time
+    left.
 
-    unit: of the counts. ``bytes`` are shown with prefixes (kB, MB).
-    operations: multiplications and additions of the whole stage. Their rate is shown beside the
-        peak rate of float32 matrix products on this machine.
+    unit: of the counts; ``bytes`` are shown with prefixes (kB, MB). operations: multiplications and
+    additions of the whole stage, whose rate is shown beside the peak rate of float32 matrix
+    products on this machine.
     """
 
     def __init__(self, unit: str = "lines", *, operations: float = 0.0) -> None:
@@ -43,7 +44,7 @@ class Progress:
         self.close()
 
     def close(self) -> None:
-        """End the stage; a further one begins another bar."""
+        """End the stage; the next one starts another bar."""
         if self.bar is not None:
             self.bar.close()
         if self.stage is not None and volume() > 0:

@@ -30,7 +30,7 @@ MORE_KEYS = (
     "2 another name, 3 machine translation, 4 a wrong language"
 )
 UNDO, QUIT = "u", "q\x03\x04"
-# Precision that is of interest, unless another is.
+# Default precision to report.
 USUAL = 0.95
 
 
@@ -134,7 +134,7 @@ def _ask(opened: Review, count: int, unmatched: Unmatched) -> None:
 
 
 def _keys() -> Iterator[str]:
-    """Yield keys, or the first letter of each line where the input is no terminal."""
+    """Yield keys, or the first letter of each line if the input is not a terminal."""
     if not sys.stdin.isatty():
         yield from (line.strip()[:1].lower() for line in sys.stdin if line.strip())
         return
@@ -178,7 +178,7 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
 
 
 def described(found: Summary) -> Iterator[str]:
-    """Lay out what the answers say, for people."""
+    """Format the summary of a review for people."""
     line = f"{found.answered:,} of {count_of(found.pairs, 'pair')} judged"
     line += f", {found.skipped} skipped" if found.skipped else ""
     yield line + (f", {found.doubtful} doubtful (--again)" if found.doubtful else "")

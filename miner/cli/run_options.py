@@ -1,8 +1,8 @@
 """Options of every command: ``--config``, ``--save-config``, ``-q`` and ``-v``.
 
-A configuration is a TOML file whose keys are the long names of options. What it sets are defaults,
-which the command line overrides. Commands with filters have a ``--config`` of their own, whose file
-holds filters beside options.
+A configuration is a TOML file whose keys are the long names of options. Its values are defaults,
+which the command line overrides. Commands with filters have another ``--config``, whose file holds
+filters besides options.
 """
 
 import json
@@ -23,7 +23,7 @@ NEVER = ("config", "save_config", "quiet", "verbose", "help")
 
 
 def beside(params: Sequence[click.Parameter]) -> list[click.Option]:
-    """Return the options of every command, to stand beside its own."""
+    """Return the options of every command, to be added to the command's own."""
 
     def add(*names: str, **more: Any) -> click.Option:
         return click.Option([*names], expose_value=False, **more)
@@ -40,20 +40,25 @@ def beside(params: Sequence[click.Parameter]) -> list[click.Option]:
         *([] if filters else [add("--config", metavar="FILE", help=config)]),
         add("--save-config", metavar="FILE", help=saved),
         add("-q", "--quiet", help="Print only warnings and errors.", **flags),
-        add("-v", "--verbose", help="Print the time of each stage, and progress often.", **flags),
+        add(
+            "-v",
+            "--verbose",
+            help=("Print the time of each stage, and progress more often."),
+            **flags,
+        ),
     ]
 
 
 def volume() -> int:
-    """Return -1 after ``-q``, 1 after ``-v``, else 0."""
+    """Return the verbosity: -1 after ``-q``, 1 after ``-v``, else 0."""
     context = click.get_current_context(silent=True)
     return 0 if context is None else context.meta.get(VOLUME, 0)
 
 
 def take(command: click.Command, ctx: click.Context, words: list[str]) -> dict[str, Any]:
-    """Make the configuration that ``words`` name the defaults of a run.
+    """Use the configuration named in ``words`` as the defaults of a run.
 
-    Returns all options given, by their keys in a configuration. Raises ArtifactError.
+    Returns all options set, by their keys in a configuration. Raises ArtifactError.
     """
     given, _, _ = command.make_parser(ctx).parse_args(words)
     options = {
@@ -83,7 +88,7 @@ def from_file() -> Collection[str]:
 
 
 def finish(given: dict[str, Any], ctx: click.Context) -> None:
-    """Write options where one of them says, and drop the name of a file without filters.
+    """Save the options if requested, and drop the name of a configuration without filters.
 
     Raises UsageError and ResourceError.
     """
@@ -109,7 +114,7 @@ def finish(given: dict[str, Any], ctx: click.Context) -> None:
 
 
 def _words(path: str, key: str, value: Any) -> Any:
-    """Return a value as the command line would give it: numbers are text."""
+    """Convert a value to the command line's form: numbers become text."""
     if isinstance(value, list):
         return [_words(path, key, one) for one in value]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""``miner score``: one score, or several, for every pair of a bitext."""
+"""``miner score``: one or several scores for every pair of a bitext."""
 
 from dataclasses import replace
 from functools import partial

@@ -27,8 +27,8 @@ from miner.errors import UnreadableError
 
 # Adds options to a function: as a decorator, or as the default of the parameter that receives them.
 Decorator: TypeAlias = Any
-# Options under the headings of a help text, both in this order; others stand under the first. An
-# option of settings that is not here follows the one before it.
+# Options under each heading of a help text, in this order; others are under the first heading. An
+# option of settings that is not listed follows the option before it.
 HEADINGS = {
     "Options": "",
     "Output": "output then-sentences lines unaligned report json ids bucc carry rejected "
@@ -56,9 +56,9 @@ PLAIN: dict[str, click.ParamType] = {
 class Settings:
     """Options of a dataclass, which a command receives as the parameter ``name``.
 
-    ``make`` turns the values that were given, by field, into that parameter. By default it is the
-    dataclass itself, with its defaults for all others. Settings of one name are one parameter, that
-    the first of them makes. Without a name, the command receives each value as itself.
+    ``make`` converts the values set by the user, by field, to that parameter; by default to the
+    dataclass, with defaults for all other fields. Settings with the same name form one parameter,
+    made by the first of them. Without a name, each value is a separate parameter.
     """
 
     def __init__(self, kind: type, name: str, make: Callable[[dict[str, Any]], Any] | None = None):
@@ -69,10 +69,11 @@ class Settings:
     def __call__(
         self, *names: str, without: Sequence[str] = (), **changed: Mapping[str, Any]
     ) -> Decorator:
-        """Return a decorator that adds the options of some fields, by default of all, in order.
+        """Return a decorator that adds the options of the named fields, by default of all, in
+        order.
 
-        ``without`` are fields to leave out. ``changed`` has the differences of a field's
-        :class:`Setting` in this command.
+        ``without``: fields to omit. ``changed``: changes to a field's :class:`Setting` in this
+        command.
         """
         usual = [name for name, own in self.described.items() if own.help and name not in without]
         chosen = names or usual
@@ -87,7 +88,7 @@ class Settings:
 
 
 class SettingOption(click.Option):
-    """Option for a field of settings; the value is None where it is not given."""
+    """Option for a field of settings; its value is None unless the user sets it."""
 
     def __init__(self, _: Any, of: Settings, field: str, own: Setting):
         self.of, self.field, self.group = of, field, own.group
@@ -130,26 +131,28 @@ def _type(own: Setting, kind: str) -> click.ParamType:
 
 
 class Own(NamedTuple):
-    """An option or argument of one command, declared as the default of a parameter."""
+    """Option or argument of one command, declared as the default of a parameter."""
 
     names: str
     more: dict[str, Any]
     make: Callable[..., Any] = click.option
 
     def of(self, parameter: inspect.Parameter) -> Decorator:
-        """Return its decorator. The parameter tells the name, and if it is a flag or repeatable."""
+        """Return its decorator. The parameter determines the name, and whether it is a flag or
+        repeatable.
+        """
         if self.make is click.argument:
             return self.make(parameter.name, **self.more)
         kind = inspect.formatannotation(parameter.annotation).strip("'")
         several = kind.startswith("tuple") and "nargs" not in self.more
         names = (self.names or option_name(parameter.name)).split()
-        # Not False, to which click gives another meaning: an option that may lack its value.
+        # None rather than False, which click reads as an option that may lack its value.
         more = {"is_flag": kind == "bool" or None, "multiple": several} | self.more
         return self.make(*names, parameter.name, **more)
 
 
 def opt(help: str, names: str = "", **more: Any) -> Any:
-    """Declare an option of one command; by default its name is the parameter's."""
+    """Declare an option of one command; its name defaults to the parameter's."""
     return Own(names, {"help": help, **more})
 
 
@@ -171,7 +174,7 @@ def declared(function: Callable[..., Any]) -> list[click.Parameter]:
 
 
 def after_output() -> str | None:
-    """Return the word after ``-o FILE``, which may be its second file; None if there is none."""
+    """Return the word after ``-o FILE``, which may be its second file, or None."""
     return click.get_current_context().meta[AFTER_OUTPUT]
 
 
@@ -185,8 +188,8 @@ class Command(click.Command):
     """Command that receives the values of generated options as settings.
 
     Its help lists the options under :data:`HEADINGS`, then a configuration's by group, and ends
-    with the examples of its docstring. Settings that contradict each other are errors of usage,
-    whoever finds them. Options of :mod:`miner.cli.run_options` are added to its own.
+    with the examples of its docstring. Contradictory settings are usage errors, wherever they are
+    detected. Options of :mod:`miner.cli.run_options` are added.
     """
 
     def __init__(self, callback: Any, help: str | None = None, params: Any = (), **more: Any):
@@ -253,7 +256,7 @@ class Command(click.Command):
 class Group(click.Group):
     """Group of commands, whose help ends with the examples of its docstring.
 
-    ``prefix`` starts the names of entry points that bring further commands of the group
+    ``prefix`` starts the names of entry points of further commands in the group
     (:mod:`miner.extensions`); without it, there are none.
     """
 
@@ -293,7 +296,7 @@ class Group(click.Group):
 
 
 def configured(config: Any, given: dict[str, Any]) -> Any:
-    """Return ``config`` with the ``given`` values. Raises UsageError that names the option."""
+    """Return ``config`` with the values in ``given``. Raises UsageError that names the option."""
     names = {name: own.option or option_name(name) for name, own in settings(config).items()}
     try:
         changed = dataclasses.replace(config, **given)

@@ -14,7 +14,7 @@ from miner.text.patterns import matching
 
 
 def _workers(given: dict[str, Any]) -> Workers:
-    """Return where tasks run, by the options that were given."""
+    """Return the settings of workers from the options that were set."""
     if "backend" not in given:
         usual = "processes" if "workers" in given else "serial"
         given["backend"] = "ray" if "address" in given else usual
@@ -24,12 +24,14 @@ def _workers(given: dict[str, Any]) -> Workers:
 
 
 options = Settings(Workers, "workers", _workers)()
-# The same, with --threads of each task.
+# The same, with --threads for each task.
 with_threads = several(options, Settings(SearchSettings, "workers")("threads"))
 
 
 def work(what: str = "") -> Decorator:
-    """Option for the directory that keeps the results of all tasks; ``what`` it also holds."""
+    """Option for the directory that keeps the results of all tasks; ``what`` names further
+    content.
+    """
     return click.option(
         "--work",
         metavar="DIR",
@@ -39,9 +41,9 @@ def work(what: str = "") -> Decorator:
 
 
 def expanded(pattern: str) -> list[str]:
-    """List the files of a pattern, sorted; a name that is none stays as it is.
+    """Expand a pattern to sorted files; another name is kept as it is.
 
-    Raises UsageError for a pattern that no file has.
+    Raises UsageError for a pattern that matches no file.
     """
     try:
         return matching(pattern)
@@ -50,9 +52,9 @@ def expanded(pattern: str) -> list[str]:
 
 
 def bitexts(patterns: Sequence[str]) -> list[list[str]]:
-    """List the bitexts of a pattern, or of one for each side, whose files go together in order.
+    """Return the bitexts of a pattern, or of a pattern per side, whose files are paired in order.
 
-    Raises UsageError where the patterns have different numbers of files.
+    Raises UsageError if the patterns match different numbers of files.
     """
     sides = [expanded(pattern) for pattern in patterns]
     if len(sides[0]) != len(sides[-1]):

@@ -109,7 +109,7 @@ def stats(
             report=bar,
         )
     record = found.as_dict()
-    # The table makes way for data that goes to standard output.
+    # If data goes to standard output, the table goes to standard error.
     click.echo("\n".join(statistics.table(record, names)), err="-" in (json_file, per_pair))
     for line in statistics.notes(found):
         say(line)

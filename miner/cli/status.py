@@ -1,4 +1,4 @@
-"""`miner status`: how far a run is, and what went wrong."""
+"""`miner status`: progress and errors of a run."""
 
 import click
 

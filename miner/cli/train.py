@@ -20,7 +20,7 @@ from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES, listing
 from miner_train.recipes import recipe as start_of
 
-# Settings of --from that are not the model's own: the text of one language is small.
+# Defaults of --from that differ from the model's settings, because text of one language is small.
 ADDED: dict[str, Any] = {"pieces": 8000, "batch": 512, "epochs": 10}
 
 
@@ -103,8 +103,8 @@ def train(
     """Train an encoder on parallel text, or on paraphrases.
 
     Several bitexts, of one language pair or many, make one model with one vocabulary. After each
-    epoch the model mines held-out pairs, most of whose partners are hidden, and the best epoch is
-    kept; where there are several language pairs, the F1 of each is shown. Repeat the command of a
+    epoch the model mines held-out sentences, most of which have no partner there, and the best
+    epoch is kept; with several language pairs, the F1 of each is shown. Repeat the command of a
     killed training to continue it: the result is the same.
 
     Values in brackets belong to the recipe 'fast'; --list shows the other recipes.
@@ -161,7 +161,7 @@ def train(
     else:
         try:
             start = start_of(recipe or "fast", given.get("encoder"))
-        except ValueError as error:  # encoders that do not exist, or do not go together
+        except ValueError as error:  # encoders that do not exist or cannot be combined
             raise click.UsageError(f"--{error}") from None
     config = configured(start, given)
     if score_col and config.keep == 1 and not config.clean:
@@ -200,7 +200,9 @@ def train(
 
 
 def settings_of(like: str, missing: dict[str, bool]) -> TrainConfig:
-    """Return the settings of the model ``like``; warn of inputs that it had and are ``missing``."""
+    """Return the settings of the model ``like``; warn about its inputs that are ``missing``
+    here.
+    """
     from miner.encoder.model import load
 
     training = load(like).training

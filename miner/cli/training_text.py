@@ -1,4 +1,4 @@
-"""Options of parallel text to learn from, which commands receive as one ``ParallelText``."""
+"""Options of parallel text for training, which commands receive as one ``ParallelText``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ParallelText:
 
     @property
     def files(self) -> list[str]:
-        """All files that are read."""
+        """Files that are read."""
         return [*self.sources, *self.targets, *self.bitexts, *self.held_out]
 
     @property
@@ -48,7 +48,7 @@ class ParallelText:
         return not self.sources and not self.bitexts
 
     def pairs(self, layout: BitextFormat, **of_bitext: Any) -> list[TextPair]:
-        """List what to read; ``of_bitext`` are further fields of ``TextPair`` for bitexts."""
+        """Return the texts to read; ``of_bitext``: further fields of ``TextPair`` for bitexts."""
         from miner_train.read import TextPair
 
         sides = zip(self.sources, self.targets, strict=True)
@@ -63,7 +63,7 @@ class ParallelText:
 
 
 def _text(given: dict[str, Any]) -> ParallelText:
-    """Return the text that was given, with the files of patterns."""
+    """Return the text from the options, with patterns expanded to files."""
     sources, targets = given.get("sources", ()), given.get("targets", ())
     if len(sources) != len(targets):
         raise click.UsageError(f"{len(sources)} --source but {len(targets)} --target")

@@ -1,4 +1,4 @@
-"""Members of a downloaded archive, read one after the other, or unpacked safely."""
+"""Members of a downloaded archive, read one by one, or unpacked safely."""
 
 import bz2
 import codecs
@@ -19,9 +19,9 @@ from miner.errors import CorpusError, reason
 
 T = TypeVar("T")
 
-# A member's name and its lines, as bytes.
+# Name of a member, and its lines as bytes.
 Member = tuple[str, Iterable[bytes]]
-# A member's name, its unpacked size in bytes (None: not known), and its open contents.
+# Name of a member, its unpacked size in bytes (None: unknown), and its open content.
 _File = tuple[str, int | None, IO[bytes]]
 
 # Exceptions of a damaged archive, beside an OSError without a number. NotImplementedError stands
@@ -44,12 +44,12 @@ TAR = (".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 def members(path: Path) -> Iterator[Iterator[Member]]:
     """Open an archive and yield name and lines of every file in a ``.zip``, a tar or a ``.gz``.
 
-    Any other file is its own only member. The lines can be read until the next member is asked
-    for. Links and directories are left out.
+    Any other file is its only member. The lines can be read until the next member is yielded. Links
+    and directories are skipped.
 
     Raises CorpusError, also during iteration: damage, a line of more than `LONGEST` bytes, or a
-    member whose name leads out of the archive (nothing is written there, but such an archive is not
-    to be trusted).
+    member whose name leads out of the archive (nothing is written, but such an archive is not
+    trusted).
     """
     found = _sound(
         path, ((name, _sound(path, _lines(path, name, file))) for name, _, file in _files(path))
@@ -61,10 +61,10 @@ def members(path: Path) -> Iterator[Iterator[Member]]:
 
 
 def unpack(path: Path, into: Path) -> None:
-    """Write the files of an archive with one folder, or none, directly below ``into``.
+    """Unpack the files of an archive with at most one folder directly below ``into``.
 
-    Links are left out. Raises CorpusError for damage, a name that leads out of the archive, several
-    folders or two files of one name, and ResourceError where the disk has no room for a file.
+    Links are skipped. Raises CorpusError for damage, a name that leads out of the archive, several
+    folders or two files of the same name, and ResourceError if the disk is full.
     """
     folders: set[PurePosixPath] = set()
     for name, size, file in _sound(path, _files(path)):
@@ -82,7 +82,7 @@ def unpack(path: Path, into: Path) -> None:
 
 
 def lines(file: Iterable[bytes]) -> Iterator[str]:
-    """Decode each line without its end; a byte-order mark is dropped.
+    """Decode lines, without line ends and byte-order mark.
 
     A line that is not UTF-8 is decoded as Latin-1, the encoding of some of these sets.
     """
@@ -97,7 +97,7 @@ def lines(file: Iterable[bytes]) -> Iterator[str]:
 
 
 def _files(path: Path) -> Generator[_File, None, None]:
-    """Yield every regular file of an archive, open until the next one is asked for."""
+    """Yield every regular file of an archive, open until the next one is yielded."""
     name = path.name.lower()
     if name.endswith(".zip"):
         with zipfile.ZipFile(path) as zipped:
@@ -107,7 +107,7 @@ def _files(path: Path) -> Generator[_File, None, None]:
                     raise zipfile.BadZipFile("it needs a password")
                 if not entry.is_dir():
                     with zipped.open(entry) as file:
-                        # A zip member alone is slow to read in lines of bounded length.
+                        # Unbuffered, a zip member is slow to read in lines of bounded length.
                         buffered = io.BufferedReader(file)  # type: ignore[type-var]
                         yield entry.filename, entry.file_size, buffered
     elif name.endswith(TAR):
@@ -132,7 +132,7 @@ def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
         raise _damaged(path, error) from error
     except OSError as error:
         if error.errno is not None:
-            raise  # a fault of the disk
+            raise  # an error of the disk
         raise _damaged(path, error) from error
 
 

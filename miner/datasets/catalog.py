@@ -7,13 +7,13 @@ records of TensorFlow Datasets (BUCC, MSRPC) and Hugging Face Datasets (SICK).
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-# The only part of a set that is not split by language.
+# Name of the only part of a set that is not split by language.
 ALL = "all"
 
 
 @dataclass(frozen=True)
 class File:
-    """One file to download.
+    """File to download.
 
     address: http or https. size: bytes, or None. sha256: hexadecimal, or None. saved_as: its name
     under ``downloads``; by default the last part of the address.
@@ -31,9 +31,9 @@ class File:
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set.
+    """Data set.
 
-    parts: files by language pair or language (or `ALL`). licence: as the source states it, or
+    parts: files by language pair or language (or `ALL`). licence: as stated by the source, or
     "unknown". large: parts are so large that the user must choose. note: a warning or explanation
     for the user.
     """
@@ -85,7 +85,7 @@ pms pol:pl por:pt ron:ro rus:ru slk:sk slv:sl spa:es sqi:sq srp:sr swe:sv swg sw
 tel:te tgl:tl tha:th tuk:tk tur:tr tzl uig:ug ukr:uk urd:ur uzb:uz vie:vi war wuu xho:xh yid:yi yue
 zsm:ms
 """
-# Data sets of each year of STS, and the folder of its archive on the task's site.
+# Data sets of each year of STS, with the folder of its archive on the task's site.
 STS_NAMES = {
     2012: ("MSRpar", "MSRvid", "SMTeuroparl", "OnWN", "SMTnews"),
     2013: ("FNWN", "headlines", "OnWN"),

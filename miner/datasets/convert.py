@@ -1,8 +1,8 @@
 """Conversion of downloaded sets into the layout that is evaluated: one record a line, in TSV.
 
 Converts aligned text and SentEval; :mod:`miner.datasets.convert_labelled` converts labelled pairs.
-Nothing is quoted in these sources, whatever their suffix. Rows that a set's own protocol leaves
-out, for example pairs without a gold score, are left out and counted.
+These sources have no quoting, whatever their suffix. Rows that a set's protocol skips, for example
+pairs without a gold score, are skipped and counted.
 """
 
 import re
@@ -25,7 +25,7 @@ from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.output import all_or_none
 
-# Folder in SentEval of each file of the archive of small sets (Wang and Manning 2012).
+# SentEval's folder for each file of the archive of small sets (Wang and Manning 2012).
 SMALL = {
     "rt-polarity.pos": "MR",
     "rt-polarity.neg": "MR",
@@ -36,7 +36,7 @@ SMALL = {
     "mpqa.pos": "MPQA",
     "mpqa.neg": "MPQA",
 }
-# Places of the downloads of SentEval's sets (Conneau and Kiela 2018).
+# Destination of each download of SentEval's sets (Conneau and Kiela 2018).
 SENTEVAL = {
     "sst": [
         f"SST/{kind}/sentiment-{part}"
@@ -51,7 +51,7 @@ SENTEVAL = {
 def _bucc(writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
     """Copy ``id⇥sentence`` and gold ``source id⇥target id`` files unchanged."""
     for path, split in zip(files, ("sample", "training", "test"), strict=True):
-        # No gold of test is known to be published; it is copied if it ever is.
+        # The gold of test is not known to be published; it is copied if it is there.
         ends = (*pair.split("-"), "gold")
         needed = {f"{pair}.{split}.{end}" for end in ends if (split, end) != ("test", "gold")}
         names = rf"({pair}\.{split}\.(?:{'|'.join(ends)}))"
@@ -82,7 +82,7 @@ def _small(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
 
 
 def _senteval(places: Sequence[str], writer: PartWriter, part: str, files: Sequence[Path]) -> None:
-    """Copy each download, or the only wanted member of its archive, to its place."""
+    """Copy each download, or the only matching member of its archive, to its destination."""
     for path, place in zip(files, places, strict=True):
         name = PurePosixPath(place).name if path.suffix == ".zip" else path.name
         for _, _, lines in wanted_members(path, f"({re.escape(name)})", {name}):
@@ -103,8 +103,8 @@ def convert(
 ) -> Converted:
     """Convert ``files``, the downloads of a part of the set ``name``, to files below ``into``.
 
-    The files of a part appear together or not at all. Raises CorpusError (a damaged archive, a
-    layout that is not the official one, sides that do not match) and ResourceError.
+    The files of a part are written together or not at all. Raises CorpusError (a damaged archive,
+    an unexpected layout, sides that do not match) and ResourceError.
     """
     with all_or_none() as waiting:
         writer = PartWriter(into, waiting, report)

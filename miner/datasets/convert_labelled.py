@@ -85,7 +85,7 @@ def _stsb(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
 
 
 def _sick(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
-    """Read one table, whose last column names the split, once for each split."""
+    """Read the table, whose last column names the split, once for each split."""
     for split, name in SICK_SPLITS.items():
         output = f"sts/sick-r.{name}.tsv"
         for _, where, file in wanted_members(files[0], r"SICK\.txt()"):
@@ -112,7 +112,7 @@ def _scored_row(
 ) -> Row | str:
     """Return score and sentences, or `NO_GOLD` for a blank score.
 
-    Raises CorpusError for a score that is not from ``least`` to 5.
+    Raises CorpusError for a score outside of ``least`` to 5.
     """
     score = score.strip()
     if not score:

@@ -1,4 +1,4 @@
-"""Files of the converters: wanted members of archives, and outputs written all or none."""
+"""Input and output of the converters: members of archives, and files written all or none."""
 
 import re
 from collections import Counter
@@ -24,7 +24,7 @@ BATCH = 8192  # lines written at once
 class Converted:
     """Result of converting a part, by path below the data directory.
 
-    written: number of rows. left_out: numbers of rows that were left out, by reason.
+    written: number of rows. left_out: numbers of skipped rows by reason.
     """
 
     written: dict[str, int] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Converted:
 
 
 class PartWriter:
-    """Writer of the files of one part, which appear together or not at all (`all_or_none`)."""
+    """Writer of the files of a part, which are written together or not at all (`all_or_none`)."""
 
     def __init__(self, into: Path, waiting: Waiting, report: Reporter):
         self.into, self.waiting, self.report = into, waiting, report
@@ -41,7 +41,7 @@ class PartWriter:
     def rows(self, path: str, rows: Iterable[Row | str]) -> None:
         """Write rows as TSV; tabs and line ends inside cells become spaces.
 
-        A string instead of a row is the reason why a row is left out.
+        A string instead of a row is the reason for skipping a row.
         """
         left_out: Counter[str] = Counter()
 
@@ -70,7 +70,7 @@ class PartWriter:
         self.done.written[path] = count
 
 
-# Converts the downloads of one part of a set: (writer, part, files).
+# Converter of the downloads of a part of a set: (writer, part, files).
 Convert: TypeAlias = Callable[[PartWriter, str, Sequence[Path]], None]
 
 
@@ -92,7 +92,7 @@ def line_pairs(
 
 
 def both_sides(pair: Sequence[str]) -> Row | str:
-    """Strip both sides of a pair; return `EMPTY_SIDE` where one is empty."""
+    """Strip both sides of a pair; return `EMPTY_SIDE` if one is empty."""
     first, second = (one_line(side).strip() for side in pair)
     return (first, second) if first and second else EMPTY_SIDE
 
@@ -119,8 +119,8 @@ def wanted_members(
 ) -> Iterator[tuple[str, str, Iterable[bytes]]]:
     """Yield the members of an archive whose name, without folders, matches ``names``.
 
-    Each is the first group of the match, its place for errors, and its lines. Raises CorpusError
-    at the end where a group of ``needed`` was not there.
+    Each has the first group of the match, its name for errors, and its lines. Raises CorpusError at
+    the end if a group in ``needed`` is missing.
     """
     found = set()
     with members(path) as entries:
@@ -137,8 +137,8 @@ def first_member(
 ) -> Iterator[str]:
     """Return the decoded lines of the first member whose name, without folders, matches ``names``.
 
-    They can be read as long as ``stack`` is open, beside other members: each call has a reader of
-    its own. Raises CorpusError, which says ``what`` is missing.
+    They can be read while ``stack`` is open, in parallel with other members, because each call
+    opens its own reader. Raises CorpusError with ``what`` if there is no match.
     """
     for path in files:
         for member, file in stack.enter_context(members(path)):

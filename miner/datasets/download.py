@@ -3,7 +3,7 @@
 An incomplete file is called ``NAME.part``. Beside it ``NAME.part.json`` keeps the validators that
 the server sent (address, length, ETag, Last-Modified), so that a later attempt resumes only the
 same file (RFC 9110, sections 8.8 and 14). The library pooch does not replace this module: it
-neither resumes a download nor checks the free disk space, and takes an error page for the file.
+neither resumes downloads nor checks the free disk space, and accepts an error page as the file.
 """
 
 import http.client
@@ -40,11 +40,11 @@ WEB_PAGE = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
 
 class _Broken(Exception):
-    """Broken connection or temporary fault of the server: worth another attempt."""
+    """Broken connection or temporary server error: worth another attempt."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects, but never from an encrypted connection to an unencrypted one."""
+    """Redirect handler that never leaves an encrypted connection for an unencrypted one."""
 
     def redirect_request(
         self,
@@ -74,23 +74,23 @@ def fetch(
 ) -> str:
     """Download ``address`` to ``path``; return the SHA-256 of the file in hexadecimal digits.
 
-    A file that is there already is only checked. size, in bytes, and sha256 are compared where
-    they are given; a file with another checksum is renamed to ``NAME.bad``. ``report`` is called
-    with the name of the file, bytes done and in all.
+    An existing file is only checked. size, in bytes, and sha256 are compared if set; a file with
+    another checksum is renamed to ``NAME.bad``. ``report`` is called with the name of the file, the
+    bytes done and their total.
 
-    Never writes more than ``size`` bytes or, where no length is known, than the disk has room for.
+    Never writes more than ``size`` bytes or, if no length is known, than the disk has room for.
 
     Raises DownloadError (address, network, a redirect from https to anything else, web page,
     length, checksum) and ResourceError (disk).
     """
-    with writing(path):  # of the disk; network errors are handled below
+    with writing(path):  # disk errors; network errors are handled below
         if not path.exists():
             _download(address, path, size, report)
         return _checked(address, path, size, sha256)
 
 
 def _download(address: str, path: Path, size: int | None, report: Reporter) -> None:
-    """Repeat attempts until the file is complete, or several in a row made no progress."""
+    """Repeat attempts until the file is complete, or several in a row make no progress."""
     part, note = path.with_name(f"{path.name}.part"), path.with_name(f"{path.name}.part.json")
     best, failures = 0, 0
     while True:
@@ -120,7 +120,7 @@ def _attempt(address: str, part: Path, note: Path, size: int | None, report: Rep
     response = _open(address, done)
     if done and not _continues(response, done, before):
         done = 0
-        if response.status == 206:  # the rest of another version of the file
+        if response.status == 206:  # the response continues another version of the file
             response.close()
             response = _open(address, 0)
     with response:
@@ -219,7 +219,7 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 
 def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[str, object]) -> bool:
-    """Tell if the response is the rest of the same version of the file."""
+    """Return True if the response continues the same version of the file."""
     found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", ""))
     if response.status != 206 or not found or int(found[1]) != done:
         return False
@@ -232,7 +232,7 @@ def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[st
 
 
 def _refuse_page(address: str, response: http.client.HTTPResponse, start: bytes, name: str) -> None:
-    """Refuse a web page ("not found", "please log in") that is sent with status 200."""
+    """Raise DownloadError for a web page ("not found", "please log in") sent with status 200."""
     magic = next((magic for suffix, magic in MAGIC.items() if name.endswith(suffix)), b"")
     page = WEB_PAGE.match(start) or response.headers.get_content_type() == "text/html"
     if (page and not (magic and start.startswith(magic))) or not start.startswith(magic):
@@ -267,7 +267,7 @@ def _length(response: http.client.HTTPResponse) -> int | None:
 
 
 def _read_note(note: Path, address: str) -> dict[str, Any]:
-    """Read the validators of the part on disk; empty if it is of another address."""
+    """Read the validators of the part on disk; empty if it belongs to another address."""
     with suppress(OSError, ValueError):
         found = read_json(note)
         if isinstance(found, dict) and found.get("address") == address:

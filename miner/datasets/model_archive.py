@@ -28,10 +28,10 @@ def get_model(
 ) -> tuple[Model, str]:
     """Download a model archive, or the model of a repository, as the directory ``output``.
 
-    The directory appears only when the archive is complete, its SHA-256 (if given) is right, and
+    The directory appears only when the archive is complete, its SHA-256 (if passed) is right, and
     the model loads, which compares every file with its checksum in ``config.json``. An older model
-    there is replaced. An interrupted download is resumed by the same call. Returns the model and
-    the SHA-256 of the archive, or the commit of the repository.
+    there is replaced. The same call resumes an interrupted download. Returns the model and the
+    SHA-256 of the archive, or the commit of the repository.
 
     Raises DownloadError (address, network, checksum), DependencyError for a repository without the
     library that reads them, CorpusError (a damaged archive, or a member that leads out of it),
@@ -46,7 +46,7 @@ def get_model(
             f"{address}: not a model archive; its name ends in {', '.join(SUFFIXES)}"
         )
     directory = replaceable(output, CONFIG)
-    # An archive that stays after a failure must not be taken for another address's.
+    # The archive left by a failure must not be mistaken for that of another address.
     digest = hashlib.sha256(address.encode()).hexdigest()[:8]
     archive = directory.with_name(f"{directory.name}.download-{digest}{suffix}")
     with writing(archive.parent):
@@ -64,7 +64,7 @@ def get_model(
 
 
 def _of_repository(address: str, output: StrPath) -> tuple[Model, str]:
-    """Copy the model of a repository that ``miner export --hub`` made."""
+    """Copy a model from a repository written by ``miner export --hub``."""
     found = _REPOSITORY.fullmatch(address)
     if found is None:
         raise DownloadError(f"{address}: is not hf:USER/NAME, nor hf:USER/NAME@REVISION")
@@ -73,7 +73,7 @@ def _of_repository(address: str, output: StrPath) -> tuple[Model, str]:
     try:
         files = [f"{HUB_FOLDER}/*"]
         there = hub.snapshot_download(found[1], revision=found[2], allow_patterns=files)
-    except Exception as error:  # the library has its own, and those of two others
+    except Exception as error:  # the library has its own exceptions, and those of two others
         raise DownloadError(f"{address}: cannot be downloaded: {reason(error)}") from None
     place = Path(there) / HUB_FOLDER
     if not (place / CONFIG).is_file():

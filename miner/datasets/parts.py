@@ -26,7 +26,7 @@ Showing = Callable[[str], AbstractContextManager[Reporter]]
 
 @dataclass(frozen=True)
 class Got:
-    """A part of a set on disk.
+    """Part of a set on disk.
 
     files: address, bytes, sha256 and verified (checksum known) of each download
     converted: rows written and left out
@@ -39,10 +39,10 @@ class Got:
 
 
 def choose(names: Sequence[str], pairs: Sequence[str] = ()) -> list[tuple[Dataset, str]]:
-    """Return the parts ``pairs`` of the sets ``names``, or all parts where no pair is given.
+    """Return the parts ``pairs`` of the sets ``names``, or all parts if ``pairs`` is empty.
 
-    A set without parts is taken whole. Raises DownloadError for unknown names and pairs, and for a
-    large set without a pair.
+    A set without parts is returned whole. Raises DownloadError for unknown names and pairs, and for
+    a large set without a pair.
     """
     chosen = []
     for name in dict.fromkeys(names):
@@ -103,7 +103,7 @@ def get(
         fetched.append({**source, "verified": file.sha256 is not None})
     paths = [downloads / file.name for file in files]
     converted = convert(dataset.name, part, paths, into, report)
-    # Read again, since another process may have added to it meanwhile.
+    # Read again, because another process may have added to it.
     record = read_record(into)
     entry = record.setdefault(dataset.name, {"parts": {}})
     entry |= {"home": dataset.home, "licence": dataset.licence}
@@ -145,7 +145,7 @@ def read_record(into: Path) -> Record:
 
 
 def _is_there(into: Path, files: Sequence[File], before: Mapping[str, Any]) -> bool:
-    """Tell if the part was made of the files now in the catalogue, and is still on disk."""
+    """Return True if the part comes from the files now in the catalogue, and is still on disk."""
     made_of = {source["address"]: source["sha256"] for source in before["files"]}
     same = made_of.keys() == {file.address for file in files} and all(
         file.sha256 in (None, made_of[file.address]) for file in files

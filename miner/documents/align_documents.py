@@ -1,4 +1,4 @@
-"""Pairing of documents in one call: read two collections, pair them, keep the best pairs."""
+"""Pairing of two collections of documents in one call."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -34,21 +34,21 @@ from miner.text.formats import FORMATS, check_suffix, file_format
 from miner.text.parquet import Parquet
 
 Collection = str | Path | Sequence[str | Path]
-# Score to keep where precision cannot be estimated. On laws and templates, pairs with it were as
-# likely right as wrong at 0.18 to 0.30 (benchmarks/LOG.md).
+# Minimum score if precision cannot be estimated. On laws and templates, pairs with scores of 0.18
+# to 0.30 were as likely right as wrong (benchmarks/LOG.md).
 CAUTIOUS = 0.25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AlignedDocuments(KeptPairs):
-    """The result of :func:`align_documents`.
+    """Result of :func:`align_documents`.
 
-    ``pairs`` are the pairs kept, best first, ``all_pairs`` all that were matched one to one; their
-    columns ``source`` and ``target`` are rows of ``names``: id, URL and domain of each document of
-    both sides. ``score`` is the probability of being right, or without an ``estimate`` the mean
-    vote of a line and the margin of the documents. ``threshold`` is the one applied. ``notes`` are
-    lines for the user, ``warnings`` reasons to doubt the result, which ``note`` has got already.
-    ``sentences`` are the beads of the pairs kept, where they were asked for.
+    ``pairs`` are the kept pairs, best first, ``all_pairs`` all one-to-one matches; their columns
+    ``source`` and ``target`` index ``names``: id, URL and domain of each document of both sides.
+    ``score`` is the probability of being right; without an ``estimate``, the mean vote of a line
+    plus the margin of the documents. ``threshold`` is the one applied. ``notes`` are lines for the
+    user, ``warnings`` reasons to doubt the result, which ``note`` has already received.
+    ``sentences`` are the beads of the kept pairs, if requested.
     """
 
     pairs: Scores
@@ -61,7 +61,7 @@ class AlignedDocuments(KeptPairs):
     sentences: Aligned | None = None
 
     def columns(self) -> dict[str, Any]:
-        """Return score, both ids and, where there are any, both URLs of the pairs kept."""
+        """Return score, both ids, and both URLs, if any, of the kept pairs."""
         sides = self.pairs.source.tolist(), self.pairs.target.tolist()
         parts = ["id"] + ["url"] * any(name[1] for own in self.names for name in own)
         return {"score": self.pairs.score} | {
@@ -100,15 +100,15 @@ def align_documents(
     >>> align_documents("web.de.jsonl", "web.en.jsonl").write("documents.tsv")
 
     A collection is a folder of text files, or one or several JSONL or Parquet files with a document
-    a row, read as ``layout`` says. Of the ``settings``, engine, exact, device, memory, threads
-    and languages count. ``keep`` chooses among the pairs. Their precision is estimated by knocking
-    out the partner of each (:mod:`miner.documents.knock_out`), and 0.95 is aimed at by default.
-    ``then_sentences``: align the sentences of the pairs kept, too; all beads are kept.
+    a row, read according to ``layout``. The ``settings`` engine, exact, device, memory, threads and
+    languages apply. ``keep`` chooses among the pairs. Their precision is estimated by knocking out
+    each pair's target (:mod:`miner.documents.knock_out`); the default target is 0.95.
+    ``then_sentences``: settings to align the sentences of the kept pairs; all beads are kept.
     ``encoder``, ``work``, ``beside``, ``workers``, ``report``, ``note`` and ``then`` are as in
     :func:`miner.mining.mine.mine`.
 
-    Raises CorpusError for a collection without text or that cannot be read, ResourceError where a
-    precision is asked for and cannot be estimated, and the errors of ``mine``.
+    Raises CorpusError for a collection without text or that cannot be read, ResourceError if a
+    requested precision cannot be estimated, and the errors of ``mine``.
     """
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
@@ -167,7 +167,7 @@ def align_documents(
 
 
 def _counted(name: str, counts: dict[str, int], documents: int) -> str:
-    """Describe what was read of a collection in one line."""
+    """Describe in one line what was read of a collection."""
     words = {
         "empty": "without text",
         "undecodable": "not UTF-8 or without the key, and left out",

@@ -25,9 +25,9 @@ from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.patterns import files_below
 from miner.text.rows import Rows
 
-# Text files that one task reads; rows of documents that are parsed at a time.
+# Text files per reading task; rows of documents parsed at a time.
 FILES, ROWS = 1000, 256
-# Id, URL and domain of each document that was read: a line of JSON each.
+# Id, URL and domain of each document, as lines of JSON.
 NAMES = "documents.jsonl"
 Name = tuple[str, str, str]
 
@@ -56,7 +56,7 @@ class StoredDocument:
 
 @dataclass(frozen=True)
 class Batch:
-    """Files that one task reads.
+    """Files that a task reads.
 
     ``ids`` name the documents of text files; None for a file with a document a row.
     """
@@ -111,7 +111,8 @@ def batches(
 def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
     """Read the documents of some files: their sentences as a part of an index, and their names.
 
-    ``edges (n + 1,)`` are the first rows of the documents, ``number (n,)`` their own lines.
+    ``edges (n + 1,)`` are the first rows of the documents, ``number (n,)`` line numbers within
+    their document.
     """
     writer, tally = TextWriter(job.out), Counter[str]()
     edges, domains = [0], 0
@@ -134,7 +135,7 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
 
 
 def _documents(batch: Batch, layout: DocumentFormat, tally: Counter[str]) -> Iterator[Document]:
-    """Yield the documents of some files, the empty ones too; count what was read."""
+    """Yield the documents of some files, with the empty ones; count them in ``tally``."""
     for number, file in enumerate(batch.files):
         with file.opened() as path:
             if batch.ids is not None:
@@ -185,7 +186,7 @@ def _host(url: str) -> str:
 
 
 def names_of(place: Path) -> Iterator[Name]:
-    """Yield id, URL and domain of each document that a task has read, or joined."""
+    """Yield id, URL and domain of each document that a task has read or joined."""
     with open(place / NAMES, encoding="utf-8") as file:
         for line in file:
             own, url, domain = json.loads(line)

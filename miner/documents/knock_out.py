@@ -1,11 +1,11 @@
-"""Precision of document pairs without gold: every pair is knocked out once.
+"""Precision of document pairs without gold, by knocking out every pair once.
 
-A document without a translation in the other collection is what makes a wrong pair. So each
-source is compared again as if the target that it was paired with were not there. The target that
-it would win then, free or not as well paired, is a decoy: a pair that is known to be wrong, of
-this very collection, near-duplicates included. Sources without a translation match as decoys do.
-How many there are is told by poor pairs, nearly all of them wrong. So counting decoys estimates the
-precision at every threshold, and isotonic regression the probability of each pair.
+Wrong pairs arise from documents without a translation in the other collection. So each source is
+compared again without its paired target. The target that it would win then, one that is free or has
+a weaker partner, is a decoy: a pair known to be wrong, from this very collection, near-duplicates
+included. Sources without a translation match as decoys do. Their number follows from the poor
+pairs, nearly all of which are wrong. So counting decoys estimates the precision at every threshold,
+and isotonic regression the probability of each pair.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from miner.arrays import Columns
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, counted_wrong
 from miner.scoring.margin import match_one_to_one
 
-# Share of the decoys whose scores are poor. Rounds in which decoys are weighted by the probability
-# that the pair they stand for is right: without its target, a wrong pair is only worse.
+# Share of the decoys with poor scores; iterations that weight a decoy by the probability that its
+# pair is right, because a wrong pair without its target only gets worse.
 POOR, ROUNDS = 0.7, 4
 TIE = 1e-6
 
@@ -40,7 +40,7 @@ class Scores(Columns):
 def decoys(pairs: Scores, knocked: Scores) -> np.ndarray:
     """Return the score that each pair's source would have without its target, ``(m,) float64``.
 
-    It is -inf where the source would be in no pair. ``knocked`` are the candidates of all sources,
+    It is -inf if the source would have no pair. ``knocked`` are the candidates of all sources,
     scored without their targets.
     """
     size = 1 + max(side.max(initial=-1) for side in (pairs.target, knocked.target))

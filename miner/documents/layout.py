@@ -6,19 +6,19 @@ from miner.config_fields import option
 from miner.names import ON_ERROR
 from miner.text.text_format import Column
 
-# Formats with a document a row, and the key that HPLT gives to the URL.
+# Formats with a document a row, and HPLT's key of the URL.
 WITH_DOCUMENTS, SHORT_URL = ("jsonl", "parquet"), "u"
 
 
 @dataclass(frozen=True)
 class DocumentFormat:
-    """Where the documents of a file are.
+    """Format of files of documents.
 
-    ``text``, ``id``, ``url`` and ``domain`` name columns of JSONL and Parquet; only the text must
-    be there. Lines of the text are sentences. Without an id, a document is named by its file and
-    line. Documents are paired within a domain: the text of its column or, with ``by_host``, the
-    host of the URL. ``format`` and ``on_error`` as of :class:`miner.text.formats.BitextFormat`;
-    "skip" also leaves out rows without the text.
+    ``text``, ``id``, ``url`` and ``domain`` name columns of JSONL and Parquet; only the text is
+    required. Lines of the text are sentences. A document without id is named by its file and line.
+    Documents are paired within a domain: the text of its column or, with ``by_host``, the host of
+    the URL. ``format`` and ``on_error`` as in :class:`miner.text.formats.BitextFormat`; "skip" also
+    skips rows without the text.
     """
 
     text: str = option("text", "Key of the text, whose lines are sentences.", option="--column")

@@ -1,4 +1,4 @@
-"""Pairing of documents as a pipeline of stages: documents → near ones → votes of lines → pairs."""
+"""Pipeline that pairs documents: documents → nearest documents → votes of lines → pairs."""
 
 from collections.abc import Sequence
 
@@ -21,14 +21,16 @@ from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 
 Sides = tuple[Documents, Documents]
-# Documents that one task compares.
+# Documents compared by one task.
 PART = 1 << 13
 
 
 def join(
     run: Run, batches: Sequence[Sequence[Batch]], layout: DocumentFormat, encoder: SentenceEncoder
 ) -> tuple[Sides, list[Index]]:
-    """Read, encode and join the documents of both sides; return them, and indexes of them."""
+    """Register reading, encoding and joining of both sides; return the documents and their
+    indexes.
+    """
     reads = [
         run.stage(
             "read",
@@ -79,8 +81,8 @@ def compare(
 ) -> tuple[Scores, Scores | None]:
     """Pair the documents one to one; return the pairs, best first.
 
-    ``knocking``: return also the candidates of the sources without their partners. ``last``: the
-    run has no more tasks.
+    ``knocking``: also return the candidates of the sources without their partners. ``last``: the
+    run has no further tasks.
     """
     opened = [(index, side.task) for index, side in zip(indexes, sides, strict=True)]
     lists = nearest(run, opened, NEAREST, settings)

@@ -1,9 +1,9 @@
-"""Stages that compare documents: their vectors, neighbourhoods of their lines, votes of lines.
+"""Stages that compare documents: vectors, neighbourhoods of lines, votes of lines.
 
-A document's vector is the mean of its lines' vectors, beside a sketch of the numbers in it: pages
-made from one template differ in little else. The best lines of two documents vote for the pair by
-their margins. Neighbourhoods are counted among the documents that are near, so that a line that
-all of them have, such as a menu, has a margin of one and no vote.
+A document's vector is the mean of its lines' vectors, plus a sketch of its numbers, because pages
+from the same template differ in little else. The best lines of two documents vote for the pair by
+their margins. Neighbourhoods are computed among the nearest documents, so that a line in all of
+them, such as a menu, has a margin of one and no vote.
 """
 
 import hashlib
@@ -26,31 +26,31 @@ from miner.ragged import offsets_of, take_lists
 from miner.scoring.margin import RATIO_FLOOR, CandidateBlocks, Listed, neighborhood_mean
 from miner.tasks.task import Job, Result, hints
 
-# Nearest documents of each that are compared line by line; documents, and lines, that the margin
-# of a pair is relative to.
+# Nearest documents that each document is compared with line by line; and number of neighbours, of
+# documents and of lines, for margins.
 NEAREST, NEIGHBORS = 20, 4
 # Lines of a document that are compared, from its start.
 MOST_LINES = 1000
-# Dimensions and weights of the sketch of numbers and of the domain, beside the mean, which has a
-# weight of 1; weight of the margin of documents beside the mean vote of a line. Found on laws and
-# templates (benchmarks/LOG.md).
+# Dimensions and weights of the sketches of numbers and of the domain, relative to the mean vector;
+# weight of the margin of documents relative to the mean vote of a line. Tuned on laws and templates
+# (benchmarks/LOG.md).
 NUMBERS, NUMBERS_WEIGHT = 128, 0.4
 DOMAIN, DOMAIN_WEIGHT = 64, 1.0
 DOCUMENT = 1 / 6
-# Documents whose numbers are sketched at a time; characters that tell a document's language.
+# Documents whose numbers are sketched at a time; characters that identify a document's language.
 BLOCK, OPENING = 1 << 14, 300
 
 
 @dataclass(frozen=True)
 class Documents:
-    """One side: the documents that :func:`join` made of ``reads``, and the vectors of all lines."""
+    """Side: the documents that :func:`join` built from ``reads``, and the vectors of all lines."""
 
     task: Result
     spans: list[EncodedSpan]
     reads: list[Result]
 
     def places(self, rows: Sequence[int], names: Sequence[Name]) -> list[StoredDocument]:
-        """Return where the texts of some documents are, by the names of all."""
+        """Return the locations of the texts of some documents, by the names of all."""
         start, end = self.task.array("start"), self.task.array("end")
         firsts = np.cumsum([0, *(task.value["rows"] for task in self.reads)])
         at = np.searchsorted(firsts, start[rows], side="right") - 1
@@ -62,13 +62,15 @@ class Documents:
 
 
 class Pieces:
-    """Rows of an array that several tasks have made in pieces; ``firsts`` are their first rows."""
+    """Rows of an array that tasks computed in pieces; ``firsts`` are the first rows of the
+    pieces.
+    """
 
     def __init__(self, firsts: Sequence[int], arrays: Sequence[np.ndarray]):
         self._firsts, self._arrays = firsts, arrays
 
     def rows(self, first: int, end: int) -> np.ndarray:
-        """Return the rows from ``first`` to ``end``, exclusive, as float32; at least one."""
+        """Return the rows from ``first`` to ``end`` (exclusive, at least one row) as float32."""
         place = int(np.searchsorted(self._firsts, first, side="right")) - 1
         parts = []
         while first < end:
@@ -79,9 +81,9 @@ class Pieces:
 
 
 class Lines:
-    """Vectors of the lines of documents that are compared: the first ``MOST_LINES`` of each.
+    """Vectors of the compared lines: the first ``MOST_LINES`` of each document.
 
-    ``offsets (n + 1,)``: places of the documents' lines among all that are compared.
+    ``offsets (n + 1,)``: positions of the documents' lines among all compared lines.
     """
 
     def __init__(self, side: Documents):
@@ -109,11 +111,11 @@ def join(
     dimension: int,
     grouped: bool,
 ) -> dict[str, Any]:
-    """Make an index of the documents of one side, with a vector for each.
+    """Build an index of the documents of one side, with a vector for each.
 
     Its sentences are the openings of the documents. ``start`` and ``end (n,)`` are the rows of
-    their lines. A document with the id of an earlier one is left out, and counted. ``grouped``:
-    vectors of one domain are near. ``dimension`` is the model's.
+    their lines. A document with the id of an earlier one is skipped and counted. ``grouped``:
+    vectors of the same domain are close. ``dimension`` is the model's.
     """
     names: dict[str, tuple[str, str, str]] = {}
     edges, openings, values, counts = [], [], [], []
@@ -174,16 +176,18 @@ def _digest(domain: str) -> bytes:
 
 
 def _signs(domain: str, size: int) -> np.ndarray:
-    """Return a unit vector that another domain's is nearly orthogonal to, ``(size,)``."""
+    """Return a unit vector of a domain, ``(size,)``, nearly orthogonal to those of other
+    domains.
+    """
     bits = hashlib.blake2b(domain.encode(), digest_size=size // 8).digest()
     return (2.0 * np.unpackbits(np.frombuffer(bits, np.uint8)) - 1) / np.sqrt(size)
 
 
 def _sketched(values: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield sketches of the numbers of documents in blocks: the first row, and ``(b, NUMBERS)``.
+    """Yield sketches of the documents' numbers in blocks: the first row, and ``(b, NUMBERS)``.
 
-    A sketch is of unit length, or zero without numbers. A number counts the more the fewer
-    documents of its side have it: the one number that tells two pages apart outweighs the others.
+    A sketch has unit length, or is zero without numbers. A number weighs more the fewer documents
+    of its side have it: the one number that distinguishes two pages outweighs the others.
     """
     size = len(offsets) - 1
     known, place, count = np.unique(values, return_inverse=True, return_counts=True)
@@ -205,16 +209,16 @@ def _sketched(values: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[int, np
 def near(
     own: Documents, other: Documents, lists: Result, without: np.ndarray | None = None
 ) -> Neighbors:
-    """Return the nearest documents of each document, of its domain, best first.
+    """Return the nearest documents of each document, in its domain, best first.
 
-    ``without (n,)`` is one document to leave out of each list, -1 for none.
+    ``without (n,)``: a document to skip in each list, -1 for none.
     """
     row, similarity = np.array(lists.array("row")), np.array(lists.array("similarity"))
     if own.task.value["grouped"]:
         domains = own.task.array("domain"), other.task.array("domain")
         row[domains[0][:, None] != domains[1][row]] = -1
         share = DOMAIN_WEIGHT**2
-        similarity = similarity * (1 + share) - share  # of the vectors without the domain
+        similarity = similarity * (1 + share) - share  # of the vectors without the domain's part
     if without is not None:
         row[row == without[:, None]] = -1
     order = np.argsort(row < 0, axis=1, kind="stable")
@@ -231,8 +235,8 @@ def neighborhoods(
 ) -> None:
     """Average the similarities of each line to the nearest lines of the nearest documents.
 
-    ``sides`` begin with the side of the lines; ``span`` are documents of it, ``lists`` its lists.
-    ``without`` has ``partner (n,)``: the document of the other side that is left out.
+    ``sides`` begin with the side of the lines; ``span``: its documents, ``lists``: their nearest
+    documents. ``without`` has ``partner (n,)``: the document of the other side to skip.
     """
     own, other = Lines(sides[0]), Lines(sides[1])
     found = near(*sides, lists, None if without is None else without.array("partner")).row
@@ -252,7 +256,7 @@ def neighborhoods(
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Results of :func:`neighborhoods` of one side, and the first document of each."""
+    """Results of :func:`neighborhoods` for one side, and the first document of each."""
 
     tasks: list[Result]
     firsts: list[int]
@@ -306,11 +310,11 @@ def _mean_of_few(lists: Neighbors) -> np.ndarray:
 
 
 def mean_vote(products: np.ndarray, mean: np.ndarray, others: np.ndarray) -> float:
-    """Return the mean vote of the lines of two documents, by their cosines ``products (m, n)``.
+    """Return the mean vote of the lines of two documents, from their cosines ``products (m, n)``.
 
-    ``mean (m,)`` and ``others (n,)`` are those lines' neighbourhoods. A pair of lines that are each
-    other's best by margin has its margin less one, if that is positive, as its vote. The sum is
-    divided by the geometric mean of m and n.
+    ``mean (m,)`` and ``others (n,)`` are the lines' neighbourhoods. Two lines that are each other's
+    best by margin vote with their margin minus one, if positive. The sum is divided by the
+    geometric mean of m and n.
     """
     margin = products / np.maximum((mean[:, None] + others) / 2, RATIO_FLOOR)
     best = margin.argmax(axis=1)

@@ -1,8 +1,8 @@
 """Alignments against a gold standard: strict and lax precision, recall and F1.
 
-The definitions are vecalign's (Thompson and Koehn 2019). A bead is right strictly if the gold has
-it, and laxly if it overlaps with a gold bead on both sides. Precision counts left-out sentences as
-beads; recall, which is the precision of the gold against the alignment, leaves them out.
+The definitions are vecalign's (Thompson and Koehn 2019). A bead is strictly right if the gold has
+it, and laxly right if it overlaps with a gold bead on both sides. Precision counts unaligned
+sentences as beads; recall, which is the precision of the gold against the alignment, does not.
 """
 
 from collections import Counter
@@ -14,10 +14,10 @@ WAYS = ("strict", "lax")
 
 
 def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> dict[str, Any]:
-    """Score alignments, each with its gold, all documents together; the result is JSON.
+    """Score alignments with their gold, all documents together; the result is JSON.
 
-    It has ``precision``, ``recall`` and ``f1`` of each of `WAYS`, 0 where there is nothing to
-    divide by, and ``by kind``, by sizes of gold beads, the numbers found and of all.
+    It has ``precision``, ``recall`` and ``f1`` for each of `WAYS`, 0 for 0 / 0, and ``by kind``, by
+    sizes of gold beads, the number found and the total.
     """
     found: Counter[str] = Counter()
     kinds: Counter[tuple[int, int]] = Counter()
@@ -44,7 +44,7 @@ def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> dict
 
 
 def _count(beads: Sequence[Bead], gold: Sequence[Bead]) -> dict[str, int]:
-    """Count the beads that are right by the gold, and all."""
+    """Count the beads that are right by the gold, and all beads."""
     known = set(gold)
     targets: dict[int, set[int]] = {}
     for source, target in known:

@@ -45,10 +45,11 @@ OWN_PRECISION = 0.95
 class MinedSplit:
     """Pairs mined from one split.
 
-    pairs: (score, source id, target id). own_threshold: chosen without gold for an estimated
-    precision of `OWN_PRECISION`; infinite where none is that precise, None where scores are not
-    calibrated probabilities. seconds: from text to pairs. raw: the pairs by the model's own scores,
-    where ``pairs`` are calibrated.
+    pairs: (score, source id, target id).
+    own_threshold: chosen without gold for an estimated precision of `OWN_PRECISION`; infinite if no
+        threshold reaches it, None if scores are not calibrated probabilities.
+    seconds: from text to pairs.
+    raw: the pairs by the model's own scores, if ``pairs`` are calibrated.
     """
 
     pairs: list[tuple[float, str, str]]
@@ -77,11 +78,13 @@ class MiningResult:
 
     @property
     def threshold(self) -> float:
-        """Tuned threshold; infinite, which keeps nothing, where nothing was mined to tune it on."""
+        """Tuned threshold; infinite, so that nothing is kept, if there were no pairs to tune it
+        on.
+        """
         return math.inf if self.tuned.threshold is None else self.tuned.threshold
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the result ready for JSON, which has no infinity: such a threshold is None."""
+        """Return the result ready for JSON, where infinity is None."""
         found: dict[str, Any] = {
             "set": self.mining_set.name,
             "rank": self.rank,
@@ -127,7 +130,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
 
     step()
     for mining_set in found:
-        # A test split without gold would be mined for nothing.
+        # Mining a test split without gold would be useless.
         splits = SPLITS[: 1 + (mining_set.reported == SPLITS[1])]
         for result in mine_set(model, mining_set, ranks, splits, step):
             mined.append(result.as_dict())
@@ -154,8 +157,8 @@ def mine_set(
 ) -> list[MiningResult]:
     """Mine the splits, tune on training, apply to test; return a result for each of ``ranks``.
 
-    splits: by default those whose text is there. step: called after each mining. settings: of
-    the search; ``ranks`` take the place of its rank.
+    splits: by default those with text. step: called after each mining. settings: of the search;
+    ``ranks`` replace its rank.
     """
     mined: dict[str, dict[str, MinedSplit]] = {rank: {} for rank in ranks}
     for split in splits or mining_set.splits:
@@ -197,15 +200,15 @@ def _mine(
             found = calibrated
             threshold = estimate.threshold(OWN_PRECISION)
             threshold = math.inf if threshold is None else threshold
-    # A sentence under several ids counts under each.
+    # A sentence with several ids counts under each.
     pairs = list(each_duplicate(found.pairs).ids())
     return MinedSplit(pairs, threshold, time.perf_counter() - begun, raw)
 
 
 def _on_one_scale(mined: dict[str, MinedSplit]) -> dict[str, MinedSplit]:
-    """Return to the model's own scores if not all splits could be calibrated.
+    """Return the model's own scores unless all splits could be calibrated.
 
-    A threshold of one split would mean nothing for the other.
+    Otherwise a threshold of one split would not apply to the other.
     """
     if all(one.raw is not None for one in mined.values()):
         return mined
@@ -216,7 +219,7 @@ def _on_one_scale(mined: dict[str, MinedSplit]) -> dict[str, MinedSplit]:
 
 
 def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]) -> MiningResult:
-    """Tune the threshold on training and evaluate it on test, where there is test gold."""
+    """Tune the threshold on training and evaluate it on test, if there is test gold."""
     tuned = best_threshold(mined["training"].pairs, mining_set.gold("training"))
     if mining_set.reported not in mined or mining_set.reported == SPLITS[0]:
         return MiningResult(mining_set, rank, tuned, None, None, None, mined)
@@ -233,7 +236,7 @@ def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]
 def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
     """Return F1, precision and recall of a result, resampled by source sentence.
 
-    Measured on test, or on training where there is no test gold; the name then says so.
+    Measured on test, or on training without test gold; the name says which.
     """
     mining_set = result.mining_set
     split = "training" if result.test is None else "test"
@@ -269,11 +272,11 @@ def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
 def top_one(model: EvaluatedModel, mining_set: MiningSet) -> tuple[Metric, ...]:
     """Measure top-1 retrieval of gold sentences: the task that the mteb suite calls BUCC.v2.
 
-    It takes the sentences of the gold alone, from test or, without test gold, training, and asks if
-    the target nearest by cosine is the translation. There is no threshold and there are no
-    distractors: its metrics are far above BUCC's own, and are not comparable with them. (The suite
-    takes the training split; its first version, BUCC, leaves all targets in as distractors.)
-    The F1 is the mean over targets of the gold; each target is a class, and sources are classified.
+    It uses only the sentences of the gold, from test or, without test gold, training, and checks
+    whether the nearest target by cosine is the translation. There is no threshold and no
+    distractor: its metrics are far above BUCC's, and not comparable with them. (The suite takes the
+    training split; its first version, BUCC, leaves all targets in as distractors.) The F1 is the
+    mean over targets of the gold; each target is a class, and sources are classified.
     """
     split = mining_set.reported
     gold = sorted(mining_set.gold(split))
@@ -294,13 +297,15 @@ def top_one(model: EvaluatedModel, mining_set: MiningSet) -> tuple[Metric, ...]:
     right = (found == target).astype(float)
     name = f"{mining_set.name} {split}, as mteb's BUCC.v2"
     (accuracy,) = measure(name, {"accuracy of top 1": metrics.mean(right)}, len(right))
-    # A resample lacks some of the classes, which makes this F1 too high on it: no interval.
+    # A resample lacks some classes, which makes this F1 too high: no interval.
     return Metric(name, "f1 of top 1", weighted_f1(target, found), len(right)), accuracy
 
 
 def weighted_f1(label: np.ndarray, found: np.ndarray) -> float:
-    """Mean over classes of their F1, weighted by how often each is a label (``(n,) int`` both)."""
-    # Number the classes of both together, so that a class has one number.
+    """Return the mean F1 over classes, weighted by their frequency as a label (``(n,) int``
+    both).
+    """
+    # Number the classes of both together.
     every, number = np.unique(np.concatenate([label, found]), return_inverse=True)
     label, found = number[: len(label)], number[len(label) :]
     support, guessed, both = (
@@ -311,7 +316,7 @@ def weighted_f1(label: np.ndarray, found: np.ndarray) -> float:
 
 
 def _threshold_table(mined: list[dict[str, Any]]) -> list[str]:
-    """Lines of a table of the tuned, oracle and own thresholds."""
+    """Return the lines of a table of the tuned, oracle and own thresholds."""
     rows = [
         ["", "ranked by", "tuned threshold", "oracle F1", "own threshold", "its F1", "precision"]
     ]

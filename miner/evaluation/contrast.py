@@ -2,8 +2,8 @@
 
 Cases are made from any bitext whose target is English, one fact of the translation changed in each,
 as xsim++ does (Chen et al. 2023), or read from a file in the format of DEMETR (Karpinska et al.
-2022). A tie counts as wrong. Scores are the cosine and, of a model that verifies, the quality and
-the probability of the verifier, which sees the pair alone.
+2022). A tie counts as wrong. Scores are the cosine and, for a model with a verifier, the quality
+and the probability by pair features.
 """
 
 from collections import Counter
@@ -28,11 +28,11 @@ from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 
 TASK = "contrast"
-# Cases of a kind by default, and the least that are reported.
+# Cases of each kind by default, and minimum number to report.
 CASES, FEWEST = 1000, 20
-# Scores closer than this are equal: sums of the same numbers in another order differ by less.
+# Score difference below which two scores are equal: reordering a sum changes it by less.
 TIE = 1e-6
-# DEMETR names the severity at the beginning of a kind, such as major_id17_tense.
+# Severities with which DEMETR's names of kinds begin, for example major_id17_tense.
 SEVERITIES = ("critical", "major", "minor", "base")
 SERIOUS = SEVERITIES[:2]
 # Pairs scored at a time.
@@ -41,7 +41,7 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class Case:
-    """A source, its translation, and the translation with one fault of a kind."""
+    """Contrast case: a source, its translation, and the translation with one fault of a kind."""
 
     kind: str
     language: str
@@ -51,7 +51,7 @@ class Case:
 
     @property
     def severity(self) -> str | None:
-        """The severity that the kind's name begins with, None where it names none."""
+        """Severity at the start of the kind's name, or None."""
         first = self.kind.split("_")[0]
         return first if first in SEVERITIES else None
 
@@ -59,9 +59,9 @@ class Case:
 def make_cases(
     source: Sequence[str], target: Sequence[str], language: str = "", count: int = CASES
 ) -> list[Case]:
-    """Make up to ``count`` cases of each kind from translations into English, ordered by kind.
+    """Generate up to ``count`` cases of each kind from translations into English, ordered by kind.
 
-    They depend on the text, not on its order; a larger ``count`` only adds cases.
+    They depend on the texts, not on their order; a larger ``count`` only adds cases.
     """
     pairs = dict.fromkeys(zip(source, target, strict=True))
     ordered = sorted(pairs, key=lambda pair: (seeded(*pair).random(), pair))
@@ -78,10 +78,11 @@ def make_cases(
 
 
 def read_cases(path: str | Path, languages: Sequence[str] = ()) -> list[Case]:
-    """Read cases in DEMETR's format: kind, language, source, translation, corruption, by tabs.
+    """Read cases in DEMETR's format: kind, language, source, translation, corruption,
+    tab-separated.
 
-    ``languages``: only cases of these. Further columns are not read. Raises CorpusError for a
-    malformed line, and where no case is left.
+    ``languages``: only cases in these. Further columns are ignored. Raises CorpusError for a
+    malformed line, and if no case remains.
     """
     cases, others = [], set()
     for line, columns in tab_rows(path):
@@ -109,10 +110,10 @@ def write_cases(cases: Iterable[Case], path: str | Path) -> None:
 
 
 def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = silent) -> TaskResult:
-    """Measure the share of cases of each kind that each score puts right, and their means.
+    """Measure the share of cases that each score gets right, by kind, and their means.
 
-    The bootstrap resamples translations, each with all of its cases. Kinds of fewer than `FEWEST`
-    cases are named as missing. Raises CorpusError where no kind is left.
+    The bootstrap resamples translations, each with all of its cases. Kinds with fewer than `FEWEST`
+    cases are reported as missing. Raises CorpusError if no kind remains.
     """
     counts = Counter(case.kind for case in cases)
     missing = [
@@ -161,9 +162,10 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
 def scores_of(
     model: EvaluatedModel, source: Sequence[str], target: Sequence[str], language: str | None
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Score pairs by each score the model has, ``(n,) float64`` by name; and reasons for others.
+    """Score pairs by each score of the model, ``(n,) float64`` by name; with reasons for missing
+    scores.
 
-    ``language`` is the ISO 639 code of the source, None if it is unknown.
+    ``language`` is the ISO 639 code of the source, None if unknown.
     """
     found: dict[str, np.ndarray] = {}
     reasons: tuple[str, ...] = ()
@@ -188,7 +190,7 @@ def _preferred(
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
     """Return for each score the cases in which it prefers the translation: ``(n,) bool``.
 
-    Source languages are identified, as ``miner score`` does, by the cases of each of their names.
+    Source languages are identified from the cases of each language name, as in ``miner score``.
     """
     right: dict[str, np.ndarray] = {}
     reasons: tuple[str, ...] = ()
@@ -226,7 +228,7 @@ def _shares(
 
 
 def _groups(kinds: Sequence[str]) -> dict[str, list[str]]:
-    """Group kinds whose mean is reported: by severity where named, and all; the main one last."""
+    """Group the kinds for means: by severity if named, and all; the main group last."""
     of = {
         severity: [kind for kind in kinds if kind.split("_")[0] == severity]
         for severity in SEVERITIES
@@ -240,5 +242,5 @@ def _groups(kinds: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _mean(statistics: Sequence[Statistic]) -> Statistic:
-    """Mean of several statistics on the same resample."""
+    """Return the mean of several statistics on the same resample."""
     return lambda weights: np.mean([one(weights) for one in statistics], axis=0)

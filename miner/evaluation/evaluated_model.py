@@ -1,4 +1,4 @@
-"""Models that can be evaluated: one of ours, or sentence vectors made by another tool."""
+"""Models to evaluate: a model of this program, or sentence vectors of another tool."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -28,9 +28,9 @@ VECTORS = ("vectors.npy", "vectors.h5", "vectors.hdf5")
 
 
 class EvaluatedModel(Protocol):
-    """Protocol of the models that can be evaluated: a name, and vectors of sentences.
+    """Protocol of the models that can be evaluated: ``name``, and ``encode(sentences, language)``.
 
-    Any object with these two will do, for example a wrapper of another library's model.
+    Any object with these two qualifies, for example a wrapper of another library's model.
     """
 
     name: str
@@ -72,7 +72,7 @@ class MinerModel:
 
 
 class PrecomputedVectors:
-    """Vectors made by another tool: a directory with sentences, one a line, and a vector for each.
+    """Vectors of another tool: a directory of sentences, one a line, with a vector for each.
 
     The sentences were written by :func:`write_sentences`. Raises ArtifactError for a directory or
     vectors that cannot be read or hold NaN, MismatchError for unequal numbers of them.
@@ -114,7 +114,9 @@ class PrecomputedVectors:
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])
 
     def encode(self, sentences: Sequence[str], language: str) -> np.ndarray:
-        """Look the vectors up; blank sentences are zero. Raises MismatchError for unknown ones."""
+        """Look the vectors up; blank sentences have zero rows. Raises MismatchError for unknown
+        ones.
+        """
         out = np.zeros((len(sentences), self._vectors.shape[1]), dtype=np.float32)
         for row, sentence in zip(out, map(_line, sentences), strict=True):
             if not sentence:
@@ -129,7 +131,7 @@ class PrecomputedVectors:
 
 
 def vector_files(directory: Path) -> list[str]:
-    """List the names of the vector files of a directory; there should be one."""
+    """Return the names of the vector files in a directory; there should be one."""
     return [name for name in VECTORS if (directory / name).is_file()]
 
 
@@ -143,7 +145,7 @@ def open_model(
 
 
 def write_sentences(sentences: Iterable[str], path: str | Path) -> int:
-    """Write each distinct sentence, one a line, for other tools to encode; return their number."""
+    """Write the distinct sentences, one a line, for other tools to encode; return their number."""
     distinct = dict.fromkeys(filter(None, map(_line, sentences)))
     with open_output(path) as file:
         file.writelines(f"{sentence}\n" for sentence in distinct)

@@ -1,4 +1,4 @@
-"""Files of mined pairs and of gold pairs; an explanation where none of them match."""
+"""Files of mined pairs and of gold pairs, and an explanation if none of them match."""
 
 import math
 import os
@@ -10,7 +10,7 @@ from miner.evaluation.metrics import Evaluation, IdPair, ScoredIds
 from miner.text.bitext import number_in
 from miner.text_table import quoted
 
-# A threshold that keeps this share of the pairs lies at their lower end.
+# Share of the pairs from which a threshold counts as the lower end of the scores.
 NEARLY = 0.98
 
 
@@ -40,10 +40,10 @@ def read_gold(path: str | os.PathLike[str]) -> set[tuple[str, str]]:
 
 
 def explain_mismatch(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> str | None:
-    """Explain in one line why not a single pair is in the gold; None where nothing looks wrong.
+    """Explain in one line why no pair is in the gold; None if nothing looks wrong.
 
-    Finds the two usual accidents: source and target are swapped, or the pairs (or the gold)
-    hold text or other ids. A poor result over ids that the gold knows is not a mismatch.
+    Detects the two usual mistakes: source and target are swapped, or the pairs (or the gold) hold
+    text or other ids. A poor result with ids of the gold is not a mismatch.
     """
     proposed = {(source, target) for _, source, target in pairs}
     expected = frozenset(gold)
@@ -74,18 +74,18 @@ def explain_mismatch(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> str 
 
 
 def never_proposed(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> int:
-    """Count the gold pairs with a source or a target that occurs in no proposed pair.
+    """Count the gold pairs with a source or a target that is in no proposed pair.
 
-    Whatever the threshold, they are misses: the corpus lacks them, or a cut left them out.
+    They are misses at any threshold: the corpus lacks them, or they were cut off.
     """
     sides = [set(side) for side in zip(*((s, t) for _, s, t in pairs), strict=True)] or [set()] * 2
     return sum(source not in sides[0] or target not in sides[1] for source, target in set(gold))
 
 
 def keeps_nearly_all(pairs: Iterable[ScoredIds], best: Evaluation) -> bool:
-    """Return whether the best threshold lies at the lower end of the scores.
+    """Return True if the best threshold is at the lower end of the scores.
 
-    Pairs that a cut has left out might then have raised F1 further.
+    Pairs below, if they were cut off, might have raised F1 further.
     """
     number = len({(source, target) for _, source, target in pairs})
     return number > 0 and best.proposed >= NEARLY * number
@@ -94,7 +94,9 @@ def keeps_nearly_all(pairs: Iterable[ScoredIds], best: Evaluation) -> bool:
 def _columns(
     path: str | os.PathLike[str], names: tuple[str, ...]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and columns of each non-empty line. Raises CorpusError on a wrong count."""
+    """Yield line number and columns of each non-empty line. Raises CorpusError for a wrong
+    number of columns.
+    """
     for line, columns in tab_rows(path):
         if len(columns) != len(names) or not all(columns):
             remedy = "; 'miner search --ids' writes such lines" if len(names) == 3 else ""
@@ -107,5 +109,5 @@ def _columns(
 
 
 def _example(ids: set[Hashable]) -> str:
-    """Return one id to show; the least by its text, so that the message is always the same."""
+    """Return an example id; the smallest as text, so that the message is deterministic."""
     return quoted(min(map(str, ids)), 40)

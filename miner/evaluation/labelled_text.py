@@ -39,7 +39,7 @@ def tab_rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
 
 
 def find_file(directory: Path, name: str) -> Path | None:
-    """Return the file ``name`` of a directory, compressed or not; None where there is none."""
+    """Return the file ``name`` of a directory, compressed or not; None if it is missing."""
     for suffix in SUFFIXES:
         path = directory / f"{name}{suffix}"
         if path.is_file():
@@ -76,10 +76,10 @@ def language_pair(name: str, path: Path) -> tuple[str, str]:
 def read_labelled(
     path: Path, least: int = 1, column: int = 0, labels: tuple[float, ...] = ()
 ) -> LabelledPairs:
-    """Read lines of a score and two sentences, separated by tabs.
+    """Read lines of a score and two sentences, tab-separated.
 
-    column: position of the score, 0 or 2. labels: the only scores allowed; any number by default.
-    Raises CorpusError with file and line for a malformed line, and for fewer than ``least`` pairs.
+    column: position of the score, 0 or 2. labels: allowed scores; any number by default. Raises
+    CorpusError with file and line for a malformed line, and for fewer than ``least`` pairs.
     """
     scores, first, second = [], [], []
     for line, columns in tab_rows(path):

@@ -2,8 +2,8 @@
 
 Precision, recall and F1 follow the BUCC shared task as Artetxe & Schwenk 2019 (section 4) use it:
 :func:`best_threshold` on the training gold, :func:`evaluate` with it on test. The best F1 on the
-test gold itself is an oracle and must be labelled so. Pairs are matched by id (anything hashable),
-never by text: a sentence that stands under several ids counts each time.
+test gold itself is an oracle and must be labelled as one. Pairs are matched by id (anything
+hashable), never by text: a sentence with several ids counts once for each.
 
 The other metrics are `Statistic` objects: functions of item weights. The bootstrap evaluates them
 on many resamples at once; :func:`value_of` gives the metric of the set itself.
@@ -50,7 +50,7 @@ class Evaluation:
         return asdict(self)
 
     def __str__(self) -> str:
-        # The threshold is printed in full because it is pasted into the next command.
+        # The threshold is printed in full, because users paste it into the next command.
         cut = "no threshold" if self.threshold is None else f"threshold {self.threshold!r}"
         return (
             f"precision {self.precision:.2%} recall {self.recall:.2%} F1 {self.f1:.2%} "
@@ -93,10 +93,10 @@ def best_threshold(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> Evalua
     in_gold = np.fromiter((pair in expected for pair in best), dtype=np.int64, count=len(best))
     order = np.argsort(-score, kind="stable")
     score = score[order]
-    # Pairs of equal score are kept or dropped together: a cut follows the last of them.
+    # Pairs of equal score are kept or dropped together: a cut is after the last of them.
     last = np.flatnonzero(np.append(score[1:] != score[:-1], True))  # (cuts,)
     proposed, correct = last + 1, np.cumsum(in_gold[order])[last]
-    # Cuts run from the highest score down, and argmax takes the first of equals.
+    # Cuts descend by score, and argmax returns the first of equal values.
     cut = int(np.argmax(2 * correct / (proposed + len(expected))))
     threshold = float(score[last[cut]])
     if cut + 1 < len(last):
@@ -107,8 +107,8 @@ def best_threshold(pairs: Iterable[ScoredIds], gold: Iterable[IdPair]) -> Evalua
 def _between(lower: float, upper: float) -> float:
     """Return a threshold that keeps ``upper`` and drops ``lower``, also in float32.
 
-    It is their midpoint or, where that rounds to ``lower``, the upper score itself: numpy rounds a
-    Python float before it compares it with a float32 array.
+    It is their midpoint, or ``upper`` if the midpoint rounds to ``lower``: numpy rounds a Python
+    float before it compares it with a float32 array.
     """
     middle = lower + (upper - lower) / 2
     with np.errstate(over="ignore"):
@@ -152,14 +152,14 @@ def value_of(statistic: Statistic, items: int) -> float:
 
 
 def mean(values: np.ndarray) -> Statistic:
-    """Mean of ``values (n,)``, n >= 1."""
+    """Statistic: mean of ``values (n,)``, n >= 1."""
     return lambda weights: weights @ values / weights.sum(axis=1)
 
 
 def ratio(numerator: np.ndarray, denominator: np.ndarray) -> Statistic:
-    """Sum of ``numerator (n,)`` over the sum of ``denominator (n,)``; 0 for 0 / 0.
+    """Statistic: sum of ``numerator (n,)`` over the sum of ``denominator (n,)``; 0 for 0 / 0.
 
-    Precision, for one, is a ratio of correct to proposed pairs.
+    For example, precision is the ratio of correct to proposed pairs.
     """
 
     def statistic(weights: np.ndarray) -> np.ndarray:
@@ -181,7 +181,9 @@ def pearson(x: np.ndarray, y: np.ndarray) -> Statistic:
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> Statistic:
-    """Spearman's correlation: Pearson's of the ranks; equal values share their mean rank."""
+    """Spearman's correlation: Pearson's correlation of ranks; equal values share their mean
+    rank.
+    """
     first, second = _Ties(x), _Ties(y)
 
     def statistic(weights: np.ndarray) -> np.ndarray:
@@ -191,10 +193,10 @@ def spearman(x: np.ndarray, y: np.ndarray) -> Statistic:
 
 
 def auc(score: np.ndarray, good: np.ndarray) -> Statistic:
-    """Area under the ROC curve: the share of (good, bad) item pairs with the good one above.
+    """Area under the ROC curve: share of (good, bad) pairs of items with the good one above.
 
-    score: ``(n,)`` floats; good: ``(n,) bool``. Equal scores count half. 1/2 without a good or
-    without a bad item.
+    score: ``(n,)`` floats; good: ``(n,) bool``. Equal scores count half. 1/2 without good or
+    without bad items.
     """
     ties = _Ties(score)
 
@@ -209,7 +211,7 @@ def auc(score: np.ndarray, good: np.ndarray) -> Statistic:
 
 
 def average_precision(score: np.ndarray, good: np.ndarray) -> Statistic:
-    """Mean, over good items, of the precision at their score; 0 where a resample has none."""
+    """Mean over good items of the precision at their score; 0 if a resample has no good item."""
     ties = _Ties(-score)
 
     def statistic(weights: np.ndarray) -> np.ndarray:
@@ -228,7 +230,7 @@ def _weighted_pearson(weights: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.n
     both, xx, yy = (
         np.einsum("bn,bn,bn->b", weights, left, right) for left, right in ((x, y), (x, x), (y, y))
     )
-    # A constant column leaves rounding errors, some 1e-16 of the square of its values.
+    # A constant column leaves rounding errors, about 1e-16 of the square of its values.
     scale = np.sqrt(xx * yy)
     return np.where(scale > 1e-12 * count[:, 0], both / np.where(scale > 0, scale, 1), 0.0)
 

@@ -17,7 +17,7 @@ SPLITS = ("training", "test")
 
 @dataclass(frozen=True, eq=False)
 class MiningSet:
-    """One language pair of one test set; ``directory`` holds its files."""
+    """Language pair of a test set, with the directory of its files."""
 
     name: str
     directory: Path
@@ -29,7 +29,7 @@ class MiningSet:
 
     @property
     def splits(self) -> list[str]:
-        """Splits whose text is there; training is always listed."""
+        """Splits with text; training is always included."""
         return [
             split
             for split in SPLITS
@@ -54,7 +54,7 @@ class MiningSet:
         return path
 
     def gold(self, split: str) -> set[tuple[str, str]]:
-        """Read the gold pairs of a split. Raises CorpusError where there are none."""
+        """Read the gold pairs of a split. Raises CorpusError if there are none."""
         path = self.need(f"{split}.gold")
         gold = read_gold(path)
         if not gold:
@@ -63,9 +63,9 @@ class MiningSet:
 
 
 def sets(data: Path) -> list[MiningSet]:
-    """List the sets in the directories ``bucc*`` of ``data``, or else in ``data`` itself, by name.
+    """Return the sets in the directories ``bucc*`` of ``data``, or else in ``data``, by name.
 
-    Raises CorpusError where there are none, two have one name, or a pair is not named by two
+    Raises CorpusError if there are none, two have the same name, or a pair is not named by two
     languages.
     """
     golds = [

@@ -26,14 +26,14 @@ TASK = "noisy"
 LABELLED = "-labelled"
 # Neighbours for the margin.
 K = 4
-# A bad pair, and a good one.
+# Labels of a bad pair, and of a good one.
 LABELS = (0.0, 1.0)
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """List the labelled files, by name.
+    """Return the labelled files by name.
 
-    Raises CorpusError where there are none, or a name does not begin with two languages.
+    Raises CorpusError if there are none, or a name does not begin with two languages.
     """
     found = {
         name.removesuffix(LABELLED): path
@@ -92,9 +92,9 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
 def scores_of(
     model: EvaluatedModel, pairs: LabelledPairs, languages: tuple[str, str]
 ) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Score the pairs by each score the model has: ``(n,) float64`` by name.
+    """Score the pairs by each score of the model: ``(n,) float64`` by name.
 
-    The second value gives the reasons why other scores are missing.
+    The second value has the reasons for missing scores.
     """
     texts = pairs.first, pairs.second
     vectors = model.encode(texts[0], languages[0]), model.encode(texts[1], languages[1])

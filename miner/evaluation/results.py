@@ -1,9 +1,9 @@
 """Results of an evaluation: metrics with bootstrap intervals, and differences of two models.
 
-The bootstrap (Efron & Tibshirani 1993; paired, Koehn 2004) resamples a test set many times: as many
-items as it has, with replacement. The spread of a metric is the uncertainty due to the choice of
-sentences. A resample is a row of weights, the number of times it holds each item. The seed is a
-hash of the set's name and size, so that two models are compared on the same resamples.
+The bootstrap (Efron & Tibshirani 1993; paired, Koehn 2004) draws resamples of a test set, of the
+same size, with replacement. The spread of a metric over them is the uncertainty due to the choice
+of sentences. A resample is a row of weights: the number of times that each item was drawn. The seed
+is a hash of the set's name and size, so that two models are compared on the same resamples.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from miner.evaluation.metrics import Statistic, value_of
 RESAMPLES = 1000
 # Share of the resamples that an interval holds.
 CONFIDENCE = 0.95
-# Weights that are in memory at a time.
+# Maximum weights in memory at a time.
 WEIGHTS_AT_ONCE = 1 << 22
 
 
@@ -55,7 +55,8 @@ class Metric:
 
 @dataclass(frozen=True)
 class Difference:
-    """Difference of a metric between two models, with a paired bootstrap interval.
+    """Difference of a metric between two models on the same items, with a paired bootstrap
+    interval.
 
     task: the evaluation. interval: 95% of the differences on the same resamples. p: two-sided
     probability of a difference of the other sign, at least 2 / (resamples + 1).
@@ -84,8 +85,8 @@ class Difference:
 class TaskResult:
     """Result of one evaluation task.
 
-    metrics: in the order to show. headline: metrics of a summary of several tasks. missing: a line
-    for everything that was not measured, with the reason. notes: further lines to print. more:
+    metrics: in display order. headline: metrics in the summary of several tasks. missing: a line
+    with the reason for everything that was not measured. notes: further lines to print. more:
     further entries of the JSON record.
     """
 
@@ -110,7 +111,7 @@ def resample(
 ) -> np.ndarray:
     """Compute each statistic on ``count`` resamples of ``items`` items.
 
-    Returns ``(statistics, count) float64``. The resamples depend on ``name`` and ``items`` alone.
+    Returns ``(statistics, count) float64``. The resamples depend only on ``name`` and ``items``.
     """
     seed = int.from_bytes(sha256(f"{name}\0{items}".encode()).digest()[:8], "big")
     generator = np.random.default_rng(seed)
@@ -142,7 +143,7 @@ def measure(dataset: str, statistics: Mapping[str, Statistic], items: int) -> tu
 
 
 def mean_of(dataset: str, metrics: Sequence[Metric]) -> Metric:
-    """Return the mean of one metric over several sets, which are resampled independently."""
+    """Return the mean of a metric over several sets, which are resampled independently."""
     (name,) = {metric.name for metric in metrics}
     value = float(np.mean([metric.value for metric in metrics]))
     resamples = [metric.resamples for metric in metrics if metric.resamples is not None]
@@ -150,7 +151,7 @@ def mean_of(dataset: str, metrics: Sequence[Metric]) -> Metric:
 
 
 def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
-    """Return a line that counts the zero vectors of a set; no line where there are none."""
+    """Return a line with the number of zero vectors of a set; none without zero vectors."""
     every = sum(map(len, sides))
     zero = every - sum(int(rows.any(axis=1).sum()) for rows in sides)
     if not zero:
@@ -159,9 +160,9 @@ def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
 
 
 def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Difference]:
-    """Compare each metric of ``one`` and ``other`` where both have resamples of it.
+    """Compare the metrics of ``one`` and ``other`` for which both have resamples.
 
-    Raises MismatchError for a set that is not of the same size.
+    Raises MismatchError for sets of different sizes.
     """
     known = {(metric.dataset, metric.name): metric for metric in other}
     found = []
@@ -175,7 +176,7 @@ def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Differen
                 "needed"
             )
         change = metric.resamples - against.resamples
-        # One is added, so that no finite number of resamples makes a difference certain.
+        # Add 1, so that no finite number of resamples makes a difference certain.
         opposite = min((change <= 0).sum(), (change >= 0).sum())
         p = min(1.0, 2 * (int(opposite) + 1) / (len(change) + 1))
         found.append(

@@ -1,8 +1,8 @@
 """Encoding throughput in sentences/s, from text to vectors and from token ids to vectors.
 
-The text is the English of the other evaluations in the directory, so that two models on one machine
-can be compared; two machines cannot. Each value is the median of several rounds; loading and
-compiling are not counted.
+The text is the English of the other evaluations in the directory, so that two models can be
+compared on one machine; figures of two machines cannot be compared. Each value is the median of
+several rounds; loading and compiling are not counted.
 """
 
 import statistics
@@ -27,7 +27,7 @@ from miner.progress import Reporter, counted, silent
 from miner.text.language_codes import ENGLISH
 
 TASK = "speed"
-# Most sentences that a round encodes; rounds; seconds for all rounds, which limit slow models.
+# Maximum sentences of a round; rounds; maximum seconds of all rounds, for slow models.
 SENTENCES, ROUNDS, SECONDS = 50_000, 5, 20.0
 WARM_UP = 500
 TEXT_TO_VECTORS = "sentences/s to vectors"
@@ -41,7 +41,9 @@ def further() -> list[ModuleType]:
 
 
 def sets(data: Path) -> list[ModuleType]:
-    """List the evaluations in ``data`` whose text is encoded. Raises CorpusError for none."""
+    """Return the evaluations in ``data`` whose text is encoded. Raises CorpusError if there are
+    none.
+    """
     found = []
     for task in (bucc, tatoeba, *further()):
         with suppress(NoTestSetError):
@@ -63,9 +65,9 @@ def sample(data: Path) -> list[str]:
 
 
 def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
-    """Measure sentences/s on one thread and on all.
+    """Measure sentences/s on one thread and on all threads.
 
-    Precomputed vectors have no speed: the result then has no metrics. Raises CorpusError.
+    Precomputed vectors have no speed, so their result has no metrics. Raises CorpusError.
     """
     if not isinstance(model, MinerModel):
         return TaskResult(TASK, (), (), (f"{model.name} holds vectors without an encoder to time",))
@@ -73,7 +75,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     own = model.encoder(ENGLISH)
     found: list[Metric] = []
     more: dict[str, Any] = {"rounds": {}}
-    # An encoder of another library keeps the threads that it was opened with.
+    # An encoder of another library keeps its number of threads.
     threads = sorted({1, own.threads}) if isinstance(own, Encoder) else [thread_count(None)]
     for count in counted(TASK, threads, report):
         encoder: SentenceEncoder = own
@@ -111,7 +113,7 @@ def sentences_in_time(encoder: SentenceEncoder, text: list[str]) -> int:
 
 
 def rates_of(work: Callable[[], object], sentences: int) -> list[float]:
-    """Time every round of ``work`` on so many sentences, in sentences/s."""
+    """Time every round of ``work`` on ``sentences`` sentences, in sentences/s."""
     found = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()

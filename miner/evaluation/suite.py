@@ -12,8 +12,8 @@ from miner.evaluation.evaluated_model import EvaluatedModel
 from miner.evaluation.results import TaskResult
 from miner.progress import Reporter, silent
 
-# In the order in which all of them run. Each module has sets(data) and
-# evaluate(model, data, report); all but speed, which takes the text of others, have texts(data).
+# Tasks by name, in the order in which they run. Each module has sets(data), evaluate(model, data,
+# report) and texts(data); speed uses the texts of the others.
 TASKS: dict[str, ModuleType] = {
     task.TASK: task for task in (tatoeba, bucc, noisy, *speed.further(), speed)
 }
@@ -21,7 +21,7 @@ TASKS: dict[str, ModuleType] = {
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A task that was not done, with the reason; ``model`` is None where no model could do it."""
+    """Task that was skipped, with the reason; ``model`` is None if no model could do it."""
 
     task: str
     error: MinerError
@@ -39,9 +39,9 @@ class LeftOut:
 def choose(
     data: Path, names: Sequence[str], skip_missing: bool
 ) -> tuple[dict[str, ModuleType], list[LeftOut]]:
-    """Return the tasks ``names``; ``skip_missing``: leave out those without a test set.
+    """Return the tasks ``names``; ``skip_missing`` skips those without a test set.
 
-    Raises CorpusError where ``data`` is not there, or all tasks are left out.
+    Raises CorpusError if ``data`` is missing, or all tasks are skipped.
     """
     if not data.is_dir():
         raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")
@@ -70,7 +70,7 @@ def run_tasks(
     """Run the tasks on one model.
 
     With a list ``left_out``, a task that fails (CorpusError, DependencyError, MismatchError) is
-    appended to it and the other tasks go on; without, the error is raised.
+    appended to it and the other tasks continue; otherwise the error is raised.
     """
     found = []
     for name, task in tasks.items():

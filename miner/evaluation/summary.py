@@ -26,12 +26,12 @@ def metric_tables(metrics: Sequence[Metric]) -> list[str]:
 
 
 def task_text(result: TaskResult) -> str:
-    """Return all metrics of one task, its notes and what is missing."""
+    """Format all metrics of a task, its notes and the missing measurements."""
     return _paragraphs(metric_tables(result.metrics), result.notes, _missing([result]))
 
 
 def summary_text(results: Sequence[TaskResult]) -> str:
-    """Return one table of the headline metrics of several tasks, and what is missing."""
+    """Format a table of the headline metrics of several tasks, and the missing measurements."""
     rows = [["evaluation", "set", "metric", "value", "95% interval"]]
     for result in results:
         for metric in result.headline:
@@ -47,12 +47,12 @@ def compare(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[Diff
         replace(difference, task=result.task)
         for result in one
         for difference in differences(result.metrics, against.get(result.task, ()))
-        if not difference.name.endswith("majority")  # the same for any model
+        if not difference.name.endswith("majority")  # the same for all models
     ]
 
 
 def unpaired(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[str]:
-    """List metrics with an interval that only one of two models has, as "set metric"."""
+    """Return metrics with an interval that only one of two models has, as "set metric"."""
     keys = [
         dict.fromkeys(
             f"{metric.dataset} {metric.name}"
@@ -77,7 +77,7 @@ def difference_table(differences: Sequence[Difference]) -> str:
 
 
 def _paragraphs(*parts: Sequence[str]) -> str:
-    """Join blocks of lines by empty lines; empty blocks are left out."""
+    """Join blocks of lines with empty lines; empty blocks are dropped."""
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
@@ -91,7 +91,7 @@ def _cell(metric: Metric) -> str:
 
 
 def _value(metric: Metric) -> str:
-    # Speeds are whole numbers; all else is a share.
+    # Speeds are printed as integers, all other metrics as shares.
     return f"{metric.value:,.0f}" if abs(metric.value) >= 10 else f"{metric.value:.3f}"
 
 

@@ -1,8 +1,8 @@
 """Tatoeba: accuracy of retrieving each sentence's translation as its nearest sentence.
 
-The sets are those that came with LASER (Artetxe & Schwenk 2019b). Accuracy is measured each way:
-by the cosine, and by the ratio margin among the k nearest (Artetxe & Schwenk 2019). A sentence is
-right when it finds the row of its own translation; a duplicate of that in another row is wrong.
+The sets are those that came with LASER (Artetxe & Schwenk 2019b). Accuracy is measured in both
+directions, by the cosine and by the ratio margin among the k nearest (Artetxe & Schwenk 2019). A
+sentence is right if it finds the row of its translation; a duplicate in another row is wrong.
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,9 @@ MARGIN_OF = {"cosine": "absolute", "margin": "ratio"}
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """List the files of the evaluation, by language pair.
+    """Return the files of the evaluation by language pair.
 
-    Raises CorpusError where there are none, or one is not named by two languages.
+    Raises CorpusError if there are none, or one is not named by two languages.
     """
     found = tsv_files(data / TASK)
     if not found:
@@ -68,9 +68,10 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
 def accuracies(
     model: EvaluatedModel, pair: str, path: Path
 ) -> tuple[tuple[Metric, ...], list[str]]:
-    """Measure accuracies on one set of the languages ``pair``; also list the sets not measured.
+    """Measure accuracies on the set of a language pair; also return the sets that were not
+    measured.
 
-    There are no accuracies where no sentence of one side has a vector.
+    There are no accuracies if a side has no vector.
     """
     bitext = _read(path)
     source, target = language_pair(pair, path)
@@ -91,10 +92,11 @@ def accuracies(
 def nearest_rows(
     source: np.ndarray, target: np.ndarray, margin: str = "absolute", k: int = K
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the best row of the other side, each way: ``(n,)`` and ``(m,) int64``, -1 for none.
+    """Find the best row of the other side, in both directions: ``(n,)`` and ``(m,) int64``, -1 for
+    none.
 
     source, target: unit vectors ``(n, d)`` and ``(m, d)``. The score is the cosine (``absolute``)
-    or another margin among the k nearest. Equal scores find the first row, zero rows nothing.
+    or another margin among the k nearest. Ties go to the first row; zero rows find nothing.
     """
     sides = [VectorSet(rows, np.flatnonzero(rows.any(axis=1))) for rows in (source, target)]
     found = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
@@ -111,7 +113,7 @@ def nearest_rows(
 def found_own_row(
     source: np.ndarray, target: np.ndarray, margin: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tell which rows find their own translation: ``(n,) bool`` each way."""
+    """Return which rows find their translation: ``(n,) bool`` in both directions."""
     there, back = nearest_rows(source, target, margin)
     rows = np.arange(len(source))
     return there == rows, back == rows

@@ -1,1 +1,1 @@
-"""Adapters for other people's pipelines, one a module; each imports its library."""
+"""Adapters for other pipelines, one per module; each imports its library."""

@@ -17,16 +17,16 @@ Filters = Sequence[str | Mapping[str, Any]]
 Pairs = Sequence[Sequence[str]]
 # Pairs of a batch; a call costs a tenth of a second beside its pairs.
 BATCH = 10_000
-# All default filters but those that compare pairs with each other.
+# Default filters that judge each pair separately.
 USUAL = (*RULES, "quality")
 
 
 class BatchFilters:
-    """Filters that decide on each pair alone, so that no result depends on the batch.
+    """Filters that judge each pair separately, so that results do not depend on the batch.
 
-    ``languages`` are the BCP-47 codes of both sides. The pipeline starts processes itself: each
-    scores by one thread. Raises ArtifactError for filters that do not exist, lack a setting, or
-    compare pairs with each other.
+    ``languages`` are the BCP-47 codes of both sides. The pipeline starts the processes; each scores
+    with one thread. Raises ArtifactError for filters that do not exist, lack a setting, or compare
+    pairs with each other.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Steps of datatrove over documents that are pairs: one filters, one scores.
+"""Steps of datatrove over documents that are pairs: a filter and a scorer.
 
 A document's text is the source, and its metadata has the target: ``JsonlReader(text_key="source")``
-reads rows with ``source`` and ``target`` so.
+reads rows with ``source`` and ``target`` in this way.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from miner.integrations.batches import BATCH, USUAL, BatchFilters, Filters
 
 
 class PairFilter(BaseFilter):
-    """Keep pairs that break no bound; the others are dropped with the name of the filter.
+    """Filter that keeps pairs within all bounds; others are dropped with the name of the filter.
 
     ``languages`` are the codes of both sides, ``filters`` names, or tables as in TOML.
     """
@@ -40,12 +40,12 @@ class PairFilter(BaseFilter):
 
     def filter_batch(self, batch: list[Document]) -> list[bool | tuple[bool, str]]:
         reasons = self.filters.reasons(_pairs(batch, self.target_key))
-        # The faulty word would make a count for each document.
+        # Without the faulty word, which would make a count for each document.
         return [reason is None or (False, reason.partition(":")[0]) for reason in reasons]
 
 
 class PairScorer(PipelineStep):
-    """Add the quality of each pair to the metadata of its document, as ``quality``."""
+    """Scorer that adds the quality of each pair to the metadata of its document, as ``quality``."""
 
     name, type = "🌐 bitext-miner quality", "🏷 - SCORER"
 

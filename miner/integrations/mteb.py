@@ -1,4 +1,4 @@
-"""An encoder for the tasks of mteb, such as BUCC.v2, Tatoeba, NTREX and Flores."""
+"""Encoder for the tasks of mteb, such as BUCC.v2, Tatoeba, NTREX and Flores."""
 
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from miner.errors import ArtifactError
 
 
 class MinerEncoder(AbsEncoder):
-    """Model directory, or another encoder that opens by name, as mteb evaluates it: by cosine.
+    """Model directory, or another encoder that opens by name, evaluated by cosine.
 
-    The revision of its results is the model's fingerprint. Raises ArtifactError for a model with a
-    vocabulary for each side: mteb does not tell the sides apart.
+    The revision of its results is the model's fingerprint. Raises ArtifactError for a model with
+    separate vocabularies, because mteb does not tell the sides apart.
     """
 
     def __init__(self, model: str | Path = "default", revision: str | None = None, **_: Any):

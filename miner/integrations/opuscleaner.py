@@ -15,7 +15,7 @@ _LANGUAGES = {
     }
     for name, side, code in (("SRCLANG", "first", "de"), ("TGTLANG", "second", "en"))
 }
-# Without them the languages would be identified, in each batch of rows anew.
+# Otherwise the languages would be identified again in each batch of rows.
 _GIVEN = '--source-lang "${SRCLANG:?is needed}" --target-lang "${TGTLANG:?is needed}"'
 FILTERS: dict[str, dict[str, Any]] = {
     "miner_quality": {
@@ -49,15 +49,15 @@ _HEAD = """\
 
 
 def install(directory: Path, overwrite: bool) -> list[Path]:
-    """Write the descriptions, and the rules that one of them names, to a directory.
+    """Write the descriptions of the filters, and the rules that one of them names, to a directory.
 
-    Raises ArtifactError for a file that is there, unless ``overwrite``.
+    Raises ArtifactError for an existing file, unless ``overwrite``.
     """
     texts = {f"{name}.json": json.dumps(entry, indent=2) + "\n" for name, entry in FILTERS.items()}
     rules = (f'\n[[filter]]\nname = "{name}"\n' for name in RULES)
     texts["miner_rules.toml"] = _HEAD + "".join(rules)
     paths = {directory / name: text for name, text in texts.items()}
-    for path in reversed([*paths]):  # the rules first, which may have been changed
+    for path in reversed([*paths]):  # the rules first, because a user may have changed them
         if path.exists() and not overwrite:
             raise ArtifactError(f"{path}: exists; give --overwrite to replace it")
     directory.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,7 @@ Pair = Sequence[str]
 
 
 class _InBatches(FilterABC):
-    """A filter that scores pairs in batches, also where OpusFilter would give them one by one."""
+    """Filter that scores pairs in batches, even if OpusFilter passes them one by one."""
 
     score_batch: Callable[[Sequence[Pair]], list[Any]]
 
@@ -41,7 +41,7 @@ class _InBatches(FilterABC):
 
 
 class MinerQuality(_InBatches):
-    """Keep pairs of this quality, by default of the model's bound for the languages.
+    """Filter that keeps pairs of this quality, by default the model's bound for the languages.
 
     Scores are probabilities that both sides mean the same.
     """
@@ -67,9 +67,9 @@ class MinerQuality(_InBatches):
 
 
 class MinerRules(_InBatches):
-    """Keep pairs that break no bound of these filters, by default of the rules that need no model.
+    """Filter that keeps pairs within the bounds of ``filters``, by default rules without a model.
 
-    Scores are True for pairs that are kept. ``filters`` are names, or tables as in TOML.
+    Scores are True for kept pairs. ``filters`` are names, or tables as in TOML.
     """
 
     score_direction = CLEAN_TRUE

@@ -14,7 +14,7 @@ from miner.scoring.pair_features import PreparedText
 from miner.scoring.quality import Quality
 from miner.scoring.second_opinion import counted
 
-# Pairs expected to be right below which the report says that the refit is mostly the model's.
+# Number of right pairs below which the refit stays close to the model, as the report says.
 FEW_RIGHT = 300
 
 
@@ -22,9 +22,9 @@ FEW_RIGHT = 300
 class CorpusFit:
     """Log-odds fitted to the corpus, and the quality of likely pairs.
 
-    ``score (m,) float64`` is the probability of each pair to be right, in which its faults count if
-    it was read; ``near`` are near-decoys, None where there are none; ``notes`` are for the user.
-    ``refined`` are scores by labels, None without labels.
+    ``score (m,) float64``: probability of each pair of being right, without faults if these were
+    checked; ``near``: near-decoys, or None; ``notes`` for the user. ``refined``: scores by labels,
+    or None.
     """
 
     scored: refit.Scored
@@ -42,10 +42,10 @@ def fit_to_corpus(
     total: float,
     labels: Labelled | None = None,
 ) -> CorpusFit:
-    """Fit the function of ``start`` again to the pairs of a search, wrong ones and ``labels``.
+    """Fit the function of ``start`` again to the pairs of a search, wrong pairs and ``labels``.
 
-    ``wrong`` are decoys and knock-outs, with the text of their targets; ``weight (n,)`` weighs all.
-    ``total`` is the number of right pairs, found or not.
+    ``wrong`` are decoys and knock-outs, with the text of their targets; ``weight (n,)`` is the
+    weight of each. ``total`` is the number of right pairs, found or missed.
     """
     pairs, text, targets = found.pairs, found.source_text, found.target_text
     assert pairs.features is not None and text is not None and targets is not None
@@ -115,7 +115,7 @@ def fit_to_corpus(
 def _score(
     last: refit.Scored, own: faults.FaultFeatures, found: Search, quality: Quality
 ) -> tuple[np.ndarray, NearDecoys | None]:
-    """Return the probability of each pair to be right, ``(m,) float64``, and near-decoys."""
+    """Return each pair's probability of being right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)
     sound = score.copy()
     raised = own.raised(sound[own.rows])
@@ -128,7 +128,7 @@ def _score(
 
 
 def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:
-    """Say where few pairs that are right leave the function as it was, or nearly so."""
+    """Return a note if too few right pairs left the function unchanged, or nearly so."""
     right = float(start.mixture.probability(start.logit).sum())
     if fitted is None:
         return (f"ranked by the model's own function: about {right:.0f} pairs to fit it to",)

@@ -1,9 +1,9 @@
-"""Weights of decoys: the number of targets that each stands for.
+"""Weights of decoys: the number of targets that each represents.
 
 Decoys come from other text than the targets. Short sentences match by chance far more often, so
-decoys are first weighted to have the targets' lengths. Nearly all poor matches are wrong, so there
-pairs and decoys can be compared feature by feature: the second weights give the decoys the features
-of the pairs. Both are ratios of densities by logistic regression (Sugiyama et al. 2012).
+decoys are first weighted to match the targets' lengths. Nearly all poor matches are wrong, so poor
+pairs and poor decoys can be compared by feature: the second weights give the decoys the features of
+the pairs. Both are ratios of densities by logistic regression (Sugiyama et al. 2012).
 """
 
 import numpy as np
@@ -11,22 +11,23 @@ import numpy as np
 from miner.precision.mixture import Mixture
 from miner.scoring.logistic import fit_ridge
 
-# Lengths in characters that are told apart; longer sentences count as of this length.
+# Maximum length in characters; longer sentences count as this long.
 LONGEST = 2000
 # Precision of the normal distributions of the weights of lengths and features around 0.
 LENGTH_PENALTY, PENALTY = 1e-2, 30.0
-# Poor matches: with log-odds above this quantile of the decoys, and a probability below this one.
+# Poor matches: log-odds above this quantile of the decoys, and probability below this one.
 ABOVE, BELOW = 0.1, 0.05
-# Largest logarithm of the second weight, either way.
+# Maximum absolute logarithm of the second weight.
 MOST = 2.0
 # Poor matches of either kind without which the second weights are 1.
 FEWEST = 100
 
 
 def length_weights(targets: np.ndarray, decoys: np.ndarray) -> np.ndarray:
-    """Weigh decoys of ``decoys (n,)`` characters to be distributed like ``targets (m,)``.
+    """Weight decoys of ``decoys (n,)`` characters so that their lengths are distributed like
+    ``targets (m,)``.
 
-    Returns ``(n,) float64`` > 0 that add up to m.
+    Returns ``(n,) float64`` > 0 with sum m.
     """
     own, theirs = np.minimum(targets, LONGEST), np.minimum(decoys, LONGEST)
     counts = [np.bincount(side, minlength=LONGEST + 1).astype(np.float64) for side in (own, theirs)]
@@ -49,11 +50,11 @@ def feature_weights(
     weight: np.ndarray,
     mixture: Mixture,
 ) -> np.ndarray:
-    """Weigh decoys ``(n,)`` so that their poor matches have the features of poor pairs.
+    """Weight decoys ``(n,)`` so that their poor matches have the features of poor pairs.
 
     ``features`` are ``(m, f)`` of pairs and ``(n, f)`` of decoys, ``logit`` ``(m,)`` and ``(n,)``;
-    ``weight (n,)`` the weights so far, which the result includes; ``mixture`` tells which matches
-    are poor.
+    ``weight (n,)`` the previous weights, which the result includes; ``mixture`` decides which
+    matches are poor.
     """
     order = np.argsort(logit[1], kind="stable")
     total = np.cumsum(weight[order])

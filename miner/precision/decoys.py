@@ -1,7 +1,7 @@
-"""Decoys: sentences that translate no source, mixed in among the targets of a search.
+"""Decoys: sentences that translate no source, added to the targets of a search.
 
-Decoys join the targets, compete for the same sources, are scored by the same margins and the same
-verifier, and are matched one to one. A decoy that is matched stands for wrong pairs: see
+Decoys compete with the targets for the same sources: they are scored by the same margins and
+verifier, and matched one to one. A matched decoy represents wrong pairs: see
 :mod:`miner.precision.estimate`.
 """
 
@@ -22,14 +22,14 @@ from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
 from miner.text_table import count_of
 
-# Decoys in all, and draws of them at most: a draw has no more decoys than there are targets, since
-# they would crowd each other out otherwise.
+# Decoys in total, and maximum draws; a draw has at most as many decoys as targets, because more
+# would crowd each other out.
 DECOYS, DRAWS = 20_000, 32
-# With fewer decoys, or fewer targets to put them among, there is no estimate.
+# Minimum number of decoys, and of targets, for an estimate.
 FEWEST, FEWEST_TARGETS = 500, 50
 SEED = 1
-# Decoys are dropped if their words are rarer in the corpus than this quantile of its sentences',
-# but this many stay: of few, each stands for many wrong pairs (benchmarks/LOG.md).
+# Quantile of the targets' likelihoods below which a decoy is dropped, and minimum number of decoys
+# to keep: each of few represents many wrong pairs (benchmarks/LOG.md).
 UNLIKE, STAY = 0.05, 2000
 # Sentences whose token ids, or neighbours, are compared at a time; token ids counted at a time.
 BLOCK, IDS = 16_384, 1 << 20
@@ -56,8 +56,8 @@ class DecoyPairs(Columns):
     ``score (n,) float64`` is the probability by the model's verifier, ``features (n, f) float32``
     are :data:`~miner.scoring.verifier.FEATURES`; ``cosine (n,) float32`` and ``margin_ratio (n,)
     float64`` as in :class:`~miner.scoring.pairs.Pairs`; ``source_row (n,) int64``; ``decoy (n,)
-    int64`` are rows of the pool. ``second (n,) float64`` are the log-odds that the second opinion
-    added, NaN of pairs that it has not read.
+    int64`` are rows of the pool. ``second (n,) float64`` are the log-odds added by the second
+    opinion, NaN for pairs that it did not read.
     """
 
     score: np.ndarray
@@ -76,7 +76,9 @@ class DecoyPairs(Columns):
         decoy: np.ndarray,
         second: np.ndarray | None = None,
     ) -> "DecoyPairs":
-        """Return pairs whose targets are rows ``decoy (n,)`` of the pool, or hide the partner."""
+        """Return decoy pairs: the targets are rows ``decoy (n,)`` of the pool, or of the corpus
+        in a knock-out.
+        """
         return cls(
             pairs.score,
             features,
@@ -99,9 +101,9 @@ def choose_among(
 ) -> Decoys:
     """Choose decoys among the distinct sentences ``pool``, none a translation of any source.
 
-    ``targets`` are the sentences of the index by ``tokenizer``, ``rows`` the distinct ones. With
-    ``resembling`` decoys with the vocabulary of the targets are chosen, and the next likely ones
-    where these are few. Raises :class:`~miner.errors.ResourceError` where there are too few.
+    ``targets`` are the sentences of the index by ``tokenizer``, ``rows`` the distinct ones.
+    ``resembling`` selects decoys with the vocabulary of the targets, and the likeliest others if
+    there are few. Raises :class:`~miner.errors.ResourceError` if there are too few decoys.
     """
     if len(rows) < FEWEST_TARGETS:
         raise ResourceError(
@@ -116,7 +118,7 @@ def choose_among(
         count = int(alike.sum())
         order = np.argsort(-likelihood, kind="stable")
         usable = usable[np.sort(order[: max(count, STAY) if count >= FEWEST else count])]
-    # A sample, whatever the order of the decoys.
+    # A random sample, whatever the order of the decoys.
     usable = np.random.default_rng(SEED).permutation(usable)[:DECOYS]
     draws = np.array_split(usable, -(-len(usable) // len(rows)) or 1)[:DRAWS]
     used = sum(map(len, draws))
@@ -130,7 +132,7 @@ def choose_among(
 
 
 def of_model(verifier: Verifier) -> list[str]:
-    """Return the model's decoys in the target's language; all of them if that is unknown."""
+    """Return the model's decoys in the target's language; all of them if it is unknown."""
     model, language = verifier.encoder.model, verifier.languages[1]
     decoys = model.read_decoys(language)
     if not decoys and language is not None:
@@ -142,7 +144,7 @@ def of_model(verifier: Verifier) -> list[str]:
 
 
 def encoded(decoys: Decoys, chosen: np.ndarray, verifier: Verifier) -> np.ndarray:
-    """Encode the decoys of one draw, ``(n, d) float32``."""
+    """Encode the decoys of a draw, ``(n, d) float32``."""
     text = decoys.text.take(chosen)
     sentences = [decoys.sentences[i] for i in chosen]
     encoder = verifier.encoder.on_side("target")
@@ -150,9 +152,9 @@ def encoded(decoys: Decoys, chosen: np.ndarray, verifier: Verifier) -> np.ndarra
 
 
 def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
-    """Merge lists into the k nearest of both, in place of ``more``.
+    """Merge two sets of lists into the k nearest of both.
 
-    Row ``i`` of the lists of ``more`` becomes ``first + i``.
+    Row ``i`` in the lists of ``more`` becomes ``first + i``.
     """
     k = lists.row.shape[1]
     for start in range(0, len(lists), BLOCK):
@@ -189,11 +191,11 @@ def _keys(text: PreparedText, start: int, end: int) -> Iterator[bytes]:
 def _likelihoods(
     targets: PreparedText, rows: np.ndarray, decoys: PreparedText, usable: np.ndarray, size: int
 ) -> tuple[np.ndarray, float]:
-    """Return the likelihoods ``(m,)`` of the ``usable`` decoys among the targets, and the least.
+    """Return the likelihoods ``(m,)`` of the ``usable`` decoys among the targets, and the minimum.
 
     The likelihood of a sentence is the mean log frequency of its tokens among the targets, without
-    its own occurrences. Decoys below the least, which all but a few targets reach, are of another
-    language, or of a domain with other words.
+    its own occurrences. The minimum is the quantile `UNLIKE` of the targets. Decoys below it are of
+    another language, or of a domain with other words.
     """
     count = np.zeros(size, dtype=np.int64)
     for start in range(0, len(targets.ids), IDS):

@@ -1,12 +1,12 @@
 """Precision and recall of mined pairs without gold: target-decoy competition.
 
 Proteomics estimates the precision of its matches with decoys (Elias & Gygi 2007): items that cannot
-be right join those that may be, and go through the very same search. Here decoys are sentences of
-the target's language from elsewhere (:mod:`miner.precision.decoys`), weighted to resemble the
-targets (:mod:`miner.precision.decoy_weights`). The verifier's function is fitted again to this
-corpus (:mod:`miner.precision.corpus_fit`). A mixture of right and wrong pairs gives P(right) of
-each pair (:mod:`miner.precision.mixture`). Score = P(right) × P(no fault)
-(:mod:`miner.precision.faults`); the mean score above a threshold is its estimated precision.
+be right are added to the others, and go through the same search. Here decoys are sentences of the
+target's language from elsewhere (:mod:`miner.precision.decoys`), weighted to resemble the targets
+(:mod:`miner.precision.decoy_weights`). The verifier's function is fitted again to this corpus
+(:mod:`miner.precision.corpus_fit`). A mixture of right and wrong pairs gives P(right) of each pair
+(:mod:`miner.precision.mixture`). Score = P(right) × P(no fault) (:mod:`miner.precision.faults`);
+the mean score above a threshold is its estimated precision.
 """
 
 import math
@@ -31,24 +31,24 @@ from miner.scoring.quality import NAME
 from miner.text.language_codes import describe
 from miner.text_table import count_of, quoted
 
-# Doubts are raised for fewer right pairs than this, for decoys that must be scaled by more than
-# this factor either way, and where a few sentences (HUBS) take more than the share HUB of all lists
-# of neighbours.
+# Limits for doubts: minimum number of right pairs, maximum factor by which decoys are rescaled, and
+# maximum share HUB of all neighbour lists that HUBS sentences may take.
 FEW_RIGHT, UNLIKE_CORPUS, HUB, HUBS = 200, 4.0, 0.1, 10
-# A decoy that matches a source with this probability or more is as good as a translation. Chance
-# matches hardly get there: if more than this share of the decoys do, the sources hold translations
-# of decoys, as where the corpus contains the model's training text.
+# Probability from which a matched decoy looks like a translation, and the maximum share of such
+# decoys. Chance matches hardly reach it: more means that sources have translations among the
+# decoys, for example because the corpus contains the model's training text.
 TRANSLATION, TRANSLATIONS = 0.5, 0.01
-# Lengths are unlike the targets' where so small a share of the decoys has nearly all the weight. Of
-# lines of three words, wrong pairs are 4 to 10 times the estimate then (benchmarks/LOG.md).
+# Minimum share of decoys that hold nearly all the weight; with fewer, their lengths differ from the
+# targets'. For lines of three words, wrong pairs are then 4 to 10 times the estimate
+# (benchmarks/LOG.md).
 ALIKE = 0.02
-# With fewer decoys that find a source the estimate is doubted; there is none of margins.
+# Minimum number of matched decoys: with fewer the estimate is doubtful, and margins have none.
 FEWEST_MATCHED = 20
 # Spread of the scores of right pairs where labels join (benchmarks/LOG.md).
 LABELLED_SPREAD = 1.9
-# Recall is not estimated where scores find less than the share FOUND of SEVERAL right pairs.
+# Recall is not estimated if scores find less than the share FOUND of SEVERAL right pairs.
 FOUND, SEVERAL = 0.2, 50
-# How often the number of right pairs decides what knock-outs stand for.
+# Iterations in which the number of right pairs updates the weights of knock-outs.
 ROUNDS = 2
 
 Resample = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -57,9 +57,9 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class Row:
-    """A threshold, the number of pairs it keeps, and their estimated precision and recall.
+    """Threshold, number of pairs that it keeps, and their estimated precision and recall.
 
-    The intervals are to hold the true value in nine of ten corpora.
+    The intervals should contain the true value in nine of ten corpora.
     """
 
     threshold: float
@@ -77,12 +77,13 @@ class Estimate:
     Columns of the pairs, best first: ``score (m,) float64``, the probability of being right;
     ``wrong (m,) float64``, the expected number of wrong pairs among this and the better ones;
     ``q_value (m,) float64``, the least estimated false discovery rate of any threshold that keeps
-    the pair. ``decoys`` sentences were used, ``matched`` of them found a source; ``dropped`` others
-    matched one as translations do. ``doubts`` are reasons to distrust the estimate, ``notes`` say
-    how it was made. ``resample`` bootstraps precision and recall ``(b, t) float64`` of the best
-    ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which are not among the wrong ones.
-    ``labels`` of pairs were used. ``total`` is the number of right pairs, found or not; None where
-    only pairs found count. ``no_recall`` says why recall is not estimated, where it is not.
+    the pair. ``decoys``: number of decoys used; ``matched``: how many were matched with a source;
+    ``dropped``: how many more matched like translations. ``doubts`` are reasons to distrust the
+    estimate, ``notes`` describe its method. ``resample`` bootstraps precision and recall ``(b, t)
+    float64`` of the best ``(t,)`` pairs. ``near`` are near-decoys of likely pairs, which do not
+    count as wrong. ``labels``: number of labelled pairs used. ``total``: number of right pairs,
+    found or missed; None if recall is relative to the pairs found. ``no_recall``: why recall is not
+    estimated, or "".
     """
 
     score: np.ndarray
@@ -100,7 +101,9 @@ class Estimate:
     no_recall: str = ""
 
     def threshold(self, precision: float) -> float | None:
-        """Return the lowest score whose pairs have this estimated precision; None if none has."""
+        """Return the lowest score whose pairs have this estimated precision; None if there is
+        none.
+        """
         # 1 - 0.9 is a little less than 0.1.
         kept = int(np.searchsorted(self.q_value, 1 - precision + 1e-9, side="right"))
         return float(self.score[kept - 1]) if kept else None
@@ -110,7 +113,7 @@ class Estimate:
         return int(np.count_nonzero(self.score >= threshold))
 
     def precision(self, kept: int) -> float:
-        """Return the estimated precision of the best ``kept`` pairs."""
+        """Return the estimated precision of the ``kept`` best pairs."""
         return 1 - float(self.q_value[kept - 1]) if kept else 1.0
 
     def precision_at(self, threshold: float) -> float:
@@ -119,13 +122,13 @@ class Estimate:
 
     @property
     def right(self) -> float:
-        """Number of right pairs, in which those that were not found count if :attr:`total` does."""
+        """Number of right pairs; :attr:`total`, if known, includes those that were missed."""
         found = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
         return max(found, self.total or 0.0)
 
     @property
     def recall_of(self) -> str:
-        """Name what recall is relative to, or say why it is not estimated, after "recall is"."""
+        """Complete "recall is …": what it is relative to, or why it is not estimated."""
         if self.no_recall:
             return f"not estimated: {self.no_recall}"
         if self.total is None:
@@ -133,9 +136,9 @@ class Estimate:
         return f"of about {self.right:,.0f} right pairs"
 
     def recall(self, kept: int) -> float | None:
-        """Return the estimated recall of the best ``kept`` pairs, relative to :attr:`right`.
+        """Return the estimated recall of the ``kept`` best pairs, relative to :attr:`right`.
 
-        None where :attr:`no_recall` says why.
+        None if :attr:`no_recall` is set.
         """
         if self.no_recall:
             return None
@@ -146,8 +149,8 @@ class Estimate:
     def intervals(self, kept: Sequence[int]) -> list[tuple[Interval, Interval | None] | None]:
         """Return intervals of precision and of recall for each number of best pairs.
 
-        None without resamples, and of a recall that is not estimated. Both are widened, if need be,
-        to contain the estimate. They do not depend on the other numbers asked for.
+        None without resamples, and for a recall that is not estimated. Both are widened if needed
+        to contain the estimate. An interval does not depend on the other numbers in ``kept``.
         """
         if self.resample is None:
             return [None] * len(kept)
@@ -164,7 +167,7 @@ class Estimate:
         return found
 
     def table(self, precisions: Sequence[float]) -> Iterator[Row]:
-        """Yield the thresholds of these precisions, as far as they exist, each once."""
+        """Yield a row for each of the precisions that a threshold reaches, each threshold once."""
         rows: dict[float, Row] = {}
         for precision in precisions:
             threshold = self.threshold(precision)
@@ -188,13 +191,13 @@ def _around(value: float, bounds: Interval) -> Interval:
 
 
 def interval_text(bounds: Interval) -> str:
-    """Format an interval; a dash for one that says nothing."""
+    """Format an interval; a dash for one that covers everything."""
     text = "{:.3f}-{:.3f}".format(*bounds)
     return "–" if text == "0.000-1.000" else text
 
 
 def rounded(threshold: float) -> float:
-    """Round down to six places, so that the printed threshold keeps the pairs printed with it."""
+    """Round down to six decimals, so that the printed threshold keeps all the pairs of its row."""
     return math.floor(threshold * 1_000_000) / 1_000_000
 
 
@@ -205,14 +208,13 @@ def calibrate(
     refitting: bool = True,
     labels: labelling.Labels | None = None,
 ) -> tuple[Search, Estimate]:
-    """Score a search's pairs by their probability of being right on this corpus.
+    """Replace the scores of a search's pairs by their probability of being right on this corpus.
 
-    Returned are the search with its pairs in the new order and the estimate of their precision and
-    recall. ``sentences`` are the decoys of the search if the user gave them. Without ``refitting``
-    the model's own function ranks, as for a model without a quality function. ``labels`` of pairs
-    join the evidence of decoys. Raises
-    :class:`~miner.errors.ResourceError` where there are too few decoys, and ValueError for a search
-    without decoys.
+    Returns the search with its pairs in the new order, and the estimate of their precision and
+    recall. ``sentences``: decoys of the user, if any. Without ``refitting`` the model's own
+    function ranks, as for a model without a quality function. ``labels`` of pairs are evidence
+    besides decoys. Raises :class:`~miner.errors.ResourceError` for too few decoys, and ValueError
+    for a search without decoys.
     """
     if found.competed is None:
         raise ValueError("no decoys took part in this search; search with estimating=True")
@@ -235,7 +237,7 @@ def calibrate(
     weight[used] = decoy_weights.length_weights(
         found.target_text.characters[found.sides[1].rows], lengths[used]
     )
-    # Number of decoys of equal weight that tell as much.
+    # Effective number of decoys of equal weight.
     equal = weight.sum() ** 2 / (weight**2).sum()
     weight = weight[matched.decoy]
     sources = len(found.sides[0].rows)
@@ -265,7 +267,8 @@ def calibrate(
         notes.append(f"{encoder.name} has no quality function: its own scoring is used")
     elif refitting:
         enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled
-        # Labels tell of right pairs themselves: the law of scores alone counts those not found.
+        # Labels show the right pairs directly: the number of missed ones follows from the
+        # distribution of scores.
         alone = fitted.mixture.all_right(fitted.logit, rivals[:0], np.inf, (LABELLED_SPREAD,))
         fit = fit_to_corpus(found, wrong_pairs, fitted, weight, float(alone[0]), enough)
         fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
@@ -322,7 +325,7 @@ def calibrate(
 
 
 def _no_recall(little: Sequence[str], found: float, total: float) -> str:
-    """Return why recall is not estimated: ``found`` right pairs were found, of ``total``."""
+    """Return why recall is not estimated: only ``found`` of ``total`` right pairs were found."""
     if little:
         return f"the model is blind to many translations in {' and '.join(map(describe, little))}"
     if total >= SEVERAL and found < FOUND * total:
@@ -332,7 +335,7 @@ def _no_recall(little: Sequence[str], found: float, total: float) -> str:
 
 def expected_wrong(score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return ``wrong`` and ``q_value`` of :class:`Estimate` for scores ``(m,)``, best first."""
-    # Pairs of equal score are kept together or not at all.
+    # Pairs of equal score are kept together.
     kept = np.searchsorted(-score, -score, side="right")
     wrong = np.cumsum(1 - score)[kept - 1] if len(score) else np.empty(0)
     return wrong, np.minimum.accumulate((wrong / np.maximum(kept, 1))[::-1])[::-1]
@@ -343,7 +346,7 @@ def counted_wrong(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``wrong`` and ``q_value`` by counting decoys ``(n,)`` at each score ``(m,)`` or above.
 
-    One more than was seen counts: none of few decoys reached a score, but of more some would.
+    One decoy is added to each count, because none among few decoys does not mean none among many.
     """
     order = np.argsort(-decoy_score, kind="stable")
     total = np.concatenate([[0.0], np.cumsum(weight[order])])
@@ -374,10 +377,10 @@ def _without_translations(
 def doubts_of(
     found: Search, factor: float, labels: int = 0, little_known: bool = False
 ) -> tuple[str, ...]:
-    """List reasons to distrust an estimate.
+    """Return reasons to distrust an estimate.
 
-    ``factor``: the number of poor matches relative to those that the decoys predict. ``labels`` of
-    pairs, if they are enough, tell of near-copies. ``little_known``: the model knows a language
+    ``factor``: number of poor matches relative to the decoys' prediction. ``labels``: number of
+    labelled pairs; enough of them show near-copies. ``little_known``: the model knows a language
     badly.
     """
     doubts = []
@@ -403,7 +406,7 @@ def doubts_of(
             f"{near.sum()} of the {len(near)} likely pairs have a rival that is nearly as good: "
             f"{why}"
         )
-    # Few sentences fill the lists of a small corpus because there are no more, or no more lists.
+    # In a small corpus a few sentences always fill the lists, because there are no others.
     large = min(pairs.source.distinct, pairs.target.distinct) >= 100 * HUBS
     for name, lists, own in (
         ("targets", found.forward, pairs.target),

@@ -1,12 +1,11 @@
-"""Likely pairs, read more closely than all candidates can be: their order, comparer and faults.
+"""Fault check of likely pairs: order, comparer and quality, too expensive for all candidates.
 
 Decoys and rivals tell chance matches from translations, and so do the features of the quality of a
-pair (:mod:`miner.scoring.quality`), which cost too much for all candidates. They are read of the
-few pairs that may still be right.
+pair (:mod:`miner.scoring.quality`). These are computed for the few pairs that may still be right.
 
-The quality tells another thing that no search can see. Near-copies that differ from a translation
-in a negation, a number or a name match as translations do, and often have no rival. The quality
-reads the pair alone and is learned from such faults.
+The quality also shows what no search can. Near-copies that differ from a translation in a negation,
+a number or a name match as translations do, and often have no rival. The quality reads the pair
+alone and is learned from such faults.
 """
 
 from dataclasses import dataclass
@@ -18,23 +17,24 @@ from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
 from miner.scoring.quality import Quality, features_of_rows
 from miner.scoring.verification import BLOCK, release
 
-# Pairs that are likelier than this to be no chance match are read; no others can be kept.
+# Minimum probability of a pair of being no chance match, to be checked for faults and kept.
 POSSIBLE = 0.001
-# Log-odds, before the pair is read, that one which is no chance match has no fault: faults are rare
-# (1 in 150), so that only a poor quality changes a score much.
+# Prior log-odds that a pair which is no chance match has no fault: faults are rare (1 in 150), so
+# that only a poor quality changes a score much.
 FAULTLESS = 5.0
-# Median quality, in log-odds, of pairs this likely to be no chance match, on text and languages
-# that the model knows (training splits of the BUCC-style sets: 0.9 to 1.5), and how many tell it.
+# Usual median quality, in log-odds, of confident pairs, on text and languages that the model knows
+# (training splits of the BUCC-style sets: 0.9 to 1.5); minimum probability of a confident pair; and
+# minimum number of them.
 USUAL, CONFIDENT, FEWEST = 0.9, 0.9, 30
 
 
 @dataclass(frozen=True, eq=False)
 class FaultFeatures:
-    """Pairs that were read.
+    """Features of the pairs that were checked.
 
-    ``rows (r,) int64`` are their positions among all pairs, ascending; ``features (r, f) float32``
-    those that candidates lack: cosine, order and comparer; ``quality (r,) float64`` the log-odds of
-    each to have no fault, where half of the pairs have one.
+    ``rows (r,) int64``: their positions among all pairs, ascending; ``features (r, f) float32``:
+    features that candidates lack (cosine, order, comparer); ``quality (r,) float64``: log-odds of
+    having no fault, if half of the pairs had one.
     """
 
     rows: np.ndarray
@@ -42,12 +42,12 @@ class FaultFeatures:
     quality: np.ndarray
 
     def raised(self, probability: np.ndarray) -> float:
-        """Return how much the log-odds of this corpus's pairs to be right are raised; 0 or more.
+        """Return the increase of this corpus's log-odds of being right; 0 or more.
 
         ``probability (r,)``: that a pair is no chance match. Faults are rare in every corpus. So if
         most confident pairs have a poor quality, the model knows the languages badly or the text is
-        translated freely. All log-odds are then raised by a constant, until the sum of scores is
-        what qualities about the usual median give.
+        translated freely. All log-odds are then raised by a constant, until the sum of scores
+        equals that of qualities around the usual median.
         """
         confident = self.quality[probability > CONFIDENT]
         lacking = USUAL - float(np.median(confident)) if len(confident) >= FEWEST else 0.0
@@ -58,7 +58,7 @@ class FaultFeatures:
 
 
 def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) -> np.ndarray:
-    """Return the probability ``(r,) float64`` of pairs to be right: neither chance nor faulty.
+    """Return the probability ``(r,) float64`` that pairs are right: neither chance nor faulty.
 
     ``probability (r,)``: that a pair is no chance match; ``quality (r,)`` as in
     :class:`FaultFeatures`; ``raised``: increase of the log-odds (:meth:`FaultFeatures.raised`).
@@ -74,16 +74,16 @@ def read(
     cosine: np.ndarray,
     probability: np.ndarray,
 ) -> FaultFeatures:
-    """Read the pairs that are possible.
+    """Check the pairs that may be right.
 
     ``places`` are the rows of all pairs in both ``texts``, ``(m,) int64`` each, ``cosine (m,)``
     their cosines, and ``probability (m,)`` that each is no chance match. The result for a pair
-    depends on the pair alone.
+    depends only on the pair.
     """
     rows = np.flatnonzero(probability > POSSIBLE)
     names = quality.function.names
     columns = np.empty((len(rows), len(names)), dtype=np.float32)
-    # By source, as the texts lie on disk.
+    # By source, the order of the texts on disk.
     order = np.argsort(places[0][rows], kind="stable")
     for start in range(0, len(rows), BLOCK):
         part = order[start : start + BLOCK]

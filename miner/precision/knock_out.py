@@ -1,9 +1,9 @@
-"""Knock-out: sources whose partner is all but certain are matched again without it.
+"""Knock-out: sources with an almost certain partner are matched again without it.
 
-Whatever they match then is wrong, and it is text of this corpus: captions resemble captions, laws
-repeat laws, and no decoy from elsewhere does. But sources with a partner often stand among
-relatives that the others lack. So the more sources have a partner, the more knock-outs count
-beside decoys (benchmarks/LOG.md).
+The new match is wrong, and it is text of this corpus: captions resemble captions and laws repeat
+laws, unlike decoys from elsewhere. But sources with a partner often have relatives in the corpus
+that other sources lack. So the more sources have a partner, the more knock-outs count compared with
+decoys (benchmarks/LOG.md).
 """
 
 from dataclasses import replace
@@ -15,20 +15,20 @@ from miner.precision.mixture import USUAL, Law
 from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES
 
-# Sources are matched again if their pair has this score by the model, or more, and count if it is
-# right with the probability CERTAIN on this corpus.
+# Minimum score by the model of a pair whose source is matched again, and minimum probability of
+# being right on this corpus for its knock-out to count.
 LIKELY, CERTAIN = 0.02, 0.9
-# Share of the wrong pairs that knock-outs stand for where as many sources lack a partner as have
-# one. It falls to nothing where each knock-out would stand for MOST sources without one, and rises
-# to all where nearly all sources have one: decoys are free then, but few targets are.
+# Share of the wrong pairs that knock-outs represent if half of the sources have a partner; and
+# maximum number of sources without a partner per knock-out, where the share falls to 0. It rises to
+# 1 if nearly all sources have a partner: then decoys are free, but few targets are.
 SHARE, MOST = 0.25, 8.0
-# Pairs, among those likelier right than wrong, whose better rival is nearly as good: its logit by
-# pair features is at most NEAR lower. Where more than the share NEAR_COPIES are, the corpus has
-# near-copies, which only knock-outs foresee: they stand for more wrong pairs by NEAR_SHARE times
-# the excess, and each for EACH at most.
+# Near-copies. NEAR: a rival counts as nearly as good if its logit by pair features is at most this
+# much lower. NEAR_COPIES: share of likely pairs with such a rival above which the corpus has
+# near-copies, which only knock-outs foresee. NEAR_SHARE: wrong pairs added per excess. EACH:
+# maximum number of wrong pairs per knock-out.
 NEAR, NEAR_COPIES, NEAR_SHARE, EACH = 1.0, 0.06, 1.0, 3.0
-# Standard deviation of the logarithm of the number of wrong pairs by knock-outs alone, which are
-# text of the corpus.
+# Standard deviation of the logarithm of the number of wrong pairs by knock-outs, which are text of
+# the corpus.
 SCALE = 0.3
 # Other matches of a likely source, as good as its partner, are second translations.
 TRANSLATION = 0.5
@@ -37,10 +37,11 @@ TRANSLATION = 0.5
 def weighted(
     knocked: DecoyPairs, pairs: Pairs, right: np.ndarray, sources: int
 ) -> tuple[DecoyPairs, np.ndarray, float]:
-    """Return the knock-outs that count, and the number of wrong pairs that each stands for.
+    """Return the knock-outs that count, the number of wrong pairs that each represents, and their
+    share.
 
-    Returned is also the share of the wrong pairs that they stand for in all. ``right (m,)`` are the
-    probabilities of the ``pairs``, whose scores are the model's; ``sources`` is their number.
+    The share is that of the wrong pairs represented by knock-outs. ``right (m,)`` are the
+    probabilities of the ``pairs``, with scores by the model; ``sources`` is the number of sources.
     """
     certain = np.zeros(len(pairs.source), dtype=bool)
     certain[pairs.source_row[(right >= CERTAIN) & (pairs.score >= LIKELY)]] = True
@@ -66,5 +67,5 @@ def near_copies(pairs: Pairs, likely: np.ndarray) -> np.ndarray:
 
 
 def law(share: float) -> Law:
-    """Return what is known of scores where knock-outs stand for a ``share`` of the wrong pairs."""
+    """Return the law of scores if knock-outs represent a ``share`` of the wrong pairs."""
     return replace(USUAL, scale=share * SCALE + (1 - share) * USUAL.scale)

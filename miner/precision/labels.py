@@ -1,10 +1,10 @@
-"""Labels: what people said of some pairs of the corpus joins the evidence of decoys.
+"""Labels: answers of people about some pairs join the evidence of decoys.
 
-The scores that decoys give are the start. A logistic function of them and of all features of likely
-pairs is fitted to the labels, and at a small weight to the other pairs, by their own probability,
-and to the decoys; a ridge penalty centred at the start holds it back. A second function of its
-log-odds alone is fitted to the labels and makes probabilities of them. Both know that judges err
-and that some pairs have faults that no feature sees (:mod:`miner.scoring.judgement_fit`).
+Scores by decoys are the start. A logistic function of them and of all features of likely pairs is
+fitted to the labels, to the decoys, and at a small weight to the other pairs by their probability;
+a ridge penalty is centred at the start. A second function, of the first one's log-odds, is fitted
+to the labels for calibration. Both allow for errors of judges and for faults that no feature sees
+(:mod:`miner.scoring.judgement_fit`).
 """
 
 from collections.abc import Mapping
@@ -29,18 +29,18 @@ from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.pairs import Pairs
 from miner.text.answers import key_of
 
-# How right pairs are, in [0, 1], by their texts.
+# Probability in [0, 1] that pairs are right, by their texts.
 Labels = Mapping[tuple[str, str], float]
 
-# Pairs with a lower score keep it.
+# Score below which pairs keep it.
 LEAST = 0.003
-# Precision of the normal distribution of a feature's weight, and the labels that a pair without one
-# counts for (tried values: benchmarks/LOG.md).
+# Precision of the normal prior of a feature's weight, and weight of a pair without a label, in
+# labels (tried values: benchmarks/LOG.md).
 PENALTY, SHARE = 10.0, 0.1
 # Labels below which nothing is fitted to them, and below which near-copies are still doubted.
 FEWEST, FEW = 20, 30
 # Standard deviation of the logarithm of the number of all right pairs (at most 5% wrong on the six
-# texts of the benchmark), and how near to one half a labelled pair's score may be.
+# texts of the benchmark), and minimum distance of a labelled pair's score from 0.5.
 UNLIKE_TOTAL, NEAREST = 0.05, 0.01
 
 
@@ -53,7 +53,7 @@ class Labelled(Columns):
 
     @classmethod
     def of(cls, pairs: Pairs, labels: Labels) -> "Labelled":
-        """Find the labelled pairs. Raises CorpusError where none of them was found."""
+        """Find the labelled pairs among ``pairs``. Raises CorpusError if none of them is there."""
         wanted = {key_of(*texts): right for texts, right in labels.items()}
         sources = {key_of(source, "") for source, _ in labels}
         found: dict[int, float] = {}
@@ -82,17 +82,16 @@ class Evidence(Columns):
     features: np.ndarray
 
     def likely(self) -> "Evidence":
-        """Return those with a score to go by."""
+        """Return the pairs with a score of at least `LEAST`."""
         return self.take(self.score >= LEAST)
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """Scores ``(m,)`` by labels, and what intervals need.
+    """Scores ``(m,)`` by labels, and the data for intervals.
 
-    ``rows`` are the likely pairs, ``design`` constants and log-odds of them. ``own`` are those with
-    a label, ``right`` says how right it finds them. ``total`` is the number of right pairs, found
-    or not.
+    ``rows`` are the likely pairs, ``design`` their constants and log-odds. ``own`` are those with a
+    label, ``right`` its value. ``total`` is the number of right pairs, found or missed.
     """
 
     score: np.ndarray
@@ -104,10 +103,10 @@ class Refined:
     total: float
 
     def resample(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Draw precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
+        """Draw precision and recall of the ``kept (t,)`` best pairs: two ``(b, t) float64``.
 
-        The function and the share of answers that err are drawn from their distributions given the
-        labels, and then which pairs are right, and how many more were not found.
+        The function and the error rate of answers are drawn from their posterior given the labels;
+        then which pairs are right, and how many more were missed.
         """
         generator = np.random.default_rng(SEED)
         place = np.argsort(-self.score, kind="stable")
@@ -138,10 +137,10 @@ def refine(
     labels: Labelled,
     total: float,
 ) -> Refined:
-    """Score pairs ``(m,)`` again by labels; ``weight (n,)``: of the decoys.
+    """Score pairs ``(m,)`` again by labels; ``weight (n,)`` of the decoys.
 
-    ``total`` is the number of right pairs without labels, found or not. Where labels say that fewer
-    of the found ones are right than it seemed, so are fewer of the others.
+    ``total`` is the number of right pairs, found or missed, without labels. If labels lower the
+    number of right pairs found, the number of missed ones falls in proportion.
     """
     weight = weight[decoys.score >= LEAST]
     pairs, decoys = pairs.likely(), decoys.likely()
@@ -149,7 +148,7 @@ def refine(
     own, right = np.searchsorted(pairs.rows, labels.rows[among]), labels.right[among]
     scale = Scale.of(pairs.features)
     rows, wrong = (scale.design(log_odds(one.score), one.features) for one in (pairs, decoys))
-    # Decoys stand for the wrong pairs among the likely ones.
+    # Decoys represent the wrong pairs among the likely ones.
     expected = float((1 - pairs.score).sum())
     weight = weight * (SHARE * expected / max(float(weight.sum()), 1e-12))
     others = Unlabelled(np.delete(rows, own, axis=0), SHARE, wrong, weight)
@@ -158,7 +157,8 @@ def refine(
     fitted = fit_answers(design[own], right, *prior(0))
     before, score = float(score.sum()), score.copy()
     score[pairs.rows] = fitted.probability(design)
-    # A pair goes by its own label: who called it wrong does not want to see it kept.
+    # A judge's answer overrides the score's side of 0.5: who called a pair wrong does not want it
+    # kept.
     least = np.where(labels.right > 0.5, 0.5 + NEAREST, 0.0)
     most = np.where(labels.right < 0.5, 0.5 - NEAREST, 1.0)
     sure = believed(labels.right, score[labels.rows], fitted.errors)

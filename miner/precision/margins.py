@@ -1,10 +1,9 @@
-"""Precision without gold of pairs that nothing can verify: decoys and the mixture, on margins.
+"""Precision without gold for pairs ranked by margin, without a verifier: decoys and the mixture.
 
-Any encoder has margins, and vectors from elsewhere have them, too. Decoys join the targets as in
-:mod:`miner.precision.estimate`, and compete by margin alone. The mixture of right and wrong pairs
-is fitted to standardised margins, and turns each into the probability of being right, which does
-not change their order. What decoys cannot tell, it cannot either: a margin does not see a wrong
-number.
+Any encoder, and vectors of other programs, have margins. Decoys join the targets as in
+:mod:`miner.precision.estimate`, and compete by margin. The mixture of right and wrong pairs is
+fitted to standardised margins, and turns each into a probability of being right, in the same order.
+A margin does not see a wrong number, so neither do these probabilities.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,14 +34,14 @@ from miner.text.language_codes import describe
 
 # Expected slope of log-odds of being right on margins, in standard deviations of decoys' margins.
 SLOPE = 2.0
-# The bulk of wrong pairs has other margins than decoys, so that the mixture is one of the best
-# tenth of the decoys, and their tail is trusted (benchmarks/LOG.md).
+# Most wrong pairs have other margins than decoys, so that the mixture models the best tenth of the
+# decoys, and trusts their tail (benchmarks/LOG.md).
 LAW = Law(0.9, (0.85, 0.95), 0.1, -5.0)
 
 
 @dataclass(frozen=True, eq=False)
 class DecoyPool:
-    """Sentences to choose decoys among, each once, and ``vectors(rows) -> (n, d)`` of some.
+    """Pool of sentences to choose decoys from, without repeats, and ``vectors(rows) -> (n, d)``.
 
     ``given`` is True if the user named them.
     """
@@ -55,12 +54,12 @@ class DecoyPool:
 def encoder_of(
     index: Index, encoder: SentenceEncoder | None, threads: int | None, device: str
 ) -> SentenceEncoder:
-    """Return the encoder of the target's index, to encode decoys; the one given, if it is it.
+    """Return the encoder of the target's index for decoys: ``encoder`` itself if it matches.
 
-    Raises ArtifactError for one that is no longer there, MismatchError for one that has changed.
+    Raises ArtifactError if it is missing, MismatchError if it has changed.
     """
     if encoder is None and split_name(index.model_name) is not None:
-        # An index may come from anywhere; nothing is downloaded or run at its word.
+        # An index may come from an untrusted source, so it must not cause a download or run code.
         raise ArtifactError(
             f"{index.path} was built by {index.model_name}; name it to encode decoys by it "
             f"(--model {index.model_name}), or search with --no-estimate"
@@ -81,9 +80,9 @@ def encoder_of(
 def encoded_pool(
     encoder: SentenceEncoder, sentences: Sequence[str] | None, language: str | None
 ) -> DecoyPool:
-    """Return decoys that an encoder, of the target's side, encodes itself.
+    """Return a pool of decoys that an encoder, of the target's side, encodes.
 
-    Without ``sentences``: decoys of the encoder's own model, else of the shipped model, in
+    Without ``sentences``: decoys of the encoder's model, else of the shipped model, in
     ``language``. Raises ResourceError for a language without decoys.
     """
     pool = sentences
@@ -105,9 +104,9 @@ def encoded_pool(
 
 
 def pool_with_vectors(sentences: Sequence[str], vectors: np.ndarray) -> DecoyPool:
-    """Return decoys with vectors from elsewhere, ``(n, d)``, one for each sentence.
+    """Return a pool of decoys with external vectors, ``(n, d)``, one for each sentence.
 
-    Raises MismatchError for unequal numbers; ArtifactError for NaN, once a vector is used.
+    Raises MismatchError for unequal numbers; ArtifactError for NaN, when a vector is used.
     """
     if len(sentences) != len(vectors):
         raise MismatchError(
@@ -123,10 +122,10 @@ def pool_with_vectors(sentences: Sequence[str], vectors: np.ndarray) -> DecoyPoo
 
 
 def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimate]:
-    """Score pairs that are ranked by margin by their probability of being right on this corpus.
+    """Estimate the probability of being right of pairs ranked by margin, on this corpus.
 
-    Returned are the search, whose pairs keep their order and have the margin as ``raw_score``, and
-    the estimate of their precision and recall. Raises ResourceError where there are too few decoys.
+    Returns the search, whose pairs keep their order and have the margin as ``raw_score``, and the
+    estimate of their precision and recall. Raises ResourceError for too few decoys.
     """
     pairs, settings = found.pairs, found.settings
     assert settings.memory is not None and settings.threads is not None
@@ -170,10 +169,10 @@ def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimat
 def match_by_margin(
     found: Search, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
 ) -> DecoyPairs:
-    """Let each draw of decoys join the targets; return the pairs of decoys that are matched.
+    """Add each draw of decoys to the targets; return the pairs of matched decoys.
 
-    They compete by margin alone: the score is the margin, and there are no features.
-    ``vectors_of`` returns the vectors ``(n, d)`` of rows of the pool.
+    They compete by margin: the score is the margin, and there are no features. ``vectors_of``
+    returns the vectors ``(n, d)`` of rows of the pool.
     """
     first, parts = len(found.backward), []
     for chosen in decoys.draws:

@@ -6,10 +6,10 @@ pairs divided by the density of decoys is
 
     exp(scale + tilt · x) + exp(scale + tilt · x + intercept + slope · x)
 
-The first term is for wrong pairs: they match by chance as decoys do, but there are more or fewer,
-and they fall off somewhat faster or slower, since decoys come from other text. Poor matches, nearly
-all wrong, tell both. The second term is for right pairs. All four parameters are fitted at once by
-penalised likelihood; the penalties only matter where there are few pairs.
+The first term is for wrong pairs: they match by chance as decoys do, but their number differs, and
+they fall off somewhat faster or slower, since decoys come from other text. Poor matches, nearly all
+wrong, determine both differences. The second term is for right pairs. All four parameters are
+fitted at once by penalised likelihood; the penalties only matter where there are few pairs.
 """
 
 import math
@@ -22,38 +22,36 @@ from miner.scoring.logistic import shift_to, sigmoid
 
 # Bins of equal numbers and bins of equal width.
 BINS = 200
-# Standard deviations of the parameters, before anything is seen: of the logarithm of the scale,
-# the tilt per standard deviation of decoys, the intercept, and the logarithm of the slope.
-# Centres are 0, 0, INTERCEPT, and the slope that is expected. Where nothing is parallel, two
-# chance terms, one of them steeper than decoys, fit as well as one: only what is known of the
-# slopes tells that none of them is for right pairs. On corpora with gold, chance pairs have tilts
-# with a deviation of 0.13, and right ones rise far faster (benchmarks/LOG.md).
+# Prior standard deviations of the parameters: logarithm of the scale, tilt per standard deviation
+# of decoys, intercept, logarithm of the slope. Prior means: 0, 0, INTERCEPT, and the expected
+# slope. Without parallel text, two chance terms, one steeper than decoys, fit as well as one: only
+# the prior of the slopes rules out a term for right pairs. On corpora with gold, chance pairs have
+# tilts with a deviation of 0.13, and right ones rise far faster (benchmarks/LOG.md).
 SPREAD, INTERCEPT = (1.0, 0.2, 3.0, 0.25), -8.0
-# A fit begins at the centre; where next to nothing is right, which has this much less of an
-# intercept; and where these shares of the pairs are likelier right than wrong. The likeliest end
-# counts. From the first two alone the tilt may take in the right pairs (benchmarks/LOG.md).
+# Starting points of a fit: the prior mean; almost nothing right, with an intercept lower by
+# NOTHING; and these shares of pairs that are likelier right than wrong. The likeliest result is
+# kept. From the first two alone the tilt may absorb the right pairs (benchmarks/LOG.md).
 NOTHING, SHARES = 8.0, (0.1, 0.3, 0.5, 0.7, 0.9)
-# Steps of a fit at most, and gains of log-likelihood at which it ends: the fit that counts, and
+# Maximum steps of a fit, and gains of log-likelihood at which it stops: of the final fit, and of
 # fits of resamples.
 STEPS, GAIN, ROUGH = 60, 1e-6, 1e-2
-# Bootstrap resamples, and the share of them in an interval.
+# Bootstrap resamples, and the share of them inside an interval.
 RESAMPLES, INSIDE = 100, 0.9
-# Decoys come from other text, and right pairs that score like them are known by the others only. So
-# both are more or fewer than estimated by more than chance: standard deviations of the logarithm.
-# On splits of known gold the differences of wrong pairs were 0.39, between two foreign languages
-# 1.40 (fewer, mostly); of missed pairs 0.27 (benchmarks/LOG.md).
+# Standard deviations of the logarithm of the number of wrong and of missed pairs, beyond chance:
+# decoys come from other text, and right pairs that score like decoys are known only through the
+# others. On splits with gold the differences of wrong pairs were 0.39, between two foreign
+# languages 1.40 (mostly fewer); of missed pairs 0.27 (benchmarks/LOG.md).
 UNLIKE_WRONG, UNLIKE_MISSED = 0.5, 0.5
-# Likewise of right pairs that were not found, or that no score tells from chance. Where all rows of
-# a side have a partner, so have the ones whose pair scores like chance: HIDDEN times more right
-# pairs are missed than the law of scores says (benchmarks/LOG.md).
+# The same for right pairs that were missed or score like chance. If all rows of a side have a
+# partner, so have those whose pair scores like chance: HIDDEN times more right pairs are missed
+# than the law of scores predicts (benchmarks/LOG.md).
 UNLIKE_HIDDEN, HIDDEN = 0.7, 4.0
-# Standard deviation of a model's log-odds of right pairs, how much it differs between texts, and
-# what is known of their mean before anything is seen (benchmarks/LOG.md). Means are looked for
-# between these.
+# Standard deviation of a model's log-odds of right pairs, its variation between texts, and the
+# prior of their mean (benchmarks/LOG.md), with the range that is searched.
 RIGHT_SPREAD, UNLIKE_SPREAD = 2.0, 0.3
 RIGHT_MEAN, MEAN_SPREAD, MEANS, BISECTIONS = -2.5, 1.5, (-8.0, 4.0), 40
-# Rivals that are imagined below each right pair, as few tell little; and the least share of rivals
-# that a right pair beats: near-copies beat it, too, and hide nothing.
+# Pseudo-count of rivals below each right pair, because few are uninformative; and minimum share of
+# rivals that a right pair beats: near-copies beat it too, and hide nothing.
 RIVALS, BEATEN = 10, 0.8
 SEED = 1
 LIMIT = 30.0
@@ -61,12 +59,13 @@ LIMIT = 30.0
 
 @dataclass(frozen=True)
 class Law:
-    """Scores that the mixture models, and how far wrong pairs may fall off otherwise than decoys.
+    """Law of scores: the range that the mixture models, and priors of how wrong pairs differ from
+    decoys.
 
-    ``start`` is the share of the weight of decoys below the scores that are modelled; for intervals
-    it is drawn from ``starts``, as nothing says where exactly poor matches begin to follow one law.
-    ``tilt`` is the standard deviation of the tilt, ``intercept`` the centre of the intercept, and
-    ``scale`` the standard deviation of the scale.
+    ``start`` is the share of the weight of decoys below the modelled scores; intervals draw it from
+    ``starts``, because it is uncertain where poor matches begin to follow one law. ``tilt`` is the
+    standard deviation of the tilt, ``intercept`` the mean of the intercept, and ``scale`` the
+    standard deviation of the scale.
     """
 
     start: float = 0.5
@@ -103,7 +102,7 @@ class Mixture:
         return sigmoid(self.log_odds(logit))
 
     def within(self, logit: np.ndarray, most: float) -> "Mixture":
-        """Return the mixture by which at most ``most`` of the pairs ``logit (m,)`` are right."""
+        """Return the mixture in which at most ``most`` of the pairs ``logit (m,)`` are right."""
         down = -shift_to(self.log_odds(logit), most)
         return replace(self, lowered=self.lowered + down) if down > 0 else self
 
@@ -114,13 +113,13 @@ class Mixture:
         most: float,
         spreads: Sequence[float] | np.ndarray = (RIGHT_SPREAD,),
     ) -> np.ndarray:
-        """Estimate the number of right pairs, also of those that no score tells from chance.
+        """Estimate the number of right pairs, including those that score like chance.
 
-        ``logit (m,)`` are a model's log-odds. For right pairs they are normal with a deviation of
-        one of ``spreads (s,)``, a number for each: the pairs that are likelier right than wrong
-        tell how many lie below. ``rivals (r,)`` are log-odds of what sources match without their
-        partner: a right pair is only found if it beats them, and stands for those that do not.
-        There are at most ``most``.
+        ``logit (m,)`` are a model's log-odds. For right pairs they are normal with a deviation in
+        ``spreads (s,)``, one estimate for each: the pairs that are likelier right than wrong
+        determine how many lie below. ``rivals (r,)`` are log-odds of what sources match without
+        their partner: a right pair is found only if it beats them, and represents those that do
+        not. There are at most ``most``.
         """
         cut = self.low - self.spread * (self.intercept - self.lowered) / self.slope
         above = logit[logit >= cut]
@@ -158,11 +157,11 @@ class Mixture:
 
 
 class Histogram:
-    """Pairs and weighted decoys in bins of their log-odds, to fit a mixture to.
+    """Histogram of pairs and weighted decoys by log-odds, to fit a mixture to.
 
-    ``logit (m,)``: log-odds of pairs; ``decoy_logit (n,)`` and ``weight (n,) > 0``: of decoys, at
-    least one. ``slope``: the expected slope, per unit of log-odds. Bins ascend: ``pairs``,
-    ``decoys`` (numbers), ``weights`` (sums) and ``x`` (mean log-odds).
+    ``logit (m,)``: log-odds of pairs; ``decoy_logit (n,)`` and ``weight (n,) > 0``: of at least one
+    decoy. ``slope``: the expected slope, per unit of log-odds. Bins ascend: ``pairs``, ``decoys``
+    (counts), ``weights`` (sums) and ``x`` (mean log-odds).
     """
 
     def __init__(
@@ -201,8 +200,8 @@ class Histogram:
     ) -> Mixture:
         """Fit the mixture above the quantile ``start`` of the decoys [``law.start``].
 
-        ``drawn`` are numbers of pairs and decoys in each bin, in place of those seen; ``near`` is a
-        mixture to begin with.
+        ``drawn``: numbers of pairs and decoys in each bin, instead of the observed ones; ``near``:
+        a mixture to start from.
         """
         pairs, decoys = (self.pairs, self.decoys) if drawn is None else drawn
         weights = self.weights / np.maximum(self.decoys, 1) * decoys
@@ -218,7 +217,7 @@ class Histogram:
         begins, gain = [center, center - (0, 0, NOTHING, 0)], GAIN
         if near is None:
             below = np.searchsorted(np.cumsum(pairs), (1 - np.array(SHARES)) * pairs.sum())
-            # And where log-odds are right as they are: later rounds have those of the one before.
+            # Another start: the log-odds as they are, which later rounds took from earlier ones.
             even = [0.0, *x[np.minimum(below, len(x) - 1)]]
             begins += [np.array([0, 0, self.slope * (low - at), center[3]]) for at in even]
         else:
@@ -232,13 +231,11 @@ class Histogram:
     def resampled(
         self, mixture: Mixture, total: np.ndarray, most: float, kept: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Bootstrap precision and recall of the best ``kept (t,)`` pairs: two ``(b, t) float64``.
+        """Bootstrap precision and recall of the ``kept (t,)`` best pairs: two ``(b, t) float64``.
 
-        ``total (b,)`` are numbers of right pairs, where the mixture does not find more; there are
-        at most ``most``.
-        Sources and decoys are drawn again, as is the range that is modelled. Given the
-        probabilities, the numbers of wrong and of missed pairs are random, about an expectation
-        that is itself uncertain.
+        ``total (b,)``: numbers of right pairs, unless the mixture finds more; there are at most
+        ``most``. Sources, decoys and the modelled range are resampled. Given the probabilities, the
+        numbers of wrong and of missed pairs are random, with an uncertain expectation.
         """
         generator = np.random.default_rng(SEED)
         precision = np.empty((RESAMPLES, len(kept)))
@@ -265,13 +262,15 @@ class Histogram:
 
 
 def _poisson(resample: int, kind: int, expected: np.ndarray) -> np.ndarray:
-    """Draw each of ``expected (t,)`` by the same seed, so that none depends on the others."""
+    """Draw Poisson numbers of ``expected (t,)``, each with the same seed, so that they are
+    independent of each other's presence.
+    """
     seed = SEED, resample, kind
     return np.array([np.random.default_rng(seed).poisson(one) for one in expected.tolist()])
 
 
 def _all_right(count: float, observed: float, cut: float, spread: float) -> float:
-    """Return the size of a normal sample by the ``count`` above a ``cut``, and their mean."""
+    """Return the size and mean of a normal sample from the ``count`` and mean above a ``cut``."""
     low, high = MEANS
     for _ in range(BISECTIONS):
         mean = (low + high) / 2
@@ -291,7 +290,7 @@ def _normal_above(x: float) -> float:
 
 
 def drawn_spreads() -> np.ndarray:
-    """Return the usual spread of right pairs, and one for each resample."""
+    """Return the usual spread of right pairs, then one for each resample."""
     drawn = np.random.default_rng(SEED).normal(RIGHT_SPREAD, UNLIKE_SPREAD, RESAMPLES)
     return np.concatenate([[RIGHT_SPREAD], np.maximum(drawn, RIGHT_SPREAD / 2)])
 

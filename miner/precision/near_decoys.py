@@ -1,9 +1,9 @@
-"""Near-decoys: likely pairs with one fact of the English side changed.
+"""Near-decoys: likely pairs with one changed fact on the English side.
 
-Decoys are other sentences, so that they only tell how many pairs match by chance. A near-copy of a
-translation matches as the translation does, and no search can tell how many of them a corpus has.
-But near-copies can be made from the corpus's own sentences, as xsim++ makes them (Chen et al.
-2023). The share of them that a threshold keeps says how much the score sees of them.
+Decoys are other sentences, so they measure only chance matches. A near-copy of a translation
+matches as the translation does, and no search can count near-copies in a corpus. But they can be
+generated from the corpus's sentences, as in xsim++ (Chen et al. 2023). The share of them above a
+threshold measures how much the score sees of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from miner.scoring.quality import Quality, features
 from miner.text.corruptions import KINDS, Material, corrupt
 from miner.text.language_codes import ENGLISH
 
-# Near-decoys at most, and the least that are reported.
+# Maximum number of near-decoys, and minimum number to report.
 MOST, FEWEST = 500, 20
 LONGEST = 2000
 
@@ -26,7 +26,7 @@ ScoreOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class NearDecoys:
-    """``score (n,) float64``: what likely pairs score with one fact of a side changed."""
+    """Scores of near-decoys: ``score (n,) float64`` of likely pairs with one changed fact."""
 
     score: np.ndarray
 
@@ -38,11 +38,10 @@ class NearDecoys:
 def near_decoys(
     pairs: Pairs, rows: np.ndarray, quality: Quality, score_of: ScoreOf
 ) -> NearDecoys | None:
-    """Make near-decoys of pairs and score them; None without English, or for too few.
+    """Generate near-decoys of pairs and score them; None without English, or for too few.
 
-    ``rows (m,)``: positions of likely pairs; evenly spaced ones are taken. A near-decoy counts as
-    no likelier a chance match than the pair that it is made of, so ``score_of`` needs only its
-    quality.
+    ``rows (m,)``: positions of likely pairs; an evenly spaced sample is used. A near-decoy is as
+    likely a chance match as its original pair, so ``score_of`` needs only its quality.
     """
     languages = quality.verifier.languages
     if ENGLISH not in languages:
@@ -65,10 +64,10 @@ def near_decoys(
 
 
 def _corrupted(sentences: Sequence[str]) -> list[str | None]:
-    """Change one fact of each sentence, by the rules in turn; None where no rule applies.
+    """Change one fact of each sentence, cycling through the rules; None if no rule applies.
 
-    A text of more than ``LONGEST`` characters is no sentence, and is left as it is. Names and
-    clauses that the rules insert come from the other sentences.
+    A text of more than ``LONGEST`` characters is no sentence, and is not changed. Inserted names
+    and clauses come from the other sentences.
     """
     short = ["" if len(text) > LONGEST else text for text in sentences]
     material, kinds = Material.of(short), list(KINDS)

@@ -1,15 +1,15 @@
-"""The verifier's function fitted again to the corpus at hand, without gold.
+"""Refit of the verifier's function to the corpus at hand, without gold.
 
-Percolator does this in proteomics (Käll et al. 2007). Matched decoys are known to be wrong; the
-pairs count as right and as wrong in proportion to the probability that the model's own function
-gives them on this corpus. A logistic function of all pair and context features is fitted to both.
-A ridge penalty centred at the model's function holds it back: few pairs hardly move it. Likely
-pairs have more features (:mod:`miner.precision.faults`), which the model's function lacks. Their
-weights are fitted in the same way, to the likely pairs and decoys alone.
+Percolator does this in proteomics (Käll et al. 2007). Matched decoys are wrong; pairs count as
+right and as wrong in proportion to their probability on this corpus by the model's function. A
+logistic function of all pair and context features is fitted to both, with a ridge penalty centred
+at the model's function, so that few pairs hardly change it. Likely pairs have more features
+(:mod:`miner.precision.faults`), whose weights are fitted in the same way, to likely pairs and
+decoys.
 
-Each third of the source sentences is scored by a function fitted to the other two thirds, decoys
-as well as pairs, so that no score has seen its own pair and decoys stay a fair sample of the wrong
-pairs. The third of a sentence depends on its token ids alone.
+Cross-fitting: each third of the source sentences is scored by a function fitted to the other two
+thirds, for decoys as well as pairs, so that no score has seen its own pair and decoys stay a fair
+sample of the wrong pairs. The fold of a sentence depends only on its token ids.
 """
 
 from dataclasses import dataclass, replace
@@ -22,19 +22,19 @@ from miner.scoring.logistic import fit_ridge, sigmoid
 from miner.scoring.pair_features import PreparedText
 
 FOLDS = 3
-# Precision of the normal distribution of each weight around the model's, in squared standard
-# deviations of the feature.
+# Precision of the normal prior of each weight around the model's, in squared standard deviations of
+# the feature.
 PENALTY = 30.0
-# Likewise for likely pairs, and how often the function is fitted to them; each fit starts from the
-# probabilities of the one before (tried values: benchmarks/LOG.md).
+# The same for likely pairs, and iterations of their fit; each starts from the probabilities of the
+# previous one (tried values: benchmarks/LOG.md).
 LIKELY_PENALTY, ROUNDS = 10.0, 2
-# How many times as many right pairs as before a function fitted to the corpus may find. It learns
-# from its own answers, and may tell decoys, which are other text, from the corpus instead of wrong
-# from right: in Czech and Spanish news it found twice as many as there are (benchmarks/LOG.md).
+# Maximum factor by which a refit may increase the number of right pairs. It learns from its own
+# answers, and may separate decoys, which are other text, from the corpus instead of wrong from
+# right: in Czech and Spanish news it found twice as many as there are (benchmarks/LOG.md).
 MORE_RIGHT = 1.05
-# Share of the right pairs so far that it must find: else the mixture ended where there are none.
+# Minimum factor: with fewer right pairs the mixture has collapsed to none.
 LESS_RIGHT = 0.5
-# Pairs expected to be right: with fewer, the function is the model's own.
+# Minimum expected number of right pairs; with fewer, the model's function is used.
 FEWEST_RIGHT = 30
 # Slope of log-odds on a model's, which are too flat: it learned from harder negatives.
 MODEL_SLOPE = 2.0
@@ -46,7 +46,7 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Log-odds of pairs ``(m,)`` and decoys ``(n,)``, and the mixture that tells them apart."""
+    """Log-odds of pairs ``(m,)`` and decoys ``(n,)``, and the mixture fitted to them."""
 
     logit: np.ndarray
     decoy_logit: np.ndarray
@@ -76,7 +76,7 @@ def refit(
     penalty: float = PENALTY,
     most: float = np.inf,
 ) -> Scored | None:
-    """Fit the function again; None for too few pairs that are right, or if it loses half of them.
+    """Fit the function again; None for too few right pairs, or if the fit loses half of them.
 
     It finds at most ``most`` right pairs.
 
@@ -86,7 +86,7 @@ def refit(
     before = float(start.mixture.probability(start.logit).sum())
     if before < FEWEST_RIGHT:
         return None
-    # The function so far, on the scale of this corpus.
+    # The current function, on the scale of this corpus.
     logit, decoy_logit = (
         start.mixture.log_odds(values) for values in (start.logit, start.decoy_logit)
     )
@@ -115,14 +115,14 @@ def refit(
             penalties,
             prior,
         )
-        # einsum adds in one order whatever the threads and the number of rows.
+        # einsum adds in the same order for any number of threads and rows.
         decoy_logit[at[1][~decoys]] = np.einsum("mf,f->m", theirs[~decoys], weights)
         out = np.flatnonzero(fold[0] == number)
         for first in range(0, len(out), BLOCK):
             part = out[first : first + BLOCK]
             columns = design(features[0][part], base[part])
             logit[at[0][part]] = np.einsum("mf,f->m", columns, weights)
-    # The base is on the scale of log-odds already.
+    # The base is already on the scale of log-odds.
     found = scored(logit, decoy_logit, weight, 1.0, start.histogram.law)
     if found.mixture.probability(logit).sum() < LESS_RIGHT * before:
         return None
@@ -130,7 +130,7 @@ def refit(
 
 
 def folds(text: PreparedText, rows: np.ndarray) -> np.ndarray:
-    """Return the fold of each sentence of ``rows (m,)``, by a hash of its token ids."""
+    """Return the fold of each sentence of ``rows (m,)``, a hash of its token ids."""
     out = np.empty(len(rows), dtype=np.int64)
     for first in range(0, len(rows), BLOCK):
         part = rows[first : first + BLOCK]

@@ -1,4 +1,4 @@
-"""Result of a search: its pairs, and what the estimate of precision and reports need of it."""
+"""`Search`: pairs of a search, with the data that the estimate of precision and reports need."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ from miner.text_table import count_of
 
 @dataclass(frozen=True)
 class Asked:
-    """Cost of a second opinion: ``sentences`` of ``total`` were read, of so many ``pairs``.
+    """Cost of a second opinion: ``sentences`` of ``total`` were read, for ``pairs`` in doubt.
 
-    ``seconds`` of one core went into those that no earlier run had read.
+    ``seconds`` of one core were spent on sentences that no earlier run had read.
     """
 
     pairs: int
@@ -39,12 +39,12 @@ class Search:
 
     ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and
     ``backward`` the neighbour lists. ``verifier``, ``source_text`` and ``target_text`` are None
-    where margins rank. ``competed`` are the decoys that took part and their pairs, or the reason
-    why there are none; None where none were wanted. ``knocked`` are the pairs that likely sources
-    would be in without their partner, in which ``decoy`` is a target. ``recall`` is measured on a
-    sample; None where all pairs were compared. ``languages``: of both sides, as the verifier was
-    told. ``copies``: targets that copy sources, with which they were not paired. ``second`` says
-    what the second opinion read; None without one.
+    where margins rank. ``competed``: the decoys that took part and their pairs, or the reason why
+    there are none; None if none were requested. ``knocked``: pairs of likely sources when matched
+    without their partner, in which ``decoy`` is a target. ``recall``: measured on a sample; None if
+    all pairs were compared. ``languages``: of both sides, as passed to the verifier. ``copies``:
+    targets that copy sources, with which they were not paired. ``second`` says what the second
+    opinion read; None without one.
     """
 
     pairs: Pairs

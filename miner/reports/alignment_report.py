@@ -10,7 +10,7 @@ from miner.libraries import require
 from miner.reports import page
 from miner.text.output import StrPath
 
-# Pairs of documents, and rows of each, that are drawn.
+# Maximum pairs of documents, and rows of each, in the drawing.
 PAIRS, ROWS = 20, 1000
 
 
@@ -41,10 +41,10 @@ def write(path: StrPath, found: Aligned) -> None:
 def _drawn(
     documents: tuple[Document, Document], spans: list[list[int]], scores: list[float]
 ) -> dict[str, Any]:
-    """Lay out two documents, so that a bead's sentences are at one height on both sides.
+    """Lay out two documents so that a bead's sentences are level on both sides.
 
-    Columns are the sentences of each side by row, "" for none; links the first row of a bead, its
-    sentences on both sides, and its probability.
+    Columns are the sentences of each side by row, "" for none; links have the first row of a bead,
+    its sentences on both sides, and its probability.
     """
     columns: tuple[list[str], list[str]] = [], []
     links = []

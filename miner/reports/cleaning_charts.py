@@ -19,11 +19,11 @@ STEPS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Counts at s thresholds of the score that ranks, ``(s,)`` each, the strictest first.
+    """Counts at s thresholds of the ranking score, ``(s,)`` each, strictest first.
 
-    threshold: the bound. kept: pairs. words: their tokens on the target's side. quality: the mean
-    of their scores. now: index of the threshold that keeps as many pairs as the run. most: counts
-    beyond the run's bounds are upper limits, since expensive filters did not score there.
+    threshold: the bound. kept: pairs. words: their tokens on the target side. quality: mean of
+    their scores. now: index of the threshold that keeps as many pairs as the run. most: True if
+    counts beyond the run's bounds are upper limits, because expensive filters did not score there.
     """
 
     threshold: np.ndarray
@@ -50,7 +50,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
     finite = rank[np.isfinite(rank)]
-    if len(finite):  # at equal distances of the score
+    if len(finite):  # at equal steps of the score
         more = np.linspace(finite[0], finite[-1], STEPS)
         tried = np.concatenate([tried, np.searchsorted(-rank, -more, side="right")])
     tried = np.append(tried, min(int(found.kept.sum()), total))
@@ -74,7 +74,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
 
 
 def _lax(rank: np.ndarray) -> np.ndarray:
-    """Round ranks down to six digits, so that they keep such a bound."""
+    """Round ranks down to six digits, so that a rounded bound keeps its row."""
     size = np.maximum(np.abs(rank), 1e-12)
     with np.errstate(invalid="ignore"):
         scale = 10.0 ** (5 - np.floor(np.log10(size)))
@@ -170,7 +170,7 @@ def _lines(step: Step, edges: np.ndarray) -> Iterable[tuple[float, str, float]]:
 
 
 def thresholds(found: Cleaned, curve: Curve) -> Any:
-    """Draw pairs and words kept by threshold of the ranking score; a line marks the present one."""
+    """Draw pairs and words kept by threshold of the ranking score; a line marks the current one."""
     from bokeh.models import LinearAxis, NumeralTickFormatter, Range1d
 
     step = found.config.ranking

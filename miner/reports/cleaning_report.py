@@ -1,4 +1,4 @@
-"""Page about a cleaning: the funnel, thresholds, and pairs nearest to the bounds of each filter."""
+"""HTML report of a cleaning: the funnel, thresholds, and pairs nearest to each filter's bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from miner.reports.page import check
 from miner.scoring.named_faults import Fault
 from miner.text.output import StrPath
 
-# Characters of a text that are shown, and number of kept pairs that are shown.
+# Maximum characters of a text, and number of kept pairs, on the page.
 CUT, KEPT = 400, 12
 
 
@@ -174,7 +174,7 @@ def _slider(found: Cleaned, curve: Curve) -> dict[str, Any]:
 
 
 def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples) -> dict[str, Any]:
-    """Return the section of one filter; ``drawn``: it has a histogram."""
+    """Return the section of a filter; ``drawn``: it has a histogram."""
     step = one.step
     facts = [("measures", f"{step.filter.summary}; {step.filter.better} is better")]
     facts.append(("bounds", step.bounds()))
@@ -199,10 +199,10 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
 
 
 def _parted(text: str, word: str = "") -> tuple[str, str, str]:
-    """Return the text before a word of it, the word, and the text after. Longer texts are cut."""
+    """Split a text at a word: text before it, the word, text after. Longer texts are cut."""
     shown, own = text[:CUT], re.escape(word)
     more = f"… ({len(text):,} characters)" if len(text) > CUT else ""
-    # Not within another word or number, if it is there by itself.
+    # Prefer an occurrence that is not part of another word or number.
     for pattern in (rf"(?<!\w)(?<!\d[.,]){own}(?!\w|[.,]\d)", own):
         found = re.search(pattern, shown, re.IGNORECASE)
         if word and found:
@@ -211,7 +211,7 @@ def _parted(text: str, word: str = "") -> tuple[str, str, str]:
 
 
 class _Samples:
-    """Fetches the texts of some rows, and makes tables of them."""
+    """Tables of rows, whose texts are fetched."""
 
     def __init__(self, filtered: Filtered, found: Cleaned, rows: set[int], report: Reporter):
         self.found = found
@@ -226,14 +226,14 @@ class _Samples:
         self.texts = samples.texts(found.config, filtered.pieces, rows | better, report)
 
     def _better(self, row: int) -> int | None:
-        """Return the row that this one is a duplicate of, if it is removed for that."""
+        """Return the row that this row duplicates, if it was removed as a duplicate."""
         label = self._reason(row)
         if label not in self.copies:
             return None
         return int(self.copies[label][row]) - self.first
 
     def _fault(self, row: int) -> Fault:
-        """Return the fault of a row, where the filter that removed it knows."""
+        """Return the fault of a row, if the filter that removed it names one."""
         name = self.naming.get(int(self.found.removed[row]))
         source, target = self.texts[row]
         return name(Batch([source], [target]))[0] if name else Fault()
@@ -243,7 +243,7 @@ class _Samples:
         return None if place < 0 else self.found.reasons[place]
 
     def __call__(self, group: Group, step: Step | None) -> dict[str, Any]:
-        """Return a table of some rows, with their scores by ``step``."""
+        """Return a table of rows, with their scores by ``step``."""
         values = None if step is None else self.found.scores(step.label)
         rows = [
             self._row(int(row), step, None if values is None else float(values[row]))

@@ -1,7 +1,7 @@
-"""HTML pages from Jinja2 templates, one file each, which load nothing from anywhere.
+"""HTML pages from Jinja2 templates, one self-contained file each.
 
-Charts are Bokeh's, its JavaScript inlined. A slider moves a threshold through them and tells how
-much it keeps.
+Charts are Bokeh's, with its JavaScript inlined. A slider moves a threshold through them and shows
+how much it keeps.
 """
 
 import re
@@ -35,10 +35,9 @@ def write(
     """Write the page of a ``template`` in ``miner/reports/templates``.
 
     ``charts`` are Bokeh's; the template gets the markup of each as ``charts``, by the same names.
-    Without any, Bokeh is not needed.
-    ``context`` are its other variables, whose text is escaped. Characters that UTF-8 cannot
-    encode (bytes of a file's name) become "?". Raises ResourceError where the page cannot
-    be written.
+    Without charts, Bokeh is not needed. ``context`` are the other variables, whose text is escaped.
+    Characters that UTF-8 cannot encode (bytes of a file's name) become "?". Raises ResourceError if
+    the page cannot be written.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup

@@ -8,7 +8,7 @@ from miner.precision.estimate import Estimate
 from miner.reports import page
 from miner.scoring.pairs import Pairs
 
-# Number of thresholds that the slider knows.
+# Number of thresholds on the slider.
 STEPS = 1000
 # Probabilities with a tick on the axis, which shows their logit within ±LIMIT.
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
@@ -16,18 +16,18 @@ LIMIT = 12.0
 
 
 def thresholds(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[str, list[Any]]:
-    """Return thresholds for the slider, strictest first, ``start`` among them.
+    """Return the thresholds of the slider, strictest first, with ``start`` among them.
 
-    Each has its ``score`` and ``logit``, the number of pairs ``kept`` and, with an estimate, its
-    ``precision`` and, if it is estimated, ``recall``.
+    Each has its ``score`` and ``logit``, the number of pairs ``kept`` and, with an estimate,
+    ``precision`` and ``recall``, if estimated.
     """
     kept = np.unique(np.linspace(1, max(len(pairs), 1), STEPS).astype(np.int64))
-    # Most pairs are wrong and score low: steps at equal distances of the score as well.
+    # Most pairs are wrong and score low, so steps at equal distances of the score are added.
     at = -np.log(1 / np.linspace(0.9999, 0.001, STEPS) - 1)
     more = np.searchsorted(-_logit(pairs.score), -at, side="right")
     kept = np.concatenate([kept, more, [pairs.count_at_least(start)]])
     kept = np.unique(kept[(kept > 0) & (kept <= len(pairs))])
-    # Rounded down, so that the threshold as printed keeps what is printed beside it.
+    # Rounded down, so that the printed threshold keeps all the pairs of its row.
     score = np.unique(np.floor(pairs.score[kept - 1] * 1e6) / 1e6)[::-1]
     kept = np.searchsorted(-pairs.score, -score, side="right")
     steps: dict[str, list[Any]] = {
@@ -49,7 +49,7 @@ def position(steps: dict[str, list[Any]], threshold: float) -> int:
 
 
 def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[str, Any]:
-    """Return the histogram of scores and the curve of what thresholds keep, by name."""
+    """Return the histogram of scores and the curve of kept pairs by threshold, by name."""
     from bokeh.models import LinearAxis, Range1d
     from bokeh.plotting import figure
 

@@ -1,4 +1,4 @@
-"""Page about a search: the threshold with its estimates, and samples of the pairs found."""
+"""HTML report of a search: the threshold with its estimates, and samples of the pairs."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,16 +18,16 @@ from miner.scoring.verifier import FEATURES
 # Bands of probability that samples are shown of.
 BANDS = ((0.99, 1.0), (0.9, 0.99), (0.5, 0.9), (0.1, 0.5), (0.01, 0.1), (0.0, 0.01))
 SAMPLES = 6
-# Pairs shown on either side of the threshold, and of each kind of suspicious pairs.
+# Pairs shown on either side of the threshold, and of each suspicious kind.
 AROUND, SUSPECTS = 8, 8
 # Below this many pieces a sentence is very short; above this share of same pieces, a near-copy.
 SHORT, COPIED = 4, 0.8
 
 
 def write(path: str | Path, mined: Mined) -> None:
-    """Write the page about a mining whose scores are probabilities.
+    """Write the report of a mining whose scores are probabilities.
 
-    Raises DependencyError without Bokeh, and ResourceError where the page cannot be written.
+    Raises DependencyError without Bokeh, and ResourceError if the page cannot be written.
     """
     check(path)
     found, estimate, threshold = mined.search, mined.estimate, mined.applied
@@ -150,7 +150,7 @@ def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:
         parts.append(_group("Just above the threshold", found, above))
         parts.append(_group("Just below the threshold", found, below))
     for low, high in BANDS:
-        # Scores descend; the highest band takes the scores of 1 as well.
+        # Scores descend; the highest band includes scores of 1.
         first = np.searchsorted(-pairs.score, -high, side="right") if high < 1 else 0
         last = np.searchsorted(-pairs.score, -low, side="right")
         chosen = (
@@ -182,7 +182,7 @@ def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
 
 
 def _of_tokens(found: Search) -> list[tuple[str, np.ndarray]]:
-    """Return the kinds that token ids tell, with a mask of pairs; none without verification."""
+    """Return the kinds detected by token ids, with a mask of pairs; none without verification."""
     pairs = found.pairs
     if pairs.features is None or found.source_text is None or found.target_text is None:
         return []
@@ -204,7 +204,7 @@ def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
 
 
 def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
-    """Return some pairs: score, q-value and both sides, in pieces of text and marks."""
+    """Return a group of pairs: score, q-value and both sides, in pieces of text with highlights."""
     pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
     rows = [

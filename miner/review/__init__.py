@@ -1,1 +1,1 @@
-"""Review: people judge a sample of pairs; their answers tell precision, and are kept as labels."""
+"""Review: people judge a sample of pairs; the answers estimate precision and serve as labels."""

@@ -1,9 +1,9 @@
-"""Precision and recall of pairs, estimated from answers about a stratified sample of them.
+"""Precision and recall of pairs, estimated from answers about a stratified sample.
 
 The difference estimator (Särndal, Swensson & Wretman 1992, chapter 6): the score predicts how many
-pairs are right, and the answers correct the prediction, stratum by stratum, for how wrong it was.
-The correction is unbiased by the design of the sample, however bad the score; a good score makes
-the interval narrow. Predictions are first fitted to the answers themselves.
+pairs are right, and the answers correct the prediction, stratum by stratum. The correction is
+unbiased by the design of the sample, however bad the score; a good score narrows the interval.
+Predictions are first fitted to the answers.
 """
 
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from miner.scoring.logistic import log_odds
 
 # Share of cases in which an interval is to hold the true value.
 INSIDE = 0.9
-# Precision of the normal distributions of shift and slope of the log-odds of a score, around a
-# calibrated probability, or around nothing known for other scores.
+# Precision of the normal priors of shift and slope of a score's log-odds: around a calibrated
+# probability, and for scores of unknown scale.
 CALIBRATED, UNKNOWN = (0.5, 5.0), (0.1, 0.5)
 FARTHEST = 7.0
 DRAWS, SEED = 4000, 1
@@ -26,7 +26,7 @@ DRAWS, SEED = 4000, 1
 
 @dataclass(frozen=True)
 class Figure:
-    """An estimate and its interval."""
+    """Estimate with its interval."""
 
     value: float
     low: float
@@ -38,10 +38,10 @@ class Figure:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Pairs and the answers about some of them.
+    """Pairs with answers about some of them.
 
     ``score (n,)`` and ``stratum (n,) int64`` of all pairs; ``rows (a,) int64`` are those with an
-    answer, ``right (a,)`` how right each is, in [0, 1].
+    answer, ``right (a,)`` the answers in [0, 1].
     """
 
     score: np.ndarray
@@ -51,7 +51,7 @@ class Judged:
 
     @cached_property
     def predicted(self) -> np.ndarray:
-        """Probability of each pair to be right by its score, fitted to the answers, ``(n,)``."""
+        """Probability of each pair of being right by its score, fitted to the answers, ``(n,)``."""
         if is_probability(self.score):
             x, center, penalty = log_odds(self.score), (0.0, 1.0), CALIBRATED
         else:
@@ -65,7 +65,7 @@ class Judged:
 
     @cached_property
     def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
-        """Pairs and answers of each stratum."""
+        """Numbers of pairs and of answers in each stratum."""
         count = int(self.stratum.max(initial=0)) + 1
         return (
             np.bincount(self.stratum, minlength=count).astype(np.float64),
@@ -74,7 +74,7 @@ class Judged:
 
     @cached_property
     def _excess(self) -> float:
-        """How many times the expected variance the answers have."""
+        """Ratio of the answers' variance to the expected one."""
         predicted = self.predicted[self.rows]
         seen, expected = (self.right - predicted) ** 2, predicted * (1 - predicted)
         return float((seen.sum() + 1) / (expected.sum() + 1))
@@ -87,7 +87,9 @@ class Judged:
         return float(weight @ self.predicted + size @ (errors / np.maximum(asked, 1)))
 
     def _variance(self, weight: np.ndarray, more: int) -> float:
-        """Return the variance of :meth:`_sum` if ``more`` answers came, shared as those so far."""
+        """Return the variance of :meth:`_sum` with ``more`` answers, distributed as the present
+        ones.
+        """
         size, asked = self._sizes
         single = weight**2 * self.predicted * (1 - self.predicted) * self._excess
         single = np.bincount(self.stratum, single, minlength=len(size)) / np.maximum(size, 1)
@@ -119,7 +121,7 @@ def _figure(value: float, expected: float, variance: float) -> Figure:
     This is the number in a simple random sample of the same variance, where ``expected`` is right.
     """
     value = min(max(value, 0.0), 1.0)
-    if variance < 1e-12:  # all are kept, or all were asked about
+    if variance < 1e-12:  # all are kept, or all were judged
         return Figure(value, value, value)
     answers = expected * (1 - expected) / variance
     drawn = np.random.default_rng(SEED).beta(
@@ -130,7 +132,7 @@ def _figure(value: float, expected: float, variance: float) -> Figure:
 
 
 def share(right: float, answers: int) -> Figure:
-    """Return the share of pairs that are right in a simple random sample, with its interval."""
+    """Return the share of right pairs in a simple random sample, with its interval."""
     if not answers:
         return Figure(0.5, 0.0, 1.0)
     found = _figure(right / answers, 0.5, 0.25 / answers)

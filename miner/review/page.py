@@ -1,8 +1,8 @@
-"""A page on which a review asks, in the user's own browser: as in the terminal, one pair at a time.
+"""Review page in the user's browser: one pair at a time, as in the terminal.
 
-The server listens on the loopback address alone. Its address holds a random token, which every
-request must have, and pages of other origins may neither read nor send anything. The page loads
-nothing from elsewhere. Answers are kept one by one, so a browser may be closed at any time.
+The server listens only on the loopback address. Its address contains a random token, which every
+request must have, and pages of other origins can neither read nor send anything. The page loads
+nothing from elsewhere. Each answer is saved at once, so the browser may be closed at any time.
 """
 
 import hmac
@@ -25,9 +25,9 @@ from miner.text.answers import KINDS, RIGHT, SKIP
 # Finds the words without a counterpart in the two texts of a pair.
 Unmatched = Callable[[str, str], tuple[Spans, Spans]]
 HOSTS = ("127.0.0.1", "localhost")
-# Bytes of a request's content at most, and seconds that one may take.
+# Maximum bytes of a request's content, and timeout of a request in seconds.
 LARGEST, PATIENCE = 4096, 30
-# The nonce is the page's own; what has none of it neither runs nor paints.
+# The nonce belongs to the page; scripts and styles without it are blocked.
 POLICY = (
     "default-src 'none'; script-src 'nonce-{0}'; style-src 'nonce-{0}'; connect-src 'self'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -36,10 +36,9 @@ PAGE = Path(__file__).with_name("page.html")
 
 
 class Server(ThreadingHTTPServer):
-    """The server of one review; :meth:`serve_forever` ends when the judge finishes.
+    """Server of a review; :meth:`serve_forever` ends when the judge finishes.
 
-    ``goal`` is the number of answers that the page aims at. Raises ResourceError where no port can
-    be had.
+    ``goal`` is the intended number of answers. Raises ResourceError if no port is available.
     """
 
     daemon_threads = True
@@ -61,7 +60,9 @@ class Server(ThreadingHTTPServer):
         return f"http://{HOSTS[0]}:{self.server_port}/{self.token}/"
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows: the next question, marked, and how far the judge has come."""
+        """Return the state of the page: the next question, highlighted, and the judge's
+        progress.
+        """
         question = self.review.next()
         state: dict[str, Any] = {
             "name": self.name,
@@ -77,7 +78,7 @@ class Server(ThreadingHTTPServer):
         return state
 
     def answer(self, row: int, answer: str, kind: str = "") -> dict[str, Any]:
-        """Keep an answer about the question of ``row``; one about another changes nothing."""
+        """Save an answer to the question of ``row``; an answer to another question is ignored."""
         question = self.review.next()
         if answer not in (*RIGHT, SKIP) or kind not in ("", *KINDS):
             raise ValueError(answer)
@@ -87,12 +88,12 @@ class Server(ThreadingHTTPServer):
         return self.state()
 
     def undo(self) -> dict[str, Any]:
-        """Take the last answer back."""
+        """Undo the last answer."""
         self.done -= self.review.undo() is not None
         return self.state()
 
     def summary(self) -> dict[str, Any]:
-        """Return what the answers say so far."""
+        """Return the estimates from the answers so far."""
         found = self.review.summary()
         lines = [
             (f"{row.threshold:.4g}", f"{row.kept:,}", str(row.precision), str(row.recall))
@@ -141,7 +142,7 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.NOT_FOUND, "no such page")
 
     def _asked(self) -> str | None:
-        """Return the name that is asked for, behind the token; refuse strangers and return None."""
+        """Return the requested name behind the token; refuse other requests and return None."""
         host = self.headers.get("Host", "").rpartition(":")[0]
         _, token, name = [*self.path.split("/", 2), "", ""][:3]
         if host in HOSTS and hmac.compare_digest(token.encode(), self.server.token.encode()):
@@ -153,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
         try:
             with self.server.turn:
                 found = getattr(self.server, name)(**given)
-        except MinerError as error:  # the disk is full, for example
+        except MinerError as error:  # a full disk, for example
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
         else:
             self._send(HTTPStatus.OK, "application/json", json.dumps(found))

@@ -33,18 +33,18 @@ class Origin:
     reason: int | str | None = None
 
     def blocks(self) -> Iterator[Bitext]:
-        """Read the pairs; ``more`` has their score, or reason, where there is one."""
+        """Read the pairs; ``more`` has the score or the reason of rejection, if any."""
         more = [column for column in (self.score, self.reason) if column is not None]
         return stream_bitext(self.source, self.target, self.layout, more=more)
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Pairs, each distinct one once, the kept ones before the rejected ones.
+    """Distinct pairs, the kept ones before the rejected ones.
 
-    ``key (n,) uint64`` is a hash of the texts, ``line (n,) int64`` the place among all rows read.
-    ``score (k,) float64`` is of the ``k`` kept pairs, all 0 without scores. ``reason (n - k,)`` is
-    the number in ``reasons`` of each rejected one. ``repeated`` rows were read more than once.
+    ``key (n,) uint64`` is a hash of the texts, ``line (n,) int64`` the position among all rows
+    read. ``score (k,) float64`` of the ``k`` kept pairs, all 0 without scores. ``reason (n - k,)``:
+    index in ``reasons`` of each rejected pair. ``repeated``: number of rows that repeat another.
     """
 
     origins: tuple[Origin, ...]
@@ -94,7 +94,7 @@ class Population:
         )
 
     def texts(self, rows: Iterable[int]) -> dict[int, tuple[str, str]]:
-        """Read the texts of some rows: all files are read again, so that none are held."""
+        """Read the texts of some rows; all files are read again, so that none is held in memory."""
         wanted = {int(self.line[row]): row for row in rows}
         out: dict[int, tuple[str, str]] = {}
         first = 0
@@ -115,7 +115,7 @@ def origin_of(
     *,
     rejected: bool = False,
 ) -> Origin:
-    """Find the columns of a file of pairs by its first row, where they are not given.
+    """Find the columns of a file of pairs from its first row, unless they are set.
 
     Mined pairs have the score first; `miner score` writes it last. A ``rejected`` row of a filter
     ends with the filter's name and a value.
@@ -158,7 +158,7 @@ def _names(path: str, kind: str) -> Sequence[str]:
         return line.split("\t")
     try:
         found = parsed(line)
-    except ValueError:  # told of when it is read
+    except ValueError:  # reported when it is read
         return []
     return [*found] if isinstance(found, dict) else []
 

@@ -1,11 +1,11 @@
-"""`Review`: ask about pairs, one after the other, keep the answers, and tell what they say.
+"""`Review`: questions about pairs, one after the other, saved answers, and a summary.
 
 >>> with Review.open(origin_of("pairs.tsv"), "pairs.tsv.review.jsonl", "anna") as review:
 ...     while question := review.next():
 ...         review.answer(question, "yes")
 ...     print(review.summary().precision)
 
-The terminal, a page and a program drive it alike.
+The terminal, the page and programs use it alike.
 """
 
 import getpass
@@ -32,22 +32,22 @@ from miner.text.sheet import read_sheet, write_sheet
 
 # Suffix of the answers' file, beside the pairs.
 SUFFIX = ".review.jsonl"
-# Answers without which there are no estimates, and how many more a summary looks ahead.
+# Minimum number of answers for estimates, and number of further answers that a summary looks ahead.
 FEWEST, MORE = 30, 50
-# Scores that a summary tells of, if scores are probabilities; else shares of the pairs.
+# Thresholds of a summary if scores are probabilities; else shares of the pairs.
 THRESHOLDS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1, 0.03)
 SHARES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8)
-# An answer is doubtful if the other answers predict the opposite with this probability.
+# An answer is doubtful if the other answers predict the opposite with at least this probability.
 DOUBTFUL = 0.95
-# Texts that are read at a time.
+# Texts read at a time.
 AHEAD = 200
 
 
 @dataclass(frozen=True)
 class Question:
-    """A pair to judge; ``drawn`` is the probability with which it was drawn.
+    """Pair to judge; ``drawn`` is its probability of being sampled.
 
-    ``score`` is None for a pair without, ``reason`` the filter that rejected it, or "".
+    ``score`` is None without scores, ``reason`` the filter that rejected the pair, or "".
     """
 
     row: int
@@ -60,10 +60,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Line:
-    """Pairs with a score of ``threshold`` or more, ``kept`` of them.
+    """Row of a summary: pairs with a score of at least ``threshold``, ``kept`` of them.
 
-    ``estimate`` is their precision by their scores alone, without answers, None where scores are no
-    probabilities; ``later`` is their precision if more answers say the same.
+    ``estimate``: their precision from their scores alone, None if scores are not probabilities;
+    ``later``: their precision if further answers agree.
     """
 
     threshold: float
@@ -76,12 +76,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Summary:
-    """Result of a review so far: counts, and estimates once there are enough answers.
+    """Summary of a review: counts, and estimates once there are enough answers.
 
-    ``answered`` pairs count; of ``elsewhere`` answers the pair is not among these. ``rejected`` has
-    for each reason its name, its rows, the rows answered, and the share that is right. ``errors``
-    has kinds of errors, the pairs judged and about how many all pairs have, ``agreement`` two
-    judges, their common pairs and kappa. ``doubtful`` pairs can be shown again.
+    ``answered``: pairs with an answer; ``elsewhere``: answers about other pairs. ``rejected``: for
+    each reason its name, its rows, the rows answered, and the share that is right. ``errors``:
+    kinds of errors, with the judged pairs and the estimate for all pairs. ``agreement``: two
+    judges, their common pairs and kappa. ``doubtful``: pairs that can be asked again.
     """
 
     pairs: int
@@ -97,20 +97,22 @@ class Summary:
 
     @property
     def missing(self) -> int:
-        """How many more answers an estimate needs."""
+        """Number of further answers that an estimate needs."""
         return max(min(FEWEST, self.pairs) - self.answered, 0)
 
 
 class Review:
-    """A review of pairs by one judge; open it with :meth:`open`."""
+    """Review of pairs by one judge, opened by :meth:`open`."""
 
     def __init__(self, pairs: Population, answers: Answers, judge: str = "", again: bool = False):
-        """``again``: ask about pairs that have an answer: doubtful ones, then other judges'."""
+        """``again``: ask about pairs that have an answer: doubtful ones, then other judges'
+        pairs.
+        """
         self.pairs, self.answers, self.again = pairs, answers, again
         self.judge = judge or _user()
         self._stratum = strata(pairs.score)
         count = int(self._stratum.max(initial=-1)) + 1
-        # A reason is a stratum of its own.
+        # Each reason is a stratum.
         self._every = np.concatenate([self._stratum, pairs.reason + count])
         self._size = np.bincount(self._every)
         self._row = {key: row for row, key in enumerate(pairs.key.tolist())}
@@ -134,9 +136,9 @@ class Review:
         rejected: Origin | None = None,
         again: bool = False,
     ) -> Iterator["Review"]:
-        """Open a review, to go on with the answers that are in the file ``answers``.
+        """Open a review, continuing with the answers in the file ``answers``.
 
-        Raises CorpusError for pairs or answers that cannot be read, and ResourceError where another
+        Raises CorpusError for pairs or answers that cannot be read, and ResourceError if another
         process holds the answers.
         """
         path = Path(f"{kept.source}{SUFFIX}" if answers is None else answers)
@@ -158,7 +160,9 @@ class Review:
         return self._question(self._pending[0]) if self._pending else None
 
     def questions(self, count: int) -> list[Question]:
-        """Return the next ``count`` pairs to judge, or fewer, which stay the next ones."""
+        """Return the next ``count`` pairs to judge, or fewer; they remain the next ones until
+        answered.
+        """
         rows = [*self._pending, *self._queue]
         self._restart()
         rows = rows[:count]
@@ -166,14 +170,14 @@ class Review:
         return [self._question(row) for row in rows]
 
     def answer(self, question: Question, answer: str, kind: str = "") -> None:
-        """Keep an answer about a pair: yes, partly, no or skip. Raises ResourceError."""
+        """Save an answer about a pair: yes, partly, no or skip. Raises ResourceError."""
         self._add([(question, answer, kind, self.judge)])
         self._done.append(question.row)
         if question.row in self._pending:
             self._pending.remove(question.row)
 
     def undo(self) -> Question | None:
-        """Take the last answer of this session back; its pair is the next one."""
+        """Undo the last answer of this session; its pair is asked next."""
         if not self._done:
             return None
         row = self._done.pop()
@@ -183,9 +187,10 @@ class Review:
         return question
 
     def read_sheet(self, path: StrPath) -> tuple[int, int]:
-        """Take the answers of a sheet; return how many were new, and how many of other pairs.
+        """Add the answers of a sheet; return how many were new, and how many were about other
+        pairs.
 
-        Raises CorpusError where none is of these pairs.
+        Raises CorpusError if none is about these pairs.
         """
         found = read_sheet(path, self.judge)
         rows = [self._row.get(key) for key, _ in found]
@@ -212,7 +217,7 @@ class Review:
         return len(asked)
 
     def summary(self) -> Summary:
-        """Tell what the answers of all judges say."""
+        """Summarise the answers of all judges."""
         votes = {
             row: self.answers.right(key)
             for key in self.answers.standing
@@ -248,7 +253,7 @@ class Review:
 
     @cached_property
     def thresholds(self) -> list[float]:
-        """Scores that a summary tells of, the highest first; the last keeps all pairs."""
+        """Thresholds of a summary, descending; the last keeps all pairs."""
         score = self.pairs.score
         if not len(score):
             return []
@@ -319,9 +324,10 @@ class Review:
                 yield row
 
     def _doubtful(self) -> list[int]:
-        """List pairs whose judges contradict each other, or one answer all others and the score.
+        """Return pairs whose judges disagree, or whose answer the other answers and the score
+        contradict.
 
-        A judge who has confirmed an answer is believed.
+        An answer that its judge has confirmed is not doubtful.
         """
         kept, answered = len(self.pairs.score), []
         found = []

@@ -1,22 +1,22 @@
-"""Stratified sample of pairs: which pair is asked about next, and how likely it was to be drawn.
+"""Stratified sampling of pairs: the order of questions, and each pair's probability of selection.
 
-Within a stratum pairs come in the order of a hash of their texts. So the first n of them are a
-simple random sample for every n, a review can stop and go on at any time, and rows that are added
-to the file later do not change the order of the others.
+Within a stratum pairs are ordered by a hash of their texts. So the first n of them are a simple
+random sample for every n, a review can stop and resume at any time, and rows added to the file
+later do not change the order of the others.
 
 Strata have equal sums of √(p (1 - p)) + LEAST, where p is the score of a pair, if it is a
-probability. So asking equally often in each of them is nearly Neyman's allocation (1934): pairs
-whose answer is uncertain are asked about far more often. For other scores the strata have equal
-sums of the square root of the frequency (Dalenius & Hodges 1959).
+probability. So equal numbers of questions in each approximate Neyman's allocation (1934): pairs
+with an uncertain answer are asked about far more often. For other scores the strata have equal sums
+of the square root of the frequency (Dalenius & Hodges 1959).
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-# Strata of the score, and the weight of a pair whose answer seems certain.
+# Number of strata of the score, and weight of a pair whose answer seems certain.
 STRATA, LEAST = 10, 0.1
-# Bins of a score that is no probability.
+# Bins of a score that is not a probability.
 BINS = 100
 
 
@@ -51,7 +51,7 @@ def strata(score: np.ndarray) -> np.ndarray:
 
 
 def asking_order(key: np.ndarray, stratum: np.ndarray, first: np.ndarray) -> Iterator[int]:
-    """Yield the rows of all pairs in the order of asking: a round asks about one of each stratum.
+    """Yield the rows of all pairs in the order of questions, in rounds of one per stratum.
 
     ``key (n,)`` is the random order within strata; strata take turns in the order of ``first``.
     """

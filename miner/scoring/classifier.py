@@ -1,6 +1,6 @@
-"""Classifier of single sentences into good and bad, as by people or by machine (P17, 5.6).
+"""Classifier of single sentences, for example human or machine translation (P17, 5.6).
 
-A softmax over two classes takes the vector of one encoder, not normalised.
+A softmax over two classes reads the vector of one encoder, not normalised.
 :mod:`miner_train.papers.learn_classifier` learns both from a corpus of each class.
 """
 
@@ -17,8 +17,8 @@ from miner.scoring.logistic import sigmoid
 
 # Rows of the softmax's weights and biases.
 BAD, GOOD = 0, 1
-# Probability of a sentence without known tokens. Its vector is zero, for which the softmax would
-# return the share of good sentences in the training text.
+# Probability of a sentence without known tokens. For its zero vector the softmax would return the
+# share of good sentences in the training text.
 UNKNOWN = 0.5
 
 
@@ -50,7 +50,7 @@ class Classifier:
                 f"{name}: its {CLASSIFIER} does not fit vectors of {model.dimension} "
                 "numbers; copy or train the classifier again"
             )
-        # Of two classes, the softmax is the logistic function of the difference.
+        # With two classes, the softmax is the logistic function of the difference.
         self._weight = weight[GOOD].astype(np.float64) - weight[BAD]
         self._bias = float(bias[GOOD]) - float(bias[BAD])
         if not (np.isfinite(self._weight).all() and np.isfinite(self._bias)):
@@ -61,7 +61,9 @@ class Classifier:
 
     @classmethod
     def load(cls, path: str | Path, threads: int | None = None) -> "Classifier":
-        """Open a directory that ``miner train-classifier`` made. Raises as the class does."""
+        """Open a directory written by ``miner train-classifier``. Raises the errors of the
+        class.
+        """
         if not Path(path).is_dir():
             raise ArtifactError(
                 f"{path}: no such directory; make a classifier with 'miner train-classifier'"
@@ -74,6 +76,6 @@ class Classifier:
         Does not depend on the number of threads or on the batch, bit for bit.
         """
         vectors = self.encoder.encode(sentences)
-        # By the row: a matrix product may round differently for another number of rows.
+        # Row by row: a matrix product may round differently for another number of rows.
         logit = (vectors * self._weight).sum(axis=1) + self._bias
         return np.where(vectors.any(axis=1), sigmoid(logit), UNKNOWN).astype(np.float32)

@@ -1,8 +1,8 @@
 """Comparer: a small network that compares each token of a pair with its counterpart.
 
-The other features are means over tokens, in which one wrong word of twenty is lost. The comparer
-pools by maximum, too (Parikh et al. 2016). :mod:`miner_train.learn_comparer` learns it from
-translations and corruptions of them.
+The other features are means over tokens, which hide one wrong word in twenty. The comparer also
+pools by maximum (Parikh et al. 2016). :mod:`miner_train.learn_comparer` learns it from translations
+and corruptions of them.
 """
 
 from collections.abc import Mapping
@@ -13,13 +13,12 @@ from miner.errors import ArtifactError
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import TokenTable
 
-# Arrays of the network, in the order in which the kernel takes them.
+# Arrays of the network, in the kernel's order.
 ARRAYS = ("units", "token", "token_bias", "pair", "pair_bias", "logit", "logit_bias")
 
-# Arrays of the aligner, in the order in which the kernel takes them, and the table of the surprise
-# of token ids.
+# Arrays of the aligner, in the kernel's order, and the table of surprise by token id.
 ALIGNER, SURPRISE = ("emission", "jump", "unaligned"), "surprise"
-# Features of a pair: mean surprise of its tokens, in nats, and the network's logit.
+# Features of a pair: mean surprise of its tokens in nats, and the network's logit.
 COMPARED = "compared"
 FEATURES = (SURPRISE, COMPARED)
 
@@ -34,9 +33,9 @@ class Comparer:
 
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
-    ``surprise (V, BINS) uint8`` tells how rarely a token id is matched as poorly
-    (:mod:`miner_train.learn_surprise`) by the aligner of :mod:`miner.kernels.hidden_markov`. They
-    passed :func:`check_arrays`.
+    ``surprise (V, BINS) uint8``: how surprising each match quality is for a token id
+    (:mod:`miner_train.learn_surprise`) by the aligner of :mod:`miner.kernels.hidden_markov`. The
+    arrays must have passed :func:`check_arrays`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
@@ -59,10 +58,10 @@ class Comparer:
         return out
 
     def objections(self, source: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return how much each token of a pair speaks against it, in log-odds, for both sides.
+        """Return the evidence of each token against a pair, in log-odds, for both sides.
 
         ``source (n,)`` and ``target (m,)`` are token ids. A token's objection is the gain in the
-        pair's logit if the pooling leaves the token out. Tokens that are not compared have none.
+        pair's logit when the pooling skips the token; 0 for tokens that are not compared.
         """
         from miner.kernels.aligned import MOST
 
@@ -88,8 +87,7 @@ class Comparer:
     def surprises(self, source: Text, target: Text) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the surprise of the tokens of both sides of pairs, row by row of two texts.
 
-        It is in nats, and 0 where the other side has no token; tokens that are not compared are
-        left out.
+        In nats; 0 if the other side has no token. Tokens that are not compared are omitted.
         """
         from miner.kernels.aligned import MOST
         from miner.kernels.aligned import SURPRISE as COLUMN
@@ -109,7 +107,7 @@ class Comparer:
         return np.maximum(np.concatenate(parts, axis=1) @ token + bias, 0)
 
     def pooled(self, source: np.ndarray, target: np.ndarray, sizes: tuple[int, int]) -> float:
-        """Return the logit of a pair whose tokens are compared: ``(n, h)``, ``(m, h)``.
+        """Return the logit of a pair from its compared tokens: ``(n, h)``, ``(m, h)``.
 
         ``sizes`` are the numbers of tokens of both sentences.
         """
@@ -133,8 +131,8 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
         **dict(zip(ALIGNER, ((COSINES, EVIDENCES), (JUMPS,), (1,)), strict=True)),
         SURPRISE: (vocabulary, BINS),
         "units": (vocabulary, size),
-        # The numbers of a token; vectors of it, of its counterpart, their difference and product,
-        # and of the tokens before and after.
+        # Numeric features of a token; vectors of the token and its counterpart, their difference
+        # and product, and vectors of the tokens before and after.
         "token": (COLUMNS + 6 * size, hidden),
         "token_bias": (hidden,),
         "pair": (4 * hidden + 2, hidden),
@@ -147,7 +145,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
 
 
 def matching_of(arrays: Mapping[str, np.ndarray]) -> Matching:
-    """Return the arrays of a model that tell how well tokens are matched."""
+    """Return the arrays of a model that describe how well tokens are matched."""
     aligner = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ALIGNER)
     return aligner, np.ascontiguousarray(arrays[SURPRISE], np.uint8)
 

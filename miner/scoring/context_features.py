@@ -5,7 +5,7 @@ import numpy as np
 from miner.knn.neighbors import Neighbors
 from miner.scoring.margin import Candidates, run_starts
 
-# ``alone`` is the logit of the pair features, as models on disk call it.
+# ``alone`` is the logit of the pair features; models on disk have this name.
 CONTEXT_FEATURES = (
     "alone",
     "lead",
@@ -21,16 +21,19 @@ MAX_LEAD = 12.0
 
 
 class BestLogits:
-    """The three best logits of every sentence of a side: ``best (n, 3) float64``, -inf for none."""
+    """Three best logits of every sentence of a side: ``best (n, 3) float64``, -inf for missing
+    ones.
+    """
 
     def __init__(self, n: int):
         self.best = np.full((n, 3), -np.inf)
 
     def add(self, row: np.ndarray, logit: np.ndarray) -> None:
-        """Take in the candidates of sentences ``row (m,)`` with their logits."""
+        """Add the candidates of sentences ``row (m,)`` with their logits."""
         if not len(row):
             return
-        # By row alone, and then the best of each three times: faster than a sort by logit, too.
+        # Sorting by row, then taking the maximum three times, is faster than a sort by row and
+        # logit.
         order = np.argsort(row, kind="stable")
         rows, left = row[order], logit[order].astype(np.float64)
         begins = run_starts(rows)
@@ -45,13 +48,13 @@ class BestLogits:
     def leads(self, row: np.ndarray, logit: np.ndarray) -> np.ndarray:
         """Subtract the best and second best logits of the sentence's other candidates: (m, 2)."""
         best = self.best[row]
-        # A candidate that is among the best is no rival of itself.
+        # A candidate among the best must not count as its own rival.
         rivals = np.where(logit[:, None] >= best[:, :2], best[:, 1:], best[:, :2])
         return np.clip(logit[:, None] - rivals, -MAX_LEAD, MAX_LEAD)
 
 
 def two_nearest(neighbors: Neighbors) -> np.ndarray:
-    """Return the similarities of each sentence's two nearest, ``(n, 2) float32``; 0 for none."""
+    """Return the similarities of each sentence's two nearest, ``(n, 2) float32``; 0 if missing."""
     found = np.zeros((len(neighbors), 2), dtype=np.float32)
     width = min(2, neighbors.row.shape[1])
     exists = neighbors.row[:, :width] >= 0
@@ -68,10 +71,10 @@ def context_features(
 ) -> np.ndarray:
     """Compute ``CONTEXT_FEATURES`` of candidates: ``(m, f) float32``.
 
-    ``nearest`` are the :func:`two_nearest` of both sides, whose lists have ``k`` places at most.
-    ``logit (m,)`` belongs to the pair features; ``best`` are the best logits of both sides over
-    all candidates of the search. Every feature but ``alone`` and ``rank`` comes as the mean and the
-    minimum over the two sentences:
+    ``nearest`` are the :func:`two_nearest` of both sides, whose lists have at most ``k`` entries.
+    ``logit (m,)`` is the logit of the pair features; ``best`` are the best logits of both sides
+    over all candidates of the search. Every feature but ``alone`` and ``rank`` comes as the mean
+    and the minimum over the two sentences:
 
     - ``lead``: the logit minus the best other candidate's of the sentence; ``lead_second``: minus
       the second best.
@@ -89,7 +92,7 @@ def context_features(
         out[:, 2 + 2 * column] = np.minimum(left, right)
     cosine = candidates.similarity
     ranks = candidates.forward_rank, candidates.backward_rank
-    # The nearest other neighbour of a sentence is the second one, if the pair is the first.
+    # If the pair is a sentence's nearest, its nearest other neighbour is the second one.
     left, right = (
         cosine - near[row, (rank == 1).astype(np.int64)]
         for near, row, rank in zip(nearest, rows, ranks, strict=True)

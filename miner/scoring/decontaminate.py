@@ -1,4 +1,4 @@
-"""`Unwanted`: sentences of a file that must not occur, found exactly, nearly or by meaning."""
+"""`Unwanted`: sentences of a file to exclude, matched exactly, nearly or by meaning."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,18 +15,18 @@ from miner.text.near_copies import band_keys, bare, key, plain, shared, shingles
 from miner.text.rows import Rows
 from miner.text.text_format import Column
 
-# Rows that are read or compared at a time, and lines whose numbers a float32 holds.
+# Rows read or compared at a time, and maximum lines, whose numbers a float32 can hold.
 BLOCK, MOST = 4096, 1 << 24
 # Columns that have text in formats with named columns.
 _NAMES = (*SIDES, "text")
 
 
 class Unwanted:
-    """Sentences of a file, to be asked which texts are too much like one of them.
+    """Sentences of a file to exclude, and the search for texts that match one of them.
 
-    ``near`` is the least share of shingles (Jaccard) of near-copies; ``cosine`` the least one of
-    the vectors by ``encoder`` of texts with one meaning. None leaves a comparison out.
-    Raises CorpusError for a file that cannot be read, or that has no sentence.
+    ``near``: minimum Jaccard similarity of shingles of near-copies; ``cosine``: minimum cosine of
+    the vectors by ``encoder``. None disables a comparison. Raises CorpusError for a file that
+    cannot be read or has no sentence.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Unwanted:
         first: dict[int, tuple[int, str]] = {}
         for line, text in texts_of(self.path):
             form = bare(text)
-            if not form.replace(b" ", b"").isdigit():  # a score, or an id
+            if not form.replace(b" ", b"").isdigit():  # not a score or an id
                 first.setdefault(key(form), (line, text))
         if not first:
             raise CorpusError(f"{display_name(self.path)}: no sentence to leave out")
@@ -63,7 +63,7 @@ class Unwanted:
         return len(self.line)
 
     def lines(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the line of the sentence that each text copies, exactly or nearly, else 0."""
+        """Return the line of the sentence that each text copies, exactly or nearly; 0 for none."""
         found = self.keys.first(np.array([key(bare(text)) for text in texts], np.uint64))
         out = np.where(found < 0, 0, self.line[found])
         if self.near is not None:
@@ -73,7 +73,7 @@ class Unwanted:
         return out
 
     def _near(self, own: list[list[str]]) -> np.ndarray:
-        """Return the line of the nearest sentence of each set of shingles, 0 if none is near."""
+        """Return the line of the nearest sentence of each set of shingles; 0 if none is near."""
         best, out = np.zeros(len(own)), np.zeros(len(own), np.int64)
         columns = zip(self.bands, _bands(own).T, strict=True)
         for row, other in {pair for band, column in columns for pair in band.pairs(column)}:
@@ -98,7 +98,7 @@ class Unwanted:
         return nearest
 
     def hits(self, texts: Sequence[str], side: int) -> np.ndarray:
-        """Return the line of the sentence that each text of a side is too much like, else 0."""
+        """Return the line of the sentence that each text of a side matches; 0 for none."""
         out = np.zeros(len(texts), np.int64)
         for start in range(0, len(texts), BLOCK):
             own = texts[start : start + BLOCK]
@@ -111,7 +111,7 @@ class Unwanted:
 
 
 def texts_of(path: str) -> Iterator[tuple[int, str]]:
-    """Yield line and text of each sentence of a file: every column of a TSV, both of a bitext.
+    """Yield line and text of each sentence of a file, from every column of a TSV or bitext.
 
     Raises CorpusError.
     """
@@ -134,19 +134,19 @@ def _bands(sets: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 class _Sorted:
-    """Keys ``(n,) uint64`` in their order, to look up others."""
+    """Sorted keys ``(n,) uint64`` for lookups."""
 
     def __init__(self, keys: np.ndarray):
         self.order = np.argsort(keys, kind="stable")
         self.keys = keys[self.order]
 
     def first(self, keys: np.ndarray) -> np.ndarray:
-        """Return the first place of each key, -1 if it is not there: ``(m,) int64``."""
+        """Return the first position of each key, or -1: ``(m,) int64``."""
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[place] == keys, self.order[place], -1)
 
     def pairs(self, keys: np.ndarray) -> Iterator[tuple[int, int]]:
-        """Yield the position of each key, and each place that has it."""
+        """Yield the position of each key with each position where it occurs."""
         low, high = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
         for row in np.flatnonzero(low < high).tolist():
             for place in range(low[row], high[row]):

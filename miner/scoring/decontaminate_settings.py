@@ -1,4 +1,4 @@
-"""`Without`: files of text that must not occur, such as test sets, and how alike is too alike."""
+"""`Without`: files of text to exclude, such as test sets, and the limits of similarity."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from miner.scoring.quality import features as measure
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
 
-# A token with a translation of this probability on the other side is matched, however similar.
+# Probability of a translation on the other side from which a token counts as matched.
 TRANSLATED = 0.1
 # Surprise from which a token sinks a pair: 1 of 20 of its counterparts is as poor. How many of its
 # usual counterparts are named.
 SINKING, USUAL = 3.0, 3
-# Features that measure one thing in several ways; only their sum is meaningful.
+# Groups of features that measure the same thing; only their sum is meaningful.
 GROUPS = {
     "counterparts of the tokens": PAIR_FEATURES[:4],
     "known translations": PAIR_FEATURES[4:8],
@@ -39,13 +39,13 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class Token:
-    """A token as it stands in the sentence, and its best counterpart.
+    """Token as written in the sentence, with its best counterpart.
 
-    ``partner`` is the counterpart's position on the other side, None where nothing matches.
+    ``partner`` is the counterpart's position on the other side, None without a match.
     ``similarity`` is their cosine in [-1, 1], ``probability`` that one translates the other, in the
-    likelier direction. ``objection`` is how much the token speaks against the pair by the model's
-    comparer, in log-odds; None without a comparer. ``usual``: the token that sinks the pair, whose
-    counterpart is surprisingly poor, has its usual counterparts; None for all others.
+    likelier direction. ``objection`` is the token's evidence against the pair by the model's
+    comparer, in log-odds; None without a comparer. ``usual``: usual counterparts of the token whose
+    match is most surprising; None for all other tokens.
     """
 
     text: str
@@ -58,11 +58,11 @@ class Token:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One pair, explained.
+    """Explanation of a pair.
 
-    ``probability``: the quality, or the probability of being a translation by the pair features
-    alone; ``features`` by name; ``parts``: difference of the log-odds from a usual translation, by
-    group of features.
+    ``probability``: the quality, or the probability of being a translation by the pair features;
+    ``features`` by name; ``parts``: difference of the log-odds from a usual translation, by group
+    of features.
     """
 
     source: list[Token]
@@ -76,9 +76,10 @@ class Explanation:
 def explain(
     verifier: Verifier, source: str, target: str, quality: Quality | None = None
 ) -> Explanation:
-    """Explain the ``quality`` of a pair; without one, its probability before a search has rivals.
+    """Explain the ``quality`` of a pair; without a quality function, its probability by pair
+    features.
 
-    Either sentence may be without known tokens.
+    Either sentence may lack known tokens.
     """
     metrics, known = measure(verifier, [source], [target])
     names = feature_names(verifier) if quality else PAIR_FEATURES
@@ -109,7 +110,8 @@ def explain(
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:
     """Return the tokens of both sentences, each with its best counterpart on the other side."""
     tokenizer = verifier.encoder.tokenizer
-    assert isinstance(tokenizer, PieceTokenizer | WordTokenizer)  # others are never verified
+    # other tokenizers are never verified
+    assert isinstance(tokenizer, PieceTokenizer | WordTokenizer)
     texts, ids = zip(*(tokenizer.surfaces(text) for text in (source, target)), strict=True)
     left, right = ids
     sides = _tokens(texts[0], left, right, verifier), _tokens(texts[1], right, left, verifier)
@@ -130,7 +132,7 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
 
 
 def sinking(surprise: Sequence[np.ndarray]) -> tuple[int, int] | None:
-    """Return side and position of the most surprising token, if it is surprising at all.
+    """Return side and position of the most surprising token; None if none is surprising.
 
     ``surprise``: surprises of the tokens of source and target, ``(n,)`` and ``(m,)``.
     """
@@ -149,7 +151,7 @@ def usual_counterparts(verifier: Verifier, token: int) -> tuple[str, ...]:
 
 
 def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the probability of each of ``others`` given each of ``own``: ``(n, m) float32``."""
+    """Return p(other | own) for all pairs of tokens: ``(n, m) float32``."""
     out = np.zeros((len(own), len(others)), dtype=np.float32)
     for i, token in enumerate(own):
         found, probability = verifier.tokens.lexicon.translations(token)
@@ -162,9 +164,9 @@ def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.n
 def _tokens(
     texts: list[str], ids: np.ndarray, others: np.ndarray, verifier: Verifier
 ) -> list[Token]:
-    """Return the tokens of one sentence, each with its best counterpart among ``others (m,)``.
+    """Return the tokens of a sentence, each with its best counterpart among ``others (m,)``.
 
-    Long texts are compared by windows, as :mod:`miner.kernels.long_texts` does.
+    Long texts are compared by windows, as in :mod:`miner.kernels.long_texts`.
     """
     from miner.kernels.long_texts import windows
     from miner.kernels.tokens import LONGEST, MATCHED

@@ -24,7 +24,7 @@ def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> s
 
 
 def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
-    """Cut a text at its spans: pieces, and True for those to be marked."""
+    """Cut a text at its spans: pieces, with True for pieces to highlight."""
     found, end = [], 0
     for first, last in [*spans, (len(text), len(text))]:
         found += [(text[end:first], False), (text[first:last], True)]
@@ -35,10 +35,10 @@ def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
 def spans_of(
     texts: tuple[str, str], tokens: tuple[list[Token], list[Token]]
 ) -> tuple[Spans, Spans]:
-    """Find the words of both texts that lack a counterpart for more than half, or sink the pair.
+    """Find the words to highlight in both texts: mostly unmatched, or named as the fault.
 
-    Neighbours are joined. Numbers are marked where they contradict those of the other side, in
-    whatever notation.
+    Adjacent words are joined. Numbers are highlighted if they contradict those of the other side,
+    in any notation.
     """
     found = compare(*texts)
     source, target = (
@@ -51,7 +51,7 @@ def spans_of(
 def _spans(text: str, tokens: list[Token], wrong: list[Numeral]) -> Spans:
     """Find the spans of one text; ``wrong`` numbers contradict those of the other.
 
-    Tokenizers fold case and more; a token that the text does not have is passed over.
+    Tokenizers normalise text; a token that does not occur in the text literally is skipped.
     """
     folded = text.lower()
     if len(folded) != len(text):

@@ -1,8 +1,8 @@
-"""Logistic function fitted to answers of judges about pairs.
+"""Logistic regression on judges' answers about pairs.
 
-An answer "no" may come of a fault that no feature sees: with some probability a pair is wrong
-however good it looks. And a judge errs now and then. Both shares are fitted with the weights, by
-expectation maximisation, so that neither a few faulty pairs nor a few slips make the function flat.
+An answer "no" may be due to a fault that no feature sees: with some probability a pair is wrong
+however good it looks. And judges sometimes err. Both rates are fitted with the weights, by
+expectation maximisation, so that a few faulty pairs or slips do not flatten the function.
 """
 
 from dataclasses import dataclass
@@ -14,18 +14,17 @@ from miner.scoring.logistic import Logistic, fit_ridge, shift_to, sigmoid
 # Precision of the normal distributions of the constant around 0 and of the slope around 1.
 CONSTANT, SLOPE = 0.5, 5.0
 FARTHEST = 8.0
-# Pairs that are imagined beside the answers: with a fault and without, of those that look right;
-# and answers that err and that do not.
+# Beta pseudo-counts of pairs that look right (faulty, sound), and of answers (wrong, right).
 FAULTS, ERRORS = (0.5, 10.0), (1.0, 50.0)
 ROUNDS = 15
 
 
 @dataclass(frozen=True, eq=False)
 class JudgementFit:
-    """The fitted function: ``weights (f,)``, the share of pairs with a fault, and of errors.
+    """Fitted function: ``weights (f,)``, the rate of faulty pairs, and the rate of wrong answers.
 
-    ``faulty`` are numbers of pairs with a fault and without, ``erring`` of answers that err and
-    that do not; ``covariance (f, f)`` is the covariance of the weights.
+    ``faulty``: counts of pairs with and without a fault; ``erring``: counts of wrong and right
+    answers; ``covariance (f, f)`` of the weights.
     """
 
     weights: np.ndarray
@@ -42,16 +41,16 @@ class JudgementFit:
         return self.erring[0] / sum(self.erring)
 
     def probability(self, design: np.ndarray) -> np.ndarray:
-        """Return the probability of each row of ``design (m, f)`` to be right."""
+        """Return the probability of being right for each row of ``design (m, f)``."""
         return (1 - self.faults) * sigmoid(_sums(design, self.weights))
 
 
 @dataclass(frozen=True, eq=False)
 class Unlabelled:
-    """Rows without an answer, ``pairs (m, f)``, and wrong ones, ``wrong (n, f)``.
+    """Rows without an answer, ``pairs (m, f)``, and wrong rows, ``wrong (n, f)``.
 
-    Pairs count as right with their probability by the function, ``share`` times an answer each.
-    ``weight (n,)``: the number of answers that each wrong row counts for.
+    Pairs count as right with their probability by the function, each with the weight ``share`` of
+    an answer. ``weight (n,)``: weight of each wrong row, in answers.
     """
 
     pairs: np.ndarray
@@ -61,7 +60,7 @@ class Unlabelled:
 
 
 def believed(answers: np.ndarray, probability: np.ndarray, errors: float) -> np.ndarray:
-    """Return how likely pairs are right, given answers ``(n,)`` in [0, 1] that may err."""
+    """Return the probability that pairs are right, from answers ``(n,)`` in [0, 1] that may err."""
     yes, no = probability * (1 - errors), probability * errors
     other = 1 - probability
     return answers * yes / (yes + other * errors) + (1 - answers) * no / (no + other * (1 - errors))
@@ -76,10 +75,10 @@ def fit_answers(
     errors: tuple[float, float] = ERRORS,
     unlabelled: Unlabelled | None = None,
 ) -> JudgementFit:
-    """Fit the function to rows of ``design (n, f)`` and how right their pairs are, ``(n,)``.
+    """Fit the function to rows of ``design (n, f)`` and answers ``(n,)`` in [0, 1].
 
-    ``penalty`` and ``center`` are as in :func:`~miner.scoring.logistic.fit_ridge`, ``errors``
-    answers that err and that do not, beside those given: ``(0, 1)`` for judges that never do.
+    ``penalty`` and ``center`` as in :func:`~miner.scoring.logistic.fit_ridge`; ``errors``:
+    pseudo-counts of wrong and right answers, ``(0, 1)`` for judges that never err.
     """
     at, faulty, erring = center, FAULTS, errors
     rows = design
@@ -107,14 +106,14 @@ def fit_answers(
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Mean and standard deviation of features ``(f,)``."""
+    """Scale of features: mean and standard deviation ``(f,)``."""
 
     center: np.ndarray
     spread: np.ndarray
 
     @classmethod
     def of(cls, features: np.ndarray) -> "Scale":
-        """Measure features ``(n, f)``; a constant one has the deviation 1."""
+        """Measure features ``(n, f)``; a constant feature has deviation 1."""
         spread = features.std(axis=0, dtype=np.float64)
         return cls(features.mean(axis=0, dtype=np.float64), np.where(spread > 1e-9, spread, 1.0))
 
@@ -124,18 +123,18 @@ class Scale:
 
 
 def prior(features: int, penalty: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return precision and centre of the weights of a constant, log-odds and ``features``.
+    """Return precision and centre of the prior of the weights: constant, log-odds, ``features``.
 
-    ``penalty``: precision of the normal distribution of each feature's weight around 0.
+    ``penalty``: precision of the normal prior of each feature's weight around 0.
     """
     precision = np.array([CONSTANT, SLOPE, *[penalty] * features])
     return precision, np.eye(1, len(precision), 1)[0]
 
 
 def line(design: np.ndarray, fitted: JudgementFit) -> np.ndarray:
-    """Return the design of a second function, of the log-odds of a first one: ``(m, 2)``.
+    """Return the design of the second function, which reads the first one's log-odds: ``(m, 2)``.
 
-    It makes probabilities of what the first one ranks.
+    The first function ranks, the second one calibrates.
     """
     return _line(_sums(design, fitted.weights))
 
@@ -145,8 +144,8 @@ def fit_again(
 ) -> Logistic:
     """Fit a function again to answers ``(n,)`` about pairs with ``features (n, f)``.
 
-    The function fitted first knows that judges err and pairs have faults. Its log-odds are then
-    shifted, so that as many pairs are right as the answers say. Half a pair of each kind is added.
+    The first fit accounts for errors of judges and faults of pairs. Its log-odds are then shifted,
+    so that the number of right pairs equals that of the answers. Half a pair of each kind is added.
     """
     scale = Scale.of(features)
     design = scale.design(start.logit(features), features)
@@ -160,7 +159,7 @@ def fit_again(
 
 
 def _sums(design: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    # einsum adds in one order whatever the threads and the number of rows.
+    # einsum adds in the same order for any number of threads and rows.
     return np.einsum("mf,f->m", design, weights)
 
 

@@ -1,4 +1,6 @@
-"""Lines about the languages of two texts: those identified, and how well a model knows them."""
+"""Messages about the languages of two texts: the identified ones, and how well the model knows
+them.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,17 +16,18 @@ from miner.names import SIDES
 from miner.scoring.languages import NAMED, Identified
 from miner.text.language_codes import ENGLISH, FORMS, alike, describe
 
-# Share of letters without a piece from which text is doubted; most sentences that tell.
+# Share of letters without a piece from which the script counts as unknown; maximum sentences
+# checked.
 UNREAD, SAMPLE = 0.3, 200
-# Share of shuffled pairs kept from which on the quality tells little of a language.
+# Share of shuffled pairs kept from which the quality is unreliable in a language.
 LITTLE = 0.05
-# What to do about a language that a model knows little of, and of one that it does not know.
+# Advice for a language that a model hardly knows, and for one that it does not know.
 REMEDY = "train a model on text of it (miner train), or use another encoder (index --embeddings)"
 EXTEND = "add it to the model (miner train --from), or use another encoder (index --embeddings)"
 
 
 def describe_both(languages: Sequence[Identified]) -> str:
-    """Name the languages of source and target, or of the source alone, in one line."""
+    """Describe the languages of source and target, or of the source only, in one line."""
     return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=False))
 
 
@@ -33,14 +36,13 @@ def doubts(
     known: Mapping[str, KnownLanguage],
     by_row: bool = False,
 ) -> Iterator[str]:
-    """Yield warnings for text in another language than given or in several, and weak languages.
+    """Yield warnings for text in an unexpected language or in several, and for weak languages.
 
-    ``by_row``: each row is judged alone, by its own languages where a text is in several. What the
-    bound of the quality keeps then tells how well the model knows a language, if it was measured.
-
-    Weak are those that the model knows badly or not at all. Two fair ones other than English are
-    doubted together. ``known`` are the languages that it records; no doubt is raised if it
-    records none.
+    Weak are languages that the model knows badly or not at all. Two fair ones other than English
+    are doubted together. ``known`` are the languages that the model records; there is no doubt if
+    it records none. ``by_row``: each row is scored in its own languages if a text has several. Then
+    the measured effect of the quality bound, if there is one, tells how well the model knows a
+    language.
     """
     for side, one in zip(SIDES, languages, strict=False):
         forms = [there for there in one.shares if there[0] in FORMS]
@@ -68,7 +70,7 @@ def doubts(
             continue
         facts = find(known, code)
         if code in FORMS:
-            continue  # told above
+            continue  # warned of above
         if facts is None:
             yield f"the model was not trained on {describe(code)}; {EXTEND}"
         elif by_row and facts.wrong_kept is not None:
@@ -91,9 +93,9 @@ def doubts(
 def little_known(
     languages: tuple[Identified, Identified], known: Mapping[str, KnownLanguage]
 ) -> list[str]:
-    """Return the codes of the languages that a model knows badly or not at all.
+    """Return the codes of languages that a model knows badly or not at all.
 
-    None are returned if the model records no languages.
+    Empty if the model records no languages.
     """
     codes = dict.fromkeys(one.code for one in languages if one.code and one.sure and known)
     facts = ((code, find(known, code)) for code in codes if code is not None)
@@ -101,11 +103,11 @@ def little_known(
 
 
 def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
-    """Yield a warning for text most of whose letters are in no piece of the encoder's model."""
+    """Yield a warning if most letters of the text are in no piece of the encoder's vocabulary."""
     tokenizer = encoder.tokenizer if isinstance(encoder, Encoder) else None
     if not isinstance(tokenizer, PieceTokenizer):
         return
-    # Composed: the parts of a Korean syllable alone are in no piece.
+    # NFC, because parts of a Korean syllable are in no piece.
     texts = (normalize("NFC", one) for one in sentences)
     letters = Counter(letter for text in texts for letter in text if letter.isalpha())
     _, offsets = tokenizer(list(letters))
@@ -120,7 +122,7 @@ def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterato
 
 
 def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
-    """Yield warnings for corpora to mine that are in one language, as a whole or in part."""
+    """Yield warnings for corpora in the same language, as a whole or in part."""
     if _alike(languages):
         yield (
             f"both sides are in {describe(languages[0].code or '')}: equal and similar sentences "
@@ -128,7 +130,7 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
         )
         return
     if all(one.contradicted for one in languages):
-        return  # as sides that were given the wrong way round; the doubts tell
+        return  # swapped sides: another warning covers them
     for side, one, other in zip(SIDES, languages, languages[::-1], strict=True):
         there = alike(other.code) if other.code else set()
         share = sum(share for code, share in one.shares if not there.isdisjoint(alike(code)))
@@ -140,12 +142,12 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
 
 
 def mismatched(languages: tuple[Identified, Identified]) -> bool:
-    """Return True if texts to mine are in one language, or not in those that were given."""
+    """Return True if both texts are in one language, or not in the languages that were set."""
     return any(one.contradicted for one in languages) or _alike(languages)
 
 
 def _alike(languages: tuple[Identified, Identified]) -> bool:
-    """Return True if both texts as a whole are in one language."""
+    """Return True if both texts as a whole are in the same language."""
     source, target = (alike(one.code) if one.code else set() for one in languages)
     return not source.isdisjoint(target)
 

@@ -1,7 +1,7 @@
-"""Languages of texts, identified from a sample, by the model of py3langid (Lui and Baldwin 2012).
+"""Language identification of texts from a sample, by the model of py3langid (Lui and Baldwin 2012).
 
-One sentence gives little evidence: a corpus is in the language that most of the sampled text is
-identified as. The sample depends on the text alone, not on threads or on how files are divided.
+A single sentence is weak evidence: the language of a corpus is that of most of its sample. The
+sample depends only on the text, not on threads or the division into files.
 """
 
 import re
@@ -21,30 +21,30 @@ from miner.text.invisible import visible
 from miner.text.language_codes import FORMS, alike, describe, primary
 from miner.text.written_forms import written_form
 
-# Sentences at the head of a corpus, and evenly spread ones, that are identified.
+# Sentences of the sample: at the head of a corpus, and evenly spread.
 HEAD, SPREAD = 500, 1500
-# Less than this share of a sample leaves its language open.
+# Minimum share of a sample in one language; below it the language stays open.
 ENOUGH = 0.5
 # Further languages with this share of a sample, or more, are named.
 NAMED = 0.1
 # Share of a sample from which its language counts as that of all.
 MOSTLY = 0.9
-# Characters of a sample, about ten sentences, whose language is hardly ever mistaken.
+# Characters of a sample, about ten sentences, that identify a language almost without error.
 SURE = 500
-# Characters of an excerpt, which are enough; excerpts of a long text at most, and of a text that is
-# judged by one alone.
+# Characters of an excerpt; maximum excerpts of a long text, and of a text judged by one excerpt.
 _CHARACTERS, _EXCERPTS, _PARTS = 120, 8, 3
-# The model's label for numbers, markup and code; short texts of names get it, too.
+# Label of the model for numbers, markup and code, and often for short texts of names.
 _NO_LANGUAGE = "zxx"
 # Files of the unpacked model; all but the first two are arguments of `naive_bayes`.
 _NAMES = "labels", "apart", "move", "row", "out", "table", "prior"
 # Han characters, and the letters that show which language a text with them is in.
 _HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 _OTHER_CJK = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3105-\u312f\uac00-\ud7a3\uff66-\uff9d]")
-# Encodings of Japanese and of Chinese: a Han character that none of them has is of the other.
+# Encodings of Japanese and Chinese: a Han character missing in one language's encodings belongs to
+# the other.
 _HAN_SETS = {"ja": ("cp932",), "zh": ("gb2312", "big5")}
-# Share of the expected lead of one language over another from which a lead counts, and a lead that
-# always does, in nats: lists of names and of nouns stay below both.
+# Share of the expected lead of one language over another from which a lead counts, and lead in nats
+# that always counts: lists of names and nouns stay below both.
 _USUAL, _SURELY = 0.5, 55
 # Expected nats an n-gram from which a lead counts in full.
 _APART = 2.0
@@ -66,10 +66,10 @@ class Evidence(NamedTuple):
 
 
 class Identifier:
-    """The model's languages ``labels``, their ISO 639 ``codes``, and how likely texts are in each.
+    """Language identifier: ``labels`` of the model, their ISO 639 ``codes``, and scores of texts.
 
     ``apart (m, m) float32``: expected lead of the row's language over the column's in text of the
-    row's language, in nats an n-gram (the divergence of Kullback and Leibler 1951).
+    row's language, in nats per n-gram (the divergence of Kullback and Leibler 1951).
     """
 
     def __init__(self) -> None:
@@ -85,8 +85,8 @@ class Identifier:
     def evidence(self, texts: Sequence[str]) -> Evidence:
         """Score n texts in m languages.
 
-        In text of Han characters alone, Chinese and Japanese score alike unless it has characters
-        of one of them.
+        Text of Han characters only scores alike in Chinese and Japanese, unless a character belongs
+        to one of them.
         """
         from miner.kernels.naive_bayes import naive_bayes
 
@@ -110,9 +110,9 @@ class Identifier:
         return _convincing(lead, self.apart[:, label].T, found.weight)
 
     def lead(self, found: Evidence, label: np.ndarray) -> np.ndarray:
-        """Return by how much ``label (n,)`` is likelier than each of m languages: ``(n, m)``.
+        """Return the lead of ``label (n,)`` over each of m languages: ``(n, m)``.
 
-        Some language is always close, so half as much counts as evidence.
+        Close languages always compete, so half the expected lead counts as evidence.
         """
         lead = found.scores[np.arange(len(label)), label][:, None] - found.scores
         return _convincing(lead, self.apart[label], found.weight, 0.5)
@@ -121,10 +121,11 @@ class Identifier:
 def _convincing(
     lead: np.ndarray, apart: np.ndarray, weight: np.ndarray, demand: float = 1.0
 ) -> np.ndarray:
-    """Return how much of leads ``(n, m)`` counts as evidence, from 0.
+    """Return the evidence in leads ``(n, m)``, from 0.
 
-    A lead below `_USUAL` of the expected one is none. Between close languages (Hindi and Nepali),
-    where less than `_APART` is expected, it counts in proportion. ``demand`` scales both limits.
+    A lead below `_USUAL` of the expected one is no evidence. Between close languages (Hindi and
+    Nepali), with an expected lead below `_APART`, it counts in proportion. ``demand`` scales both
+    limits.
     """
     enough = lead >= np.minimum(demand * _USUAL * apart * weight[:, None], _SURELY)
     return np.where(enough, np.maximum(lead, 0) * np.minimum(apart / (demand * _APART), 1), 0)
@@ -132,7 +133,7 @@ def _convincing(
 
 @lru_cache
 def _han_of(code: str) -> frozenset[str]:
-    """The Han characters that the encodings of Japanese or of Chinese have."""
+    """Return the Han characters in the encodings of Japanese or of Chinese."""
     characters = (*map(chr, range(0x3400, 0xA000)), "\u3005")
     return frozenset(
         one for one in characters for codec in _HAN_SETS[code] if one.encode(codec, "ignore")
@@ -141,16 +142,16 @@ def _han_of(code: str) -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def identifier() -> Identifier:
-    """The identifier of this process."""
+    """Return this process's identifier, loaded on first use."""
     return Identifier()
 
 
 def _model() -> dict[str, np.ndarray]:
-    """Return the labels of the model, their distances, and the arrays that the kernel takes.
+    """Return the model's labels, their distances, and the arrays for the kernel.
 
-    py3langid has them in an archive that takes half a second to unpack, so they are kept.
+    py3langid's archive takes half a second to unpack, so the arrays are cached.
     """
-    from py3langid import langid  # here, as it loads slowly
+    from py3langid import langid  # imported here because it loads slowly
 
     key = f"py3langid {version('py3langid')}, distances"
     return cached_arrays("languages", _NAMES, key, lambda: _unpacked(langid))
@@ -167,7 +168,7 @@ def _unpacked(langid: Any) -> dict[str, np.ndarray]:
         np.asarray(model.tk_nextmove),
         np.asarray(model.tk_row),
         np.asarray(model.tk_output, dtype=np.int32),
-        # A language under which each n-gram has a logarithm of 1, to sum their weights.
+        # An extra column in which every n-gram has the log-probability 1, to sum their weights.
         np.append(table, np.ones((len(table), 1), np.float32), axis=1),
         np.append(np.asarray(model.nb_pc, dtype=np.float32)[languages], np.float32(0)),
     )
@@ -175,7 +176,7 @@ def _unpacked(langid: Any) -> dict[str, np.ndarray]:
 
 
 def _excerpt(text: str) -> str:
-    """Cut a text to ``_CHARACTERS``: of a longer one parts of its start, middle and end.
+    """Cut a text to ``_CHARACTERS``: parts of the start, middle and end of a longer one.
 
     The first line of a page is often a menu in another language.
     """
@@ -185,7 +186,9 @@ def _excerpt(text: str) -> str:
 
 
 def _excerpts(text: str) -> list[str]:
-    """Return excerpts of ``_CHARACTERS`` evenly spread over a text, each to be identified alone."""
+    """Return excerpts of ``_CHARACTERS``, evenly spread over a text, to be identified
+    separately.
+    """
     return _windows(text, min(_EXCERPTS, max(1, len(text) // _CHARACTERS)), _CHARACTERS)
 
 
@@ -197,7 +200,7 @@ def _windows(text: str, count: int, size: int) -> list[str]:
     for number in range(count):
         start = number * (len(text) - size) // (count - 1)
         part = text[start : start + size]
-        # A word that the cut has halved may look like another language.
+        # A word cut in half may look like another language.
         _, space, rest = part.partition(" ") if start else ("", "", part)
         parts.append(rest if space and rest else part)
     return parts
@@ -212,12 +215,11 @@ def _encoded(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class Identified:
-    """Languages of one text.
+    """Languages identified in a text.
 
     ``shares`` are the languages of the sample by ISO 639 code, each with its share of the text in
-    (0, 1], largest first; codes that text of one language may get are counted as one.
-    ``characters`` is the size of the sample. ``given`` is the BCP-47 code that the user gave, None
-    if the text is to tell.
+    (0, 1], largest first; codes that text in one language may get are merged. ``characters`` is the
+    size of the sample. ``given`` is the BCP-47 code that the user set, or None.
     """
 
     shares: tuple[tuple[str, float], ...]
@@ -226,37 +228,38 @@ class Identified:
 
     @property
     def seen(self) -> str | None:
-        """ISO code of the language of most of the sample; None if there is none."""
+        """ISO code of the language of most of the sample, or None."""
         return self.shares[0][0] if self.shares and self.shares[0][1] >= ENOUGH else None
 
     @property
     def mixed(self) -> bool:
-        """True if a text whose language was not given is in several."""
+        """True if a text is in several languages and the user set none."""
         return bool(self.several)
 
     @property
     def several(self) -> tuple[str, ...]:
-        """ISO codes of the languages of a text that is in several; none if one was given."""
+        """ISO codes of the languages of a mixed text; empty if the user set a language."""
         named = tuple(code for code, share in self.shares if share >= NAMED)
         sure = self.given is None and self.characters >= SURE
         return named if sure and len(named) > 1 and self.shares[0][1] < MOSTLY else ()
 
     @property
     def code(self) -> str | None:
-        """ISO code of the language: the one given, else the one seen."""
+        """ISO code of the language: set by the user, else identified."""
         given = self.given
         return given if given in FORMS else primary(given) if given is not None else self.seen
 
     @property
     def sure(self) -> bool:
-        """True if the code was given, or the sample is large enough to warn of its language."""
+        """True if the user set the language, or the sample is large enough to warn about it."""
         return self.given is not None or self.characters >= SURE
 
     @property
     def contradicted(self) -> bool:
-        """True if hardly anything of the sample is in the language given, and most in another.
+        """True if hardly anything in the sample is in the language set by the user, and most in
+        another.
 
-        Text of a language that identification does not know looks like others; it is never that.
+        Never for a language that identification does not know, because its text looks like others.
         """
         if self.given is None or self.seen is None or self.characters < SURE:
             return False
@@ -296,11 +299,11 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
         else:
             open_ones.append((codes, len(text)))
     told = count.copy()
-    for codes, characters in open_ones:  # in the language of most other text
+    for codes, characters in open_ones:  # counted for the language of most other text
         count[max(codes, key=lambda code: sum(told[one] for one in alike(code)))] += characters
     merged = forms
     for code, characters in count.items():
-        # The most frequent code stands for those that are alike.
+        # The most frequent of similar codes represents them.
         merged[max(alike(code), key=lambda other: (count[other], other))] += characters
     total = merged.total()
     order = sorted(merged, key=lambda code: (-merged[code], code))
@@ -308,7 +311,7 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
 
 
 def languages_by_row(texts: Sequence[str], known: Iterable[str]) -> list[str | None]:
-    """Identify each text by itself, as one of the ``known`` languages; None without letters."""
+    """Identify each text separately, as one of the ``known`` languages; None without letters."""
     model = identifier()
     columns = np.flatnonzero(np.logical_or.reduce([model.columns(code) for code in known]))
     best = columns[model.evidence(texts).scores[:, columns].argmax(axis=1)]
@@ -319,7 +322,7 @@ def languages_by_row(texts: Sequence[str], known: Iterable[str]) -> list[str | N
 
 
 def sample(count: int) -> np.ndarray:
-    """Return the positions of the sentences to identify a corpus of ``count`` sentences by.
+    """Return the positions of the sentences that identify a corpus of ``count`` sentences.
 
     ``(n,) int64``, ascending: the head of the corpus and an even spread over all of it.
     """

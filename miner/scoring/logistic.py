@@ -8,13 +8,14 @@ import numpy as np
 
 from miner.machine import blas
 
-# Newton steps, and the largest change of a weight in one.
+# Maximum Newton steps, and maximum change of a weight in a step.
 STEPS, LONGEST_STEP = 50, 5.0
-# A step is halved until it gains this share of what the slope promises, but for rounding.
+# Minimum gain of a step as a share of what the slope promises, and tolerance for rounding; a step
+# is halved until it gains enough.
 LEAST_GAIN, ROUNDING = 1e-4, 1e-12
-# Largest constant that is added to logits, and bisections until it is found.
+# Maximum constant added to logits, and bisections to find it.
 FARTHEST, BISECTIONS = 20.0, 40
-# Least distance of a probability from 0 and 1, so that its log-odds are finite.
+# Minimum distance of a probability from 0 and 1, so that its log-odds are finite.
 LEAST = 1e-15
 
 
@@ -22,9 +23,8 @@ LEAST = 1e-15
 class Logistic:
     """``sigmoid(intercept + (x - mean) · weight)`` over features ``names``.
 
-    ``mean (f,) float64`` of each feature over the translations of the training text: with it, the
-    part of a feature in a logit is its difference from a usual translation. ``weight (f,)
-    float64``.
+    ``mean (f,) float64``: mean of each feature over translations in the training text, so that a
+    feature's part in a logit is its difference from a usual translation. ``weight (f,) float64``.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class Logistic:
     mean: np.ndarray
 
     def parts(self, features: np.ndarray) -> np.ndarray:
-        """Return the part of each feature in the logit: ``(m, f) float64``."""
+        """Return the contribution of each feature to the logit: ``(m, f) float64``."""
         return (features.astype(np.float64) - self.mean) * self.weight
 
     def logit(self, features: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ class Logistic:
         return total
 
     def mapped(self, constant: float, slope: float) -> "Logistic":
-        """Return the function whose logits are ``constant + slope * logit`` of this one's."""
+        """Return the function with logits ``constant + slope * logit``."""
         intercept = constant + slope * self.intercept
         return Logistic(self.names, intercept, slope * self.weight, self.mean)
 
@@ -106,13 +106,13 @@ def fit_ridge(
     penalty: np.ndarray,
     center: np.ndarray,
 ) -> np.ndarray:
-    """Fit logistic weights ``(f,)`` to rows with a weight for either answer, by Newton's method.
+    """Fit logistic weights ``(f,)`` to rows weighted for both answers, by Newton's method.
 
     Row ``i`` of ``design (m, f)`` counts ``positive[i]`` times as right and ``negative[i]`` times
     as wrong; weights are at least 0. ``penalty[j] / 2 · (weight[j] - center[j])²`` is added to the
-    negative log-likelihood: with few rows the weights stay near ``center``.
+    negative log-likelihood, so that with few rows the weights stay near ``center``.
     """
-    # One thread, so that sums are added in one order.
+    # One thread, so that the order of sums is fixed.
     with blas().limit(limits=1):
         at = center.astype(np.float64)
         total = positive + negative
@@ -129,7 +129,7 @@ def fit_ridge(
             curvature = np.maximum(total * share * (1 - share), 1e-12)
             hessian = (design * curvature[:, None]).T @ design
             step = np.linalg.solve(hessian + np.diag(penalty + 1e-9), gradient)
-            # A long step where the function is flat would overshoot; whole steps may go in circles.
+            # A long step on a flat function would overshoot; full steps may cycle.
             step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
             tried, soft = loss(at - step)
             while tried > value - LEAST_GAIN * float(gradient @ step) + ROUNDING * (1 + abs(value)):

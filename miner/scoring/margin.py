@@ -22,12 +22,12 @@ from miner.knn.neighbors import Neighbors
 from miner.names import MARGINS, RETRIEVALS, canonical
 from miner.ragged import offsets_of
 
-# Pairs of a one-to-one matching that are plain Python objects at a time.
+# Pairs converted to Python objects at a time in a one-to-one matching.
 PART = 1 << 18
-# Lists that are averaged at a time.
+# Lists averaged at a time.
 LISTS = 1 << 15
-# Least denominator of the ratio margin. The neighbourhood mean of a sentence that resembles nothing
-# is near zero or negative. Divided by it, a poor cosine would become a huge score, and two
+# Minimum denominator of the ratio margin. The neighbourhood mean of a sentence that resembles
+# nothing is near zero or negative. Divided by it, a poor cosine would become a huge score, and two
 # negatives a good one. Below the floor the score is ten times the cosine.
 RATIO_FLOOR = 0.1
 
@@ -65,7 +65,7 @@ class Candidates(Columns):
 
     @classmethod
     def zeros(cls, size: int) -> Candidates:
-        """Return ``size`` pairs whose columns are zero."""
+        """Return ``size`` pairs with zero columns."""
         columns: list[Any] = [np.zeros(size, dtype) for dtype in _DTYPES]
         return cls(*columns)
 
@@ -84,7 +84,7 @@ def neighborhood_mean(neighbors: Neighbors) -> NDArray[np.float32]:
     for start in range(0, len(neighbors), LISTS):
         part = slice(start, start + LISTS)
         exists = neighbors.row[part] >= 0
-        # A float64 sum of a few float32 cosines is exact but for the last bits, which the rounding
+        # A float64 sum of a few float32 cosines is exact except for the last bits, which rounding
         # to float32 drops: the mean does not depend on the order of the list or on its padding.
         total = np.where(exists, neighbors.similarity[part], 0).sum(axis=1, dtype=np.float64)
         mean[part] = total / np.maximum(exists.sum(axis=1), 1)
@@ -159,11 +159,12 @@ class Listed:
 
 
 class CandidateBlocks:
-    """The candidates of a search in blocks of sources, so that not all are in memory at once.
+    """Candidates of a search in blocks of sources, so that memory is bounded.
 
-    Every pair is in the block of its source. All blocks, in order, are what :func:`candidates`
-    returns. Sentences with one number above 0 in ``copies``, of the sources and of the targets
-    (those without a number follow), are no candidates for each other.
+    Every pair is in the block of its source; the concatenated blocks are the result of
+    :func:`candidates`. ``copies`` holds a number for each source, then for each target (0 for those
+    missing at the end): sentences with the same number above 0 are copies, and not candidates for
+    each other.
     """
 
     def __init__(
@@ -181,11 +182,11 @@ class CandidateBlocks:
 
     @property
     def most(self) -> int:
-        """Number of candidates, at most."""
+        """Maximum number of candidates."""
         return int(self.forward.row.size + len(self.backward.target))
 
     def spans(self, size: int) -> list[tuple[int, int]]:
-        """Cut the sources into blocks of about ``size`` candidates, of one source at least."""
+        """Cut the sources into blocks of about ``size`` candidates, at least one source each."""
         starts = self.backward.starts
         most = starts + self.forward.row.shape[1] * np.arange(len(starts))
         edges = np.searchsorted(most, np.arange(0, most[-1], size))
@@ -195,11 +196,11 @@ class CandidateBlocks:
     def block(self, start: int, end: int) -> Candidates:
         """Return the candidates of the sources from ``start`` to ``end``, exclusive."""
         n_target, backward = self.targets, self.backward
-        # One integer per pair: sorting these is several times faster than sorting two columns.
+        # One integer per pair, because sorting it is several times faster than sorting two columns.
         source, place = np.nonzero(self.forward.row[start:end] >= 0)
         source += start
         forward_key = source * n_target + self.forward.row[source, place]
-        # np.unique keeps the first occurrence, which is the best rank: lists are in order.
+        # np.unique keeps the first occurrence, which has the best rank, because lists are sorted.
         forward_key, first = np.unique(forward_key, return_index=True)
         forward_place = place[first]
         forward_similarity = self.forward.similarity[source[first], forward_place]
@@ -228,7 +229,7 @@ class CandidateBlocks:
             key, similarity = key[apart], similarity[apart]
             forward_rank, backward_rank = forward_rank[apart], backward_rank[apart]
 
-        # Without target sentences there are no pairs: the 1 only avoids 0 // 0.
+        # Without target sentences there are no pairs; the 1 only avoids 0 // 0.
         source_row, target_row = np.divmod(key, max(n_target, 1))
         means = self.means[0][source_row], self.means[1][target_row]
         ratio = margin_score(similarity, *means, "ratio")
@@ -238,7 +239,7 @@ class CandidateBlocks:
         )
 
     def _apart(self, key: np.ndarray) -> np.ndarray | None:
-        """Return a mask of the pairs that are no copies; None if none is a copy."""
+        """Return a mask of the pairs that are not copies; None if there are no copies."""
         if self.copies is None:
             return None
         source, target = np.divmod(key, max(self.targets, 1))
@@ -282,24 +283,24 @@ def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
 
 
 class Retrieval:
-    """:func:`retrieve` over blocks of candidates, whose sources ascend from block to block."""
+    """:func:`retrieve` on blocks of candidates whose sources ascend from block to block."""
 
     def __init__(self, n_target: int, retrieval: str = "max"):
         self.retrieval = canonical(retrieval, RETRIEVALS)
         self._forward: list[Candidates] = []
-        # The best pair of each target so far; no source yet: -1.
+        # Best pair of each target so far; -1 without a source.
         self._best = Candidates.zeros(n_target)
         self._best.source_row[:] = -1
 
     def add(self, block: Candidates) -> None:
-        """Take in one block."""
+        """Add a block."""
         self.add_best(*best_pairs(block))
 
     def add_best(self, forward: Candidates, backward: Candidates) -> None:
-        """Take in :func:`best_pairs` of one block."""
+        """Add :func:`best_pairs` of a block."""
         self._forward.append(forward)
         row, best = backward.target_row, self._best
-        # Of equal scores the lower source stays, which came first.
+        # For equal scores the lower source, which came first, is kept.
         better = (best.source_row[row] < 0) | (backward.score > best.score[row])
         for field in fields(best):
             getattr(best, field.name)[row[better]] = getattr(backward, field.name)[better]
@@ -309,7 +310,7 @@ class Retrieval:
         parts = [self._best.take(self._best.source_row >= 0)]
         del self._best
         if self.retrieval != "backward":
-            # Backward pairs come last. Memory is tight: parts go when they are joined.
+            # Backward pairs come last. To save memory, parts are freed when they are joined.
             parts = [*self._forward, *parts] if self.retrieval != "forward" else self._forward
         self._forward = []
         columns: list[Any] = [
@@ -326,7 +327,7 @@ class Retrieval:
             order = np.argsort(key, kind="stable")
             key = key[order]
             first = run_starts(key)
-            if self.retrieval == "intersection":  # the first of two
+            if self.retrieval == "intersection":  # the first of two equal pairs
                 first[:-1] &= ~first[1:]
                 first[-1:] = False
             chosen = chosen.take(order[first])
@@ -336,7 +337,7 @@ class Retrieval:
 
 
 def best_pairs(block: Candidates) -> tuple[Candidates, Candidates]:
-    """Return the best target of each source in its own list, and the best source of each target."""
+    """Return the best target of each source in its list, and the best source of each target."""
     source, target, score = block.source_row, block.target_row, block.score
     return (
         block.take(_best_each(block.forward_rank > 0, source, target, score)),
@@ -350,20 +351,20 @@ def match_one_to_one(
     """Greedy one-to-one matching: the last step of A19's ``max`` retrieval.
 
     Visits pairs ``(m,)`` by (score descending, source_row, target_row) and keeps those whose
-    sentences are both free. Returns the positions kept, int64, in the order visited. Raises
+    sentences are both free. Returns the kept positions, int64, in the order visited. Raises
     ``ValueError`` when the lengths differ or a score is NaN.
     """
     if not len(score) == len(source_row) == len(target_row):
         raise ValueError("scores and rows to match differ in length")
     _refuse_nan(score)
     order = _order(score, source_row, target_row)
-    # Consecutive numbers keep the marks small, however far the rows spread.
+    # Consecutive numbers keep the arrays of used sentences small, however far the rows spread.
     sources, source = np.unique(source_row, return_inverse=True)
     targets, target = np.unique(target_row, return_inverse=True)
     source_taken, target_taken = bytearray(len(sources)), bytearray(len(targets))
     kept = array("q")
-    # Plain lists and bytearrays: indexing numpy arrays one by one is several times slower. In
-    # parts: an integer of a list takes several times the memory of one in an array.
+    # Plain lists and bytearrays, because indexing numpy arrays one by one is several times slower.
+    # In parts, because an integer of a list takes several times the memory of one in an array.
     for start in range(0, len(order), PART):
         part = order[start : start + PART]
         visits = zip(part.tolist(), source[part].tolist(), target[part].tolist(), strict=True)
@@ -388,7 +389,7 @@ def _best_each(
     position = position[np.argsort(query_row[position], kind="stable")]
     begins, own = run_starts(query_row[position]), score[position]
     best = np.maximum.reduceat(own, np.flatnonzero(begins))
-    # Few are left to sort by all: the best, and what ties with them.
+    # Few rows remain for the full sort: the best, and ties with them.
     position = position[own == best[np.cumsum(begins) - 1]]
     position = position[np.lexsort((answer_row[position], query_row[position]))]
     mask[position[run_starts(query_row[position])]] = True
@@ -396,7 +397,7 @@ def _best_each(
 
 
 def run_starts(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return a (m,) mask of the first of each run of equal values."""
+    """Return a (m,) mask of the first value of each run of equal values."""
     starts = np.ones(len(values), dtype=np.bool_)
     starts[1:] = values[1:] != values[:-1]
     return starts
@@ -410,6 +411,6 @@ def _order(
 
 
 def _refuse_nan(score: NDArray[np.floating]) -> None:
-    """Raise ``ValueError`` for a NaN score: it has no place in any order."""
+    """Raise ``ValueError`` for a NaN score, which cannot be ordered."""
     if np.isnan(score).any():
         raise ValueError("a score or similarity is NaN")

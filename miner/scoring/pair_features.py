@@ -1,4 +1,4 @@
-"""Features of a pair of sentences that depend on the pair alone: tokens, lengths, numbers."""
+"""Pair features: functions of the two sentences only (tokens, lengths, numbers)."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,12 +16,12 @@ from miner.ragged import offsets_of, take_lists
 from miner.text.invisible import visible
 from miner.text.words import LONGEST
 
-# Rows of embeddings that are converted at a time.
+# Rows of embeddings converted at a time.
 ROWS = 512
 # Scales of int8 rows above which float32 products have their full precision.
 TINY = 1e-30
-# Metrics of the two sides come as their mean and their worse one, so that it does not matter which
-# language is called the source.
+# Two-sided metrics appear as the mean and the worse of both sides, so that swapping source and
+# target does not matter.
 PAIR_FEATURES = (
     "alignment",
     "alignment_min",
@@ -122,8 +122,8 @@ def unit_codes(
     """Quantise rows ``(V, d) float32`` to int8: codes ``(V, p)`` and scales ``(V,) float32``.
 
     Codes times scale are unit rows; the scale of a zero row is 0. ``p`` is ``d`` rounded up, with
-    zeros, to the step of the compiled loops. ``stored (V, d) int8`` are the codes, if given, and
-    returned themselves if they need no zeros.
+    zeros, to the step of the compiled loops. ``stored (V, d) int8`` are existing codes, returned as
+    they are if they need no padding.
     """
     from miner.kernels.dots import STEP
 
@@ -138,11 +138,12 @@ def unit_codes(
 
 
 def _as_quantised(part: Part) -> bool:
-    """Return True if the part has codes, and quantising an int8 one's table gives them again."""
+    """Return True if the part has codes that quantising its int8 table would reproduce."""
     if part.scales is None or part.dtype == "int4":
         return part.dtype == "int4"
     largest, least = part.weights.max(axis=1, initial=0), part.weights.min(axis=1, initial=0)
-    # Such rows use all of int8, as `quantise` does; tiny scales are rounded too coarsely.
+    # Such rows use the full range of int8, as `quantise` does; tiny scales are rounded too
+    # coarsely.
     full = (np.maximum(largest, -least.astype(np.int16)) == 127) & (part.scales > TINY)
     return bool(np.all(full | (largest == least)))
 
@@ -150,7 +151,7 @@ def _as_quantised(part: Part) -> bool:
 def _described(part: Part) -> dict[str, np.ndarray]:
     """Return the arrays of a `TokenTable`; no codes where the part has the same."""
     as_stored, parts = _as_quantised(part), []
-    # Some rows at a time, whose float32 numbers stay in the processor's cache.
+    # A few rows at a time, so that their float32 numbers stay in the cache.
     for start in range(0, max(len(part.weights), 1), ROWS):
         rows = slice(start, start + ROWS)
         some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
@@ -168,19 +169,19 @@ def _described(part: Part) -> dict[str, np.ndarray]:
 
 
 class TokenTable:
-    """The direction, weight and translations of every token id.
+    """Direction, weight and translations of every token id.
 
     ``part`` holds the embeddings of V tokens. ``codes (V, p) int8`` times ``scale (V,) float32``
-    are unit rows, or zero rows, padded with zeros to p. ``weight (V,) float32`` > 0 is the length
-    of the token's vector: training lengthens the vectors of meaningful tokens.
+    are unit rows, or zero rows, zero-padded to p. ``weight (V,) float32`` > 0 is the length of the
+    token's vector: training lengthens the vectors of meaningful tokens.
     """
 
     def __init__(self, part: Part, lexicon: Lexicon):
-        # Codes of float parts would fill the disk.
+        # Codes of float parts would fill the disk cache.
         key = key_of(part.digest) if part.scales is not None else ""
         found = cached_arrays("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
         codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
-        # The model's own table serves if it needs no zeros; of int8 as it is, without a copy.
+        # An int8 table of the model is used without a copy if it needs no padding.
         self.codes: np.ndarray = codes if len(codes) else part.numbers()
         self.lexicon = lexicon
 
@@ -212,9 +213,9 @@ class TokenTable:
     ) -> np.ndarray:
         """Compute ``PAIR_FEATURES`` of pairs of rows: ``(m, f) float32``.
 
-        ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` of a
-        ratio of characters; ``association`` is in nats a token; the others are shares, cosines or
-        counts. ``order (m, 4) float32``, if given, receives the features of order of
+        ``length`` is the natural logarithm of the mean number of tokens, ``length_ratio`` of the
+        ratio of characters; ``association`` is in nats per token; the others are shares, cosines or
+        counts. ``order (m, 4) float32``, if passed, receives the features of order of
         :func:`miner.kernels.tokens.compare`.
         """
         from miner.kernels.tokens import COLUMNS, compare
@@ -231,10 +232,10 @@ class TokenTable:
             left, right = metrics[:, 2 * column], metrics[:, 2 * column + 1]
             out[:, 2 * column] = (left + right) / 2
             out[:, 2 * column + 1] = worse(left, right)
-        # Five more characters: one of two short sentences is easily twice as long.
+        # 5 is added because one of two short sentences is easily twice as long.
         characters = (source.characters[source_row] + 5) / (target.characters[target_row] + 5)
         out[:, 8] = np.abs(np.log(characters))
-        # Of long texts, windows of about so many tokens are compared.
+        # Long texts are compared by windows of about this many tokens.
         tokens = np.minimum(lengths(source.offsets, source_row), WINDOW) + np.minimum(
             lengths(target.offsets, target_row), WINDOW
         )
@@ -248,7 +249,7 @@ class TokenTable:
 def number_features(
     source: PreparedText, target: PreparedText, source_row: np.ndarray, target_row: np.ndarray
 ) -> np.ndarray:
-    """Return ``(m, 2) float32``: 1 where a number lacks its counterpart; the numbers in common."""
+    """Return ``(m, 2) float32``: 1 if a number lacks its counterpart; the common numbers."""
     from miner.kernels.numbers import shared_numbers
 
     left, right = ((side.numbers, side.number_offsets) for side in (source, target))

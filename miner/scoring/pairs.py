@@ -58,15 +58,15 @@ class Pairs(Results):
         return len(self.score)
 
     def at_least(self, threshold: float) -> "Pairs":
-        """Keep the pairs whose score is ``threshold`` or more."""
+        """Return the pairs with a score of at least ``threshold``."""
         return self.take(slice(0, self.count_at_least(threshold)))
 
     def count_at_least(self, threshold: float) -> int:
-        """Count the pairs that :meth:`at_least` keeps."""
+        """Return the number of pairs that :meth:`at_least` returns."""
         return int(np.count_nonzero(self.score >= threshold))
 
     def top(self, n: int) -> "Pairs":
-        """Keep the ``n`` best pairs, or all if there are fewer."""
+        """Return the ``n`` best pairs, or all if there are fewer."""
         return self.take(slice(0, max(0, n)))
 
     def take(self, keep: slice | np.ndarray) -> "Pairs":
@@ -128,7 +128,7 @@ class Pairs(Results):
             FORMATS[kind].write(rows, path, languages)
 
     def _rows(self, names: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield some cells of every pair, by name."""
+        """Yield the named cells of every pair."""
         return (dict(zip(names, cells, strict=True)) for cells in self._cells(names))
 
     def _cells(self, names: Sequence[str]) -> Iterator[Any]:
@@ -174,9 +174,9 @@ class Pairs(Results):
 
 
 def each_duplicate(pairs: Pairs) -> Pairs:
-    """Pair the i-th duplicate of each source with the i-th of its target, as far as both go.
+    """Pair the i-th duplicate of each source with the i-th of its target, while both have one.
 
-    Duplicates have one plain form (:func:`miner.text.words.plain_form`). Ties of the score are
+    Duplicates share a plain form (:func:`miner.text.words.plain_form`). Ties of the score are
     broken by source row, then target row.
     """
     sources, targets = _duplicates(pairs.source), _duplicates(pairs.target)

@@ -1,4 +1,4 @@
-"""Margins of given pairs against the neighbours of their sentences in a reference bitext."""
+"""Margins of pairs against the neighbours of their sentences in a reference bitext."""
 
 from collections.abc import Sequence
 
@@ -18,8 +18,8 @@ class Reference:
     """A bitext to compare pairs with (Artetxe & Schwenk 2019, section 3).
 
     texts, vectors: both sides, unit rows ``(n, d) float32``. The ``k`` neighbours of a sentence are
-    the nearest distinct sentences of the other side, without its own partner in the pair. The
-    reference is fixed, so a margin does not depend on the batch.
+    the nearest distinct sentences of the other side, without its partner in the pair. The reference
+    is fixed, so a margin does not depend on the batch.
     """
 
     def __init__(self, texts: Texts, vectors: Vectors, k: int):
@@ -37,12 +37,12 @@ class Reference:
     def margins(self, texts: Texts, vectors: Vectors, margin: str = "ratio") -> np.ndarray:
         """Return the margins ``(n,) float64`` of n pairs, by ``ratio`` or ``distance``."""
         cosine = cosines(*vectors)
-        # A source's neighbours are targets, and the other way round.
+        # Neighbours of a source are targets, and vice versa.
         near = [self._mean(vectors[side], texts[1 - side], 1 - side) for side in (0, 1)]
         return margin_score(cosine, near[0], near[1], margin)
 
     def _mean(self, vectors: np.ndarray, partners: Sequence[str], other: int) -> np.ndarray:
-        """Return the mean similarity of each vector to its k nearest of the ``other`` side."""
+        """Return the mean similarity of each vector to its k nearest on the ``other`` side."""
         base = self.sides[other]
         queries = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
         out = np.zeros(len(vectors))

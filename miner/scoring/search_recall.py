@@ -1,8 +1,8 @@
-"""Recall of a search that leaves pairs out, measured on a sample that is compared with everything.
+"""Recall of an approximate search, measured by comparing a sample with everything.
 
-The recall of all neighbours is a severe measure: most of them are far from any translation, and it
-does not matter which of many poor candidates a list holds. Nearly all neighbours that look like
-translations by their pair features should be among the candidates.
+The recall of all neighbours is a severe measure: most are far from any translation, and it does not
+matter which of many poor candidates a list holds. Nearly all neighbours that look like translations
+by their pair features should be among the candidates.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import thread_count
 
-# Sentences of either side that are compared with everything, and rows of a block of that.
+# Sentences of each side that are compared with everything, and rows per block.
 SAMPLE, BLOCK = 1000, 8192
 
 LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -24,10 +24,10 @@ LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Recall:
-    """Recall of neighbours in [0, 1], from source to target and back.
+    """Recall of neighbours in [0, 1], in both directions.
 
-    ``likely`` neighbours of the sample look like translations, and ``found`` of them are in the
-    lists of either direction; both 0 without verification.
+    ``likely``: neighbours of the sample that look like translations; ``found``: how many of them
+    are in the lists of either direction. Both are 0 without verification.
     """
 
     forward: float

@@ -1,9 +1,8 @@
-"""Names between scripts: are the names of the one side spelled in the other?
+"""Names across scripts: is a name of one side spelled in the other side's script?
 
-A name that the embedding does not know has no counterpart to the other features, though anybody who
-can spell sees it. A model of letters (:mod:`miner.kernels.letters`), learned by
-:mod:`miner_train.learn_names`, looks for each name of a sentence in Latin letters within the one in
-another script.
+A name unknown to the embedding has no counterpart for the other features, though any reader sees
+it. A model of letters (:mod:`miner.kernels.letters`), learned by :mod:`miner_train.learn_names`,
+searches for each name of the Latin sentence in the sentence in another script.
 """
 
 import re
@@ -25,20 +24,20 @@ from miner.text.words import SPACELESS
 
 # Feature of a pair of sentences.
 TRANSLITERATED = "transliterated"
-# Arrays of a model: the foreign letters, as code points; segments and their gains; hashes of words
-# that are no names; weights of a match.
+# Arrays of a model: foreign letters as code points; segments and their gains; hashes of words that
+# are not names; weights of a match.
 ARRAYS = ("letters", "segments", "gains", "ordinary", "weights")
 KINDS = [np.uint32, np.int64, np.float32, np.uint32, np.float32]
 # Code of the model's first letter.
 FIRST = UNKNOWN + 1
-# Names of the arrays that are kept: script and spelling of token ids, and operations.
+# Names of the cached arrays: script and spelling of token ids, and operations.
 SPELLED = "script", "spelling", "offsets"
 OPERATIONS = "starts", "second", "latin", "gain", "inside"
 # Ends a text, where many are spelled at once: no character.
 _END = chr(0x10FFFF)
 # Gain of a Latin letter for itself.
 SAME = 3.0
-# Latin letters that do not decompose into a basic one and its mark.
+# Latin letters that do not decompose into a basic letter and a mark.
 _BASIC = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 # Letters of scripts without spaces.
 DENSE = re.compile(f"[{SPACELESS}]")
@@ -52,10 +51,10 @@ Text = tuple[np.ndarray, np.ndarray]
 class Names:
     """Model of letters, for the token ids of one vocabulary.
 
-    ``arrays`` are named as `ARRAYS`: ``letters (c,) uint32``, ``segments (m,) int64`` as
+    ``arrays``, by the names in `ARRAYS`: ``letters (c,) uint32``, ``segments (m,) int64`` as
     :mod:`miner.kernels.segments` packs them, with codes by :func:`spell`, ``gains (m,) float32``,
-    ``ordinary (w,) uint32``, ascending, and ``weights (5,) float32``. ``name`` names the
-    model in errors. Raises ArtifactError for faulty arrays.
+    ``ordinary (w,) uint32``, ascending, and ``weights (5,) float32``. ``name`` names the model in
+    errors. Raises ArtifactError for faulty arrays.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer, name: str):
@@ -76,8 +75,8 @@ class Names:
     ) -> np.ndarray:
         """Return the feature of pairs of rows, ``(m,) float32`` in [0, 1).
 
-        It is the sum of the probabilities of the names over their number plus one; 0 unless one
-        side is written in Latin letters and the other in a script of the model.
+        It is the sum of the names' match probabilities over their number plus one; 0 unless one
+        side is in Latin letters and the other in a script of the model.
         """
         out = np.zeros(len(source_row), dtype=np.float32)
         texts, rows = (source, target), (source_row.astype(np.int64), target_row.astype(np.int64))
@@ -93,7 +92,7 @@ class Names:
         return out
 
     def _foreign(self, text: Text, rows: np.ndarray) -> np.ndarray:
-        """Return by how many the foreign tokens of sentences exceed the Latin ones, ``(m,)``."""
+        """Return the number of foreign tokens minus Latin tokens of each sentence, ``(m,)``."""
         ids, offsets = take_lists(*text, rows)
         return np.diff(np.concatenate([[0], np.cumsum(self.script[ids], dtype=np.int64)])[offsets])
 
@@ -119,7 +118,7 @@ def _check(arrays: Mapping[str, np.ndarray], name: str) -> None:
 
 def _prepared(arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer) -> dict[str, np.ndarray]:
     spelling, offsets = spell(tokenizer.spellings(), codes_of(arrays["letters"]))
-    # 1 for a token whose first letter is foreign, -1 for a Latin one.
+    # 1 for a token that begins with a foreign letter, -1 for a Latin one.
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     lettered, first = np.unique(row[spelling > 0], return_index=True)
     letter = spelling[spelling > 0][first]
@@ -136,11 +135,11 @@ def codes_of(letters: np.ndarray) -> dict[str, int]:
 
 
 def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the letters of texts as codes, ``(t,) uint16``, and offsets ``(n + 1,) int64``.
+    """Convert texts to letter codes, ``(t,) uint16``, and offsets ``(n + 1,) int64``.
 
-    0 stands for anything that is no letter.
+    0 stands for any other character.
     """
-    # All texts at once: a call for each would take ten times as long.
+    # All texts in one call: separate calls would take ten times as long.
     joined = "".join(text.replace(_END, " ") + _END for text in texts)
     table = {ord(letter): _codes(letter, codes) for letter in set(joined) - {_END}}
     spelled = np.frombuffer(joined.translate(table).encode("utf-32-le"), np.uint32)
@@ -162,10 +161,10 @@ def _codes(letter: str, codes: Mapping[str, int]) -> str:
 
 @cache
 def normalised(letter: str) -> str:
-    """Return the basic letters of a character, a space for what is no letter, or nothing.
+    """Return the basic letters of a character, a space if it is no letter, or nothing.
 
-    Case, accents of Latin and Greek and marks of Arabic and Hebrew go, and accents that stand by
-    themselves; Hangul is taken apart.
+    Case, accents of Latin and Greek and marks of Arabic and Hebrew are dropped, and so are
+    standalone accents; Hangul is decomposed.
     """
     letter = unicodedata.normalize("NFKC", letter.casefold())
     if any(_HANGUL[0] <= one <= _HANGUL[1] for one in letter):
@@ -192,7 +191,7 @@ def operations_of(
     """Return the operations of :mod:`miner.kernels.letters`."""
     foreign, latin = letters_of(segments)
     gain = gains.astype(np.float32)
-    own = np.arange(1, LETTERS + 1)  # a Latin letter for itself
+    own = np.arange(1, LETTERS + 1)  # a Latin letter matches itself
     foreign = np.concatenate([foreign, np.column_stack([own, 0 * own])])
     latin = np.concatenate([latin, np.pad(own[:, None], ((0, 0), (0, latin.shape[1] - 1)))])
     gain = np.concatenate([gain, np.full(LETTERS, SAME, np.float32)])

@@ -12,7 +12,7 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.ragged import offsets_of
 
-# Discount where the text is too small to estimate one.
+# Discount of a text that is too small to estimate it.
 DISCOUNT = 0.5
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -61,7 +61,7 @@ class Trigrams:
             )
         text, size = np.array(flat, dtype=np.int64), len(numbers) + lowest
 
-        # For every word and end mark: the pair that ends there, and the pair before.
+        # For every word and end mark: the pair that ends there, and the preceding pair.
         pair_keys, pair = np.unique(_key(text[:-1], text[1:]), return_inverse=True)
         here = np.flatnonzero(text != START)
         context, pair, third = pair[here - 2], pair[here - 1], text[here]
@@ -101,7 +101,7 @@ class Trigrams:
     def perplexity(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """Return ``exp`` of the mean ``-log P`` over words and end mark of each sentence: ``(n,)``.
 
-        Above 1 and finite; a sentence without words has the perplexity of its end mark.
+        It is above 1 and finite; a sentence without words has the perplexity of its end mark.
         """
         from miner.kernels.ngrams import UNKNOWN, surprise
 
@@ -122,13 +122,14 @@ def _key(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _discounted(
     count: np.ndarray, context: np.ndarray, contexts: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each n-gram's discounted probability, and each context's rest for shorter ones.
+    """Return each n-gram's discounted probability, and each context's mass for shorter n-grams.
 
     ``count (m,)`` may be 0; ``context (m,)`` is below ``contexts``. A context without n-grams
-    leaves all of its probability.
+    leaves its whole probability.
     """
     once, twice = (int((count == times).sum()) for times in (1, 2))
-    # Without n-grams seen once the unknown word would get nothing; without any seen twice, all.
+    # Without n-grams seen once the unknown word would get nothing; without any seen twice,
+    # everything.
     discount = once / (once + 2 * twice) if once and twice else DISCOUNT
     total = np.bincount(context, count, contexts)
     kinds = np.bincount(context, count > 0, contexts)

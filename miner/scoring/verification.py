@@ -25,8 +25,8 @@ LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
 # Candidates of a block.
 BLOCK = 1 << 15
-# Share of the memory of a search that the prepared text of one side may take; larger ones go to
-# temporary files.
+# Share of a search's memory for the tokenised text of a side; a larger text goes to temporary
+# files.
 SHARE = 1 / 16
 
 
@@ -35,7 +35,7 @@ class PairLogits:
     """Logits of the pair features of all candidates of a search.
 
     ``target (m,) int32`` and ``logit (m,) float64``, by source; the candidates of source ``i`` are
-    those from ``offsets[i]`` to ``offsets[i + 1]``, by target. Many are in temporary files.
+    those from ``offsets[i]`` to ``offsets[i + 1]``, by target. Large arrays are in temporary files.
     """
 
     offsets: np.ndarray
@@ -57,7 +57,7 @@ class PairLogits:
 
 
 def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
-    """Return the pairs that the retrieval keeps of all candidates, by their margins."""
+    """Return the pairs that the retrieval selects from all candidates by margin."""
     kept = Retrieval(blocks.targets, retrieval)
     for span in blocks.spans(BLOCK):
         kept.add(blocks.block(*span))
@@ -141,7 +141,7 @@ def features(
 
 
 def release(*texts: PreparedText) -> None:
-    """Drop the resident pages of texts that are temporary files."""
+    """Drop the resident pages of texts in temporary files."""
     for text in texts:
         for field in dataclasses.fields(text):
             release_pages(getattr(text, field.name))

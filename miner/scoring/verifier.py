@@ -1,10 +1,10 @@
-"""Verification: from candidate pairs to calibrated probabilities of being translations.
+"""Verification: calibrated probabilities that candidate pairs are translations.
 
-Whether two sentences say the same shows in their tokens: does each have a counterpart, do the
-numbers agree, is any rival better? Two logistic functions weigh that. The first sees the pair
-features, and on purpose not the cosine: an encoder is better on text like its training text, so a
-weight learned there trusts the cosine too much. The second sees the logit of the first and the
-context features. :mod:`miner_train.learn_verifier` learns both, without gold.
+Tokens tell whether two sentences say the same: does each have a counterpart, do the numbers agree,
+is any rival better? Two logistic functions weigh this. The first reads the pair features,
+deliberately without the cosine: an encoder is better on text like its training text, so a weight
+learned there trusts the cosine too much. The second reads the logit of the first and the context
+features. :mod:`miner_train.learn_verifier` learns both, without gold.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 from miner.scoring.transliteration import Names
 
-# Said of an encoder that is no model of this program.
+# Advice for an encoder without a model of this program.
 UNFITTED = (
     "gives vectors and no token ids, so that its pairs cannot be verified without 'miner fit'"
 )
@@ -32,12 +32,11 @@ FEATURES = (*PAIR_FEATURES, *CONTEXT_FEATURES)
 
 
 class Verifier:
-    """The verifier of one model, for text in two languages.
+    """Verifier of one model for two languages.
 
-    ``languages`` are the ISO 639 codes of source and target, None where unknown.
-    ``pair_function`` and ``context_function`` are its logistic functions, ``tokens`` its knowledge
-    of single tokens. Raises :class:`~miner.errors.ArtifactError` for a model without a verifier or
-    with a faulty one.
+    ``languages`` are the ISO 639 codes of source and target, None where unknown. ``pair_function``
+    and ``context_function`` are its logistic functions, ``tokens`` its table of tokens. Raises
+    :class:`~miner.errors.ArtifactError` for a model without a verifier or with a faulty one.
     """
 
     def __init__(self, encoder: SentenceEncoder, languages: Languages = (None, None)):
@@ -77,13 +76,13 @@ class Verifier:
 
     @cached_property
     def comparer(self) -> Comparer | None:
-        """The model's comparer, if it has one."""
+        """Comparer of the model, or None."""
         arrays = self.encoder.model.comparer
         return Comparer(arrays, self.tokens) if arrays else None
 
     @cached_property
     def names(self) -> Names | None:
-        """The model's model of names, if it has one."""
+        """Model of names across scripts, or None."""
         arrays, tokenizer = self.encoder.model.names, self.encoder.tokenizer
         if not arrays or not isinstance(tokenizer, PieceTokenizer):
             return None
@@ -94,7 +93,7 @@ class Verifier:
         if languages == self.languages:
             return self
         other, lexicons = Verifier(self.encoder, languages), self.encoder.model.lexicons
-        if "tokens" in vars(self) and lexicons is not None:  # embeddings that are there already
+        if "tokens" in vars(self) and lexicons is not None:  # reuse the embeddings
             other.tokens = self.tokens.with_lexicon(lexicons.of(*languages))
         if "names" in vars(self):
             other.names = self.names
@@ -117,16 +116,16 @@ class Verifier:
         )
 
     def probability(self, context: np.ndarray) -> np.ndarray:
-        """Return the probability ``(m,) float64`` of each pair by its context features."""
+        """Return the probability ``(m,) float64`` of each pair from its context features."""
         return sigmoid(self.context_function.logit(context))
 
 
-# The verifier of the last encoder and languages, which many tasks of a process share.
+# Verifier of the last encoder and languages, shared by the tasks of a process.
 _last: list[Verifier] = []
 
 
 def verifier_of(encoder: SentenceEncoder, languages: Languages) -> Verifier:
-    """Return the verifier of an encoder for two languages; the last one is kept."""
+    """Return the verifier of an encoder for two languages; the last one is cached."""
     if not _last or (_last[0].encoder, _last[0].languages) != (encoder, languages):
         _last[:] = [Verifier(encoder).of(languages)]
     return _last[0]

@@ -24,10 +24,10 @@ Arrays = dict[str, np.ndarray]
 
 
 class Table:
-    """Embeddings ``weights (V, d) float32``, and Adam's moments of them.
+    """Embeddings ``weights (V, d) float32``, and their Adam moments.
 
-    ``start (V, d)`` replaces the random initial embeddings where it is not NaN. Random
-    numbers follow from the seed and ``part``, the number of the encoder.
+    ``start (V, d)`` replaces the random initial embeddings where it is not NaN. Random numbers
+    follow from the seed and ``part``, the number of the encoder.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Table:
         self.lambda_w = config.lambda_w
         self.every = config.adam == "dense" or self.lambda_w > 0
         self.start = self.weights.copy() if self.lambda_w else np.empty((0, 0), np.float32)
-        # Embeddings of the first ids that stay as they are.
+        # Number of first ids whose embeddings are frozen.
         self.held = 0
 
     def update(
@@ -55,9 +55,9 @@ class Table:
     ) -> None:
         """Take one step of Adam.
 
-        ``gradient (n, d) float32`` belongs to the mean embedding of each of ``n`` sentences, whose
-        token ids are the ragged array ``ids``, ``offsets``. Only rows in use change, or all of them
-        in dense Adam or with ``lambda_w``.
+        ``gradient (n, d) float32`` is the gradient by the mean embedding of each of ``n``
+        sentences, with token ids in the ragged array ``ids``, ``offsets``. Only rows in use change;
+        with dense Adam or ``lambda_w`` all rows do.
         """
         rows, starts, owners = group_by_id(ids, offsets, len(self.weights), self.every)
         if self.held:
@@ -84,7 +84,7 @@ class Table:
 
 @dataclass(frozen=True)
 class EmbeddingDropout:
-    """Embedding dropout of one batch: single numbers of its tokens' embeddings become 0.
+    """Embedding dropout of a batch: single components of its tokens' embeddings become 0.
 
     ``seed`` decides which, ``cut`` is 65536 times the rate (:func:`dropout_mask`).
     """
@@ -97,7 +97,7 @@ class EmbeddingDropout:
         """Draw the dropout of a batch; None, without a draw, at a rate of 0."""
         if rate == 0:
             return None
-        # As many bits, read as a signed number by the kernels.
+        # The same bits, read as a signed number by the kernels.
         seed = generator.integers(1 << 64, dtype=np.uint64).view(np.int64)
         return cls(int(seed), round(rate * 65536))
 
@@ -116,11 +116,12 @@ class Average:
         self.embedding_dropout = config.embedding_dropout
         self.size = config.dimension
         self._scales = np.ones(len(table.weights), dtype=np.float32)
-        # Memory of the gradients by token. New memory in each step takes longer than the gradients.
+        # Memory of the gradients by token, reused because allocating it in each step takes longer
+        # than the gradients.
         self._by_token = np.empty((0, self.size), dtype=np.float32)
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
-        """Vectors ``(n, size) float32``, not normalised, with dropout and the like."""
+        """Return vectors ``(n, size) float32``, not normalised, with dropout and similar noise."""
         self._last = last = dropped(sentences, self.dropout, generator)
         self._numbers = numbers = EmbeddingDropout.drawn(self.embedding_dropout, generator)
         if numbers is None:
@@ -130,7 +131,7 @@ class Average:
         return out
 
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
-        """Take one step of Adam by the gradient ``(n, size)`` of the last :meth:`forward`."""
+        """Take one step of Adam with the gradient ``(n, size)`` of the last :meth:`forward`."""
         last, numbers = self._last, self._numbers
         if numbers is None:
             self.table.update(last.ids, last.offsets, gradient, step, rate)
@@ -155,7 +156,7 @@ class Average:
         return out
 
     def learned(self) -> Arrays:
-        """Arrays that a model is made of: views, not copies."""
+        """Return the arrays of the model: views, not copies."""
         return {"weights": self.table.weights}
 
     def moments(self) -> Arrays:

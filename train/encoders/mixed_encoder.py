@@ -16,8 +16,8 @@ class Encoders:
     """All encoders of a model under training; their vectors are added or concatenated (P18).
 
     ``sizes`` are the sizes of the vocabularies by unit, in the order of the sentences' views.
-    ``start`` has initial embeddings ``(V, d) float32`` by unit, NaN where there are none.
-    ``threads`` are for recurrent networks.
+    ``start`` has initial embeddings ``(V, d) float32`` by unit, NaN for missing ones. ``threads``
+    are for recurrent networks.
     """
 
     def __init__(
@@ -43,19 +43,19 @@ class Encoders:
         self._ends = offsets_of(np.array([part.size for part in self.parts.values()]))
 
     def hold(self, count: int) -> None:
-        """Leave the embeddings of the first ``count`` ids as they are."""
+        """Freeze the embeddings of the first ``count`` ids."""
         for part in self.parts.values():
             part.table.held = count
 
     def forward(self, sentences: Sentences, generator: np.random.Generator) -> np.ndarray:
-        """Vectors ``(n, d) float32``, not normalised, with dropout and the like."""
+        """Return vectors ``(n, d) float32``, not normalised, with dropout and similar noise."""
         return self._combined(
             part.forward(sentences.views[self._view[name]], generator)
             for name, part in self.parts.items()
         )
 
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
-        """Take one step of Adam by the gradient ``(n, d)`` of the last :meth:`forward`."""
+        """Take one step of Adam with the gradient ``(n, d)`` of the last :meth:`forward`."""
         parts = list(self.parts.values())
         for part, start, end in zip(parts, self._ends[:-1], self._ends[1:], strict=True):
             own = gradient
@@ -79,7 +79,7 @@ class Encoders:
         return np.concatenate([first, *others], axis=1) if others else first
 
     def learned(self) -> Arrays:
-        """Arrays that a model is made of, by ``encoder/array``: views, not copies."""
+        """Return the arrays of the model, by ``encoder/array``: views, not copies."""
         return {
             f"{name}/{key}": array
             for name, part in self.parts.items()

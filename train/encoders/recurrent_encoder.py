@@ -23,13 +23,13 @@ from miner_train.encoders.embedding_table import (
     inside,
 )
 
-# Sentences of a batch that a thread takes through a recurrent network together.
+# Sentences of a batch that a thread passes through a recurrent network together.
 TOGETHER = 128
 
 
 @dataclass(frozen=True)
 class Share:
-    """Rows of a batch that one thread takes through the network.
+    """Rows of a batch that one thread passes through the network.
 
     ``embedded (tokens, d)`` are the embeddings, ``vectors (rows, size)`` the network's output.
     """
@@ -43,9 +43,9 @@ class Share:
 class Recurrent(Average):
     """Recurrent network over embeddings.
 
-    A batch is split into shares, which threads take forward and back, each with one thread of
-    torch's, since the steps of a sequence are too small to be divided. Gradients are added in the
-    order of the shares, so that the result does not depend on the number of threads.
+    A batch is split into shares for threads, each with a single torch thread, because the steps of
+    a sequence are too small to divide. Gradients are added in the order of the shares, so that the
+    result does not depend on the number of threads.
     """
 
     def __init__(
@@ -105,8 +105,10 @@ class Recurrent(Average):
         return torch.from_numpy(self.table.weights[sentences.ids]).to(self.device)
 
     def _mask(self, generator: np.random.Generator, n: int, size: int) -> np.ndarray:
-        """Draw the mask of variational dropout ``(n, size) float32``: 0, or a factor that keeps the
-        mean. One row serves all tokens of a sentence.
+        """Draw the mask of variational dropout ``(n, size) float32``: 0, or the factor that
+        preserves the mean.
+
+        One row serves all tokens of a sentence.
         """
         kept = generator.random((n, size), dtype=np.float32) >= self.config.variational
         return kept.astype(np.float32) / np.float32(1 - self.config.variational)
@@ -115,7 +117,7 @@ class Recurrent(Average):
         parameters = list(self.network.parameters())
 
         def work(share: Share) -> tuple[torch.Tensor, ...]:
-            # Empty for this part of a mixed model, whose other part knows some units.
+            # May be empty in a mixed model, if only another part knows the units.
             if not len(share.sentences.ids):
                 return tuple(map(torch.zeros_like, (share.embedded, *parameters)))
             own = torch.from_numpy(gradient[share.rows]).to(self.device)
@@ -134,7 +136,7 @@ class Recurrent(Average):
 
     def means(self, sentences: Sentences) -> np.ndarray:
         out = np.empty((len(sentences), self.size), dtype=np.float32)
-        # Sentences of similar length together, so that little is padded.
+        # Sentences of similar length share a batch, so that little is padded.
         order = np.argsort(np.diff(sentences.offsets), kind="stable")
 
         def work(start: int) -> None:

@@ -18,7 +18,7 @@ LENGTHS: tuple[Bounds, ...] = (
     *((0, 10), (0, 15), (0, 20), (0, 30), (0, 100), (10, 20), (10, 30), (10, 100)),
     *((15, 25), (15, 30), (15, 100), (20, 30), (20, 100), (30, 100)),
 )
-# Of n-gram overlap and BLEU.
+# Grid of n-gram overlap and BLEU.
 SHARES: tuple[Bounds, ...] = tuple(
     (low, high) for low in (0.0, 0.1, 0.2, 0.3) for high in (0.6, 0.7, 0.8, 0.9, 1.0)
 )
@@ -34,7 +34,7 @@ LEARNED = 40_000
 def read_scored(
     path: str, by: str, judge: str = ""
 ) -> tuple[tuple[list[str], list[str]], np.ndarray, tuple[Bounds, ...]]:
-    """Read references and translations; return both, a score of each pair, and its grid.
+    """Read references and translations; return both, the score of each pair, and its grid.
 
     ``by`` is length of the translation, its perplexity (``judge``: a file of sentences) or its
     probability by a classifier (``judge``: the directory), cost (column 3), bleu, or overlap1 to

@@ -1,7 +1,7 @@
-"""Paraphrases by back-translation: the foreign side of a bitext, translated, beside the reference.
+"""Paraphrases by back-translation: references paired with translations of a bitext's foreign side.
 
 P17 and P18 pair human references with machine translations of the same sentences. Translations are
-kept in a checkpoint beside the output, batch by batch, so that a stopped run goes on.
+kept in a checkpoint beside the output, batch by batch, so that a stopped run resumes.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from miner.text.output import one_line
 from miner.text.words import tokens
 from miner_train.papers.translators import Translation, Translator
 
-BATCH = 64  # sentences that are translated, and written, together
-# Filters of the paraphrases without a configuration: at most 30 words a side (P18), no copies.
+BATCH = 64  # sentences translated and written together
+# Default filters of the paraphrases: at most 30 words a side (P18), no copies.
 FILTERS = """\
 [[filter]]
 name = "length"
@@ -36,7 +36,7 @@ name = "duplicates"
 """
 
 
-# Rows, and what makes their translator when the first of them is due.
+# Rows, and the function that returns their translator when the first of them is due.
 Part = tuple[np.ndarray, Callable[[], Translator]]
 
 
@@ -45,9 +45,9 @@ def whole(count: int, translator: Callable[[], Translator]) -> list[Part]:
 
 
 def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
-    """Two parts of a bitext, each translated by what ``learn(rows)`` learns from the other.
+    """Return two parts of a bitext, each translated by what ``learn(rows)`` learns from the other.
 
-    A translator would repeat the references of the text that it has learned from.
+    A translator would repeat the references of its training text.
     """
     even, odd = np.arange(0, count, 2), np.arange(1, count, 2)
     return [(even, lambda: learn(odd)), (odd, lambda: learn(even))]
@@ -82,7 +82,7 @@ def translate_all(
     key: dict[str, Any],
     report: Reporter = silent,
 ) -> list[list[Translation]]:
-    """Translate all sentences, ``k`` times each, and keep what is done in ``checkpoint``.
+    """Translate all sentences, ``k`` times each, saving finished ones in ``checkpoint``.
 
     Continues from the checkpoint of a run with the same ``key`` and sentences. Raises ArtifactError
     for one of another run, and the errors of the translators.
@@ -128,7 +128,7 @@ def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) ->
 def given_translations(
     columns: Sequence[Sequence[str]], costs: Sequence[float] | None
 ) -> list[list[Translation]]:
-    """Translations that stand in columns of the bitext; blank ones are passed over.
+    """Return the translations in columns of the bitext, without blank ones.
 
     ``costs`` belong to the first column.
     """
@@ -146,7 +146,7 @@ def given_translations(
 def paired(
     references: Sequence[str], translations: Sequence[Sequence[Translation]]
 ) -> Iterator[str]:
-    """Yield lines 'reference, translation, cost', one for each translation; no cost is blank."""
+    """Yield lines 'reference, translation, cost', one per translation; a missing cost is blank."""
     for reference, own in zip(references, translations, strict=True):
         for one in own:
             cost = f"{one.cost:.4f}" if math.isfinite(one.cost) else ""

@@ -1,8 +1,8 @@
-"""Sentences of two classes to learn a classifier from: apart, or in matched pairs (P17, 5.6).
+"""Sentences of two classes to train a classifier on: separate, or in matched pairs (P17, 5.6).
 
-A matched pair is a reference, good, with translations of the same sentence, bad, so that the
-classes differ in style alone. Each batch takes one translation of every pair: at random, or the one
-that the classifier so far takes for a reference most (the two choices of P17's released code).
+A matched pair is a reference (good) with translations of the same sentence (bad), so that the
+classes differ only in style. Each batch has one translation of every pair: a random one, or the one
+that the current classifier finds most like a reference (the two choices of P17's released code).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from miner.text.lines import display_name
 from miner_train.data import Sentences, join
 from miner_train.stages import Report
 
-# Probability of being good (n,), of sentences, by the classifier so far.
+# Judge: probability of being good (n,) of sentences, by the current classifier.
 Judge = Callable[[Sentences], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """``n`` tokenised sentences, and which of them are ``good (n,) bool``."""
+    """``n`` tokenised sentences with their class ``good (n,) bool``."""
 
     sentences: Sentences
     good: np.ndarray
@@ -43,7 +43,7 @@ class Labelled:
 
     @property
     def majority(self) -> float:
-        """The accuracy of always naming the larger class."""
+        """Accuracy of always predicting the larger class."""
         return float(max(self.good.mean(), 1 - self.good.mean()))
 
 
@@ -51,7 +51,7 @@ class Labelled:
 class Matched:
     """``n`` tokenised references with their translations, ``offsets (n + 1,)`` into those.
 
-    ``hardest`` takes the translation that looks most like a reference; else one at random.
+    ``hardest`` selects the translation most like a reference; else a random one.
     """
 
     references: Sentences
@@ -75,7 +75,7 @@ class Matched:
         return Labelled(both, np.arange(2 * len(rows)) < len(rows))
 
     def drawn(self, seed: int) -> Labelled:
-        """Return all references, and a translation of each that ``seed`` decides."""
+        """Return all references, each with a translation determined by ``seed``."""
         generator = np.random.default_rng([seed, 5])
         plain = replace(self, hardest=False)
         return plain.batch(np.arange(len(self)), generator, lambda sentences: np.empty(0))
@@ -90,9 +90,9 @@ def read_matched(
 ) -> Groups:
     """Read references, from the source column, and their distinct translations, from the others.
 
-    Others are the target column and the columns ``more``. Left out are translations that stand as a
-    reference anywhere, and references that then have none. Raises CorpusError where fewer than four
-    references are left.
+    The others are the target column and the columns ``more``. Translations that occur as a
+    reference anywhere are dropped, and references left without a translation. Raises CorpusError if
+    fewer than four references remain.
     """
     groups: Groups = {}
     rows = 0
@@ -123,9 +123,9 @@ def read_matched(
 
 
 def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Groups]:
-    """Split by reference: ``counts`` for the last parts, the rest in the first one.
+    """Split by reference: ``counts`` for the last parts, the rest for the first.
 
-    A translation that stands in a later part is left out of the first one.
+    A translation that occurs in a later part is dropped from the first.
     """
     references = list(groups)
     order = np.random.default_rng([seed, 1]).permutation(len(references))
@@ -144,7 +144,7 @@ def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Grou
 
 
 def tokenized(groups: Groups, cut: Callable[[Sequence[str]], Sentences], hardest: bool) -> Matched:
-    """Tokenise a part; left out are sentences without a known token, and pairs that lose a side."""
+    """Tokenise a part, without sentences that have no known token and pairs that lose a side."""
     references = cut(list(groups))
     translations = cut([text for own in groups.values() for text in own])
     owner = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])

@@ -71,9 +71,9 @@ def _classes(good: np.ndarray) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Epoch:
-    """Metrics of an epoch on held-out sentences, and the arrays learned.
+    """Metrics of an epoch on held-out sentences, and the learned arrays.
 
-    ``right, right_of_test (n,) bool``: held-out and test sentences that are judged right.
+    ``right, right_of_test (n,) bool``: held-out and test sentences that are classified correctly.
     """
 
     number: int
