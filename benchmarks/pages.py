@@ -24,6 +24,7 @@ from benchmarks.mining import (
     precision_reached,
     precision_sweep,
     review_labels,
+    second_opinion,
 )
 from benchmarks.models import (
     encoder_tables,
@@ -41,7 +42,7 @@ from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
 
 ROOT = Path(__file__).parent.parent
-FILLED = "evaluation", "languages", "papers", "results", "which-setting"
+FILLED = "evaluation", "languages", "papers", "results", "second-opinion", "which-setting"
 PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in FILLED),
@@ -254,6 +255,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "precision": simple("precision.json", precision_reached.table),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
+    "second": simple("second.json", lambda record: second_opinion.mining_table(record["results"])),
     "sweep": part("sweep.json", precision_sweep.tables),
     "between": simple("between.json", between_languages.table),
     "review": part("review.json", review_labels.tables),

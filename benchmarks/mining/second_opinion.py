@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.markdown import table
 from benchmarks.mining.bucc_protocol import located
 from miner.evaluation import metrics
 from miner.evaluation.mining_sets import SPLITS, MiningSet
@@ -60,6 +61,28 @@ def measured(mining_set: MiningSet, split: str, second: str | None, work: Path) 
             "core seconds": asked.seconds,
         }
     return {key: round(x, DIGITS) if isinstance(x, float) else x for key, x in row.items()}
+
+
+def mining_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the table of the test splits, with and without a second opinion."""
+    own = sorted(
+        (row for row in rows if row["split"] == SPLITS[1]),
+        key=lambda row: (row["pair"], row["second"] or ""),
+    )
+    cells = (
+        (
+            row["pair"],
+            row["second"] or "–",
+            *(f"{row[name]:.3f}" for name in ("precision", "recall")),
+            f"**{row['f1']:.3f}**" if row["second"] else f"{row['f1']:.3f}",
+            f"{row['best f1']:.3f}",
+            f"{row['share read']:.1%}" if row["second"] else "",
+            f"{row['core seconds']:.0f} s" if row["second"] else "",
+        )
+        for row in own
+    )
+    columns = "precision", "recall", "F1", "best F1", "sentences read", "time of one core"
+    return table(("set", "second opinion", *columns), cells)
 
 
 def main() -> None:

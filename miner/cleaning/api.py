@@ -25,6 +25,7 @@ from miner.names import Languages
 from miner.progress import Reporter, silent
 from miner.results import Results
 from miner.scoring.decontaminate_settings import NOTHING, Without
+from miner.scoring.second_reading import Second, opened_second
 from miner.tasks.workers import Workers
 from miner.text.durable import scratch_directory
 from miner.text.formats import TABLES, USUAL_FORMAT, BitextFormat, check_suffix
@@ -103,6 +104,7 @@ def score(
     scores: Filters = ("quality",),
     languages: Languages | None = None,
     model: str | Path = "default",
+    second: Second = None,
     without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
@@ -118,8 +120,9 @@ def score(
     with ``target`` two aligned files or iterables of texts. ``scores`` are names or tables of
     filters, or a TOML file as of :func:`filter`, ``languages`` BCP-47 codes, else identified;
     ``layout`` says how files are read. Each file of ``without`` is a score, the line of its
-    sentence that the pair has, or 0. ``work``, ``workers``, ``report`` and ``note`` are as in
-    :func:`miner.mining.mine.mine`.
+    sentence that the pair has, or 0. ``second`` is another encoder, slow and good, that reads the
+    pairs whose quality is in doubt: a model, or any object with ``encode(sentences) -> (n, d)``.
+    ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
 
     Raises SettingsError for a score that does not exist, ArtifactError, CorpusError, ResourceError.
     """
@@ -129,6 +132,7 @@ def score(
             given_bitexts(source, target),
             config,
             lambda bitexts: _outputs(place, bitexts, "scored"),
+            second=second,
             layout=layout,
             work=work,
             workers=workers,
@@ -294,6 +298,7 @@ def score_run(
     config: FilterConfig,
     outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
     *,
+    second: Second = None,
     layout: BitextFormat,
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -307,10 +312,12 @@ def score_run(
     several texts, whose outputs are apart.
     """
     means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
-    with text_run("scoring", files, layout, report=report, note=note, **means) as (run, bitexts):
+    opened = text_run("scoring", files, layout, report=report, note=note, **means)
+    with opened_second(second, workers.threads, note) as models, opened as (run, bitexts):
         places = outputs(bitexts)
         warnings = identified(config, bitexts, note)[1] if len(places) == 1 else ()
-        return replace(pipeline.score_text(run, bitexts, config, places), warnings=warnings)
+        found = pipeline.score_text(run, bitexts, config, places, models)
+        return replace(found, warnings=warnings)
 
 
 def _outputs(place: Path, bitexts: Sequence[Bitext], *roles: str) -> list[Outputs]:

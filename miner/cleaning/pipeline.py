@@ -21,7 +21,9 @@ from miner.cleaning.decide import Cleaned, FunnelRow, choose
 from miner.cleaning.funnel import Summary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.scorers import Scoring, kept_scorers
+from miner.cleaning.second_scores import Rated, both_opinions
 from miner.cleaning.settings import EVERYTHING, Selection
+from miner.encoder.entries import Entry
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.names import Languages
@@ -119,24 +121,31 @@ def score_text(
     bitexts: Sequence[Bitext],
     config: FilterConfig,
     outputs: Sequence[Outputs],
+    second: tuple[Entry, Entry] | None = None,
 ) -> Scored:
     """Write the rows of each bitext ``scored``, with scores at their ends, or the scores ``only``.
 
-    Each bitext is a text of its own, with one output of these roles. Raises the errors of `Rows`
-    and of the filters, and ResourceError.
+    Each bitext is a text of its own, with one output of these roles. ``second`` are the encoders of
+    both sides for a second opinion. Raises the errors of `Rows` and of the filters, and
+    ResourceError.
     """
     config = config.located()
     identify = _lacks_languages(config)
     cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=config.context.languages)
+    texts: list[Rated] = []
+    for done, pieces in zip(cuts, of_bitexts, strict=True):
+        own = _identified(config, done.value["languages"]) if identify else config
+        scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
+        if not texts:
+            _prepare(run, scoring, pieces)
+        rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
+        texts.append(Rated(pieces, scoring, rated))
+    if second is not None:
+        texts = both_opinions(run, texts, second)
     written: list[Result] = []
     of_outputs = by_outputs(of_bitexts, outputs)
     each = outputs if of_outputs is of_bitexts else [*outputs] * len(bitexts)
-    for done, pieces, wanted in zip(cuts, of_bitexts, each, strict=True):
-        own = _identified(config, done.value["languages"]) if identify else config
-        scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
-        if not written:
-            _prepare(run, scoring, pieces)
-        rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
+    for (pieces, scoring, rated), wanted in zip(texts, each, strict=True):
         alone = len(pieces) == 1 and each is outputs
         ends = [packings(wanted, piece, alone) for piece in pieces]
         calls = _calls(pieces, rated=rated, packings=ends)

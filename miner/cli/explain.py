@@ -9,9 +9,11 @@ import click
 from miner.cli import options
 from miner.cli.option_types import SENTENCE
 from miner.cli.settings_options import Command, arg, opt
+from miner.encoder.loading import USUAL, Loading
 from miner.names import SIDES
 
 if TYPE_CHECKING:
+    from miner.encoder.sentence_encoder import SentenceEncoder
     from miner.scoring.explain import Explanation, Token
     from miner.scoring.quality import Quality
     from miner.scoring.verifier import Verifier
@@ -27,6 +29,8 @@ def explain(
     target: str = arg(type=SENTENCE),
     mining: bool = opt("Explain the probability by which mining ranks the pair, too."),
     model: str = options.model,
+    loading: Loading = options.loading(),
+    second: str | None = options.second,
     languages: tuple[str | None, str | None] = options.languages(),
 ) -> None:
     """Show which tokens of two sentences match, and the terms of the quality of the pair.
@@ -37,16 +41,24 @@ def explain(
     is marked (<-), with its usual counterparts. The probability of mining is based on the two
     sentences only; a search also compares rivals: does another sentence fit better?
 
+    --second adds the margin of the pair by another encoder, and the quality by both opinions. The
+    pair is compared with sentences of the model; 'miner score --second' compares it with the others
+    in doubt of its text.
+
     Examples:
       miner explain "Der Zug kommt um 18 Uhr an." "The train arrives at 18."
       miner explain "Wir kaufen ein Haus." "We are selling our car." --mining --model models/de-en
+      miner explain "Der Zug kommt an." "The train arrives." --second hf:encoders/LaBSE
     """
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
     from miner.scoring.language_notes import describe_both, unread
     from miner.scoring.languages import identify
+    from miner.scoring.second_reading import open_second
     from miner.scoring.verifier import Verifier
 
+    if second is None and loading != USUAL:
+        raise click.UsageError("prompts and --runtime are for a second opinion: give --second")
     encoder = open_encoder(model, side="source")
     found = identify([source], languages[0]), identify([target], languages[1])
     verifier = Verifier(encoder, (found[0].code, found[1].code))
@@ -59,6 +71,9 @@ def explain(
     lines = [*matches(shown), *(terms(shown, QUALITY) if quality else ())]
     if mining or quality is None:
         lines += terms(explain_pair(verifier, source, target), MINING)
+    if second is not None:
+        both = open_second(second, loading=loading)
+        lines += second_lines(verifier, quality, both, source, target)
     lines += ["measured", *(f"  {value:9.3f}  {name}" for name, value in shown.features.items())]
     click.echo("\n".join(lines))
 
@@ -69,6 +84,27 @@ def quality_of(verifier: Verifier) -> Quality | None:
 
     model = verifier.encoder.model
     return Quality(verifier) if model and NAME in (model.verifier or {}) else None
+
+
+def second_lines(
+    verifier: Verifier,
+    quality: Quality | None,
+    encoders: tuple[SentenceEncoder, SentenceEncoder],
+    source: str,
+    target: str,
+) -> list[str]:
+    """Lay out the margin by the second opinion, and the quality by both opinions."""
+    from miner.scoring.explain import COMPANY, quality_of_both, second_margin
+
+    margin = second_margin(verifier, encoders, source, target)
+    lines = [
+        f"second opinion, by {encoders[0].name}: margin {margin:+.2f}",
+        f"  in spreads of cosines by chance, among {COMPANY} sentences of each side",
+    ]
+    if quality is not None:
+        both, read = quality_of_both(quality, source, target, margin)
+        lines.append(f"quality by both opinions: {both:.3f}{'' if read else ', beyond doubt'}")
+    return [*lines, ""]
 
 
 def matches(found: Explanation) -> list[str]:

@@ -11,11 +11,14 @@ import click
 from click.core import ParameterSource
 
 from miner.cli import options
+from miner.encoder.loading import USUAL, Loading
 from miner.text.compression import MAGIC
 from miner.text.formats import BITEXTS, TABLES, TEXT_SUFFIXES
 
 if TYPE_CHECKING:
+    from miner.encoder.sentence_encoder import SentenceEncoder
     from miner.filters.filter_types import Context
+    from miner.tasks.workers import Workers
 
 languages = options.languages(
     source={"help": "Language of the source, such as de [identified from the first rows]."},
@@ -57,6 +60,17 @@ def context(languages: tuple[str | None, str | None], model: str) -> Context:
     source = click.get_current_context().get_parameter_source("model")
     named = source not in (None, ParameterSource.DEFAULT)
     return Context(*languages, model=model if named else None)
+
+
+def second(name: str | None, loading: Loading, workers: Workers) -> SentenceEncoder | None:
+    """Open the encoder of a second opinion, if there is one. Raises UsageError for its options."""
+    from miner.encoder.open_encoder import open_encoder
+
+    if name is None:
+        if loading != USUAL:
+            raise click.UsageError("prompts and --runtime are for a second opinion: give --second")
+        return None
+    return open_encoder(name, workers.threads, "auto", "source", loading)
 
 
 def in_folders(

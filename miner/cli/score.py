@@ -9,6 +9,7 @@ from miner.cli import filter_options, guard, options, run_options, sharding
 from miner.cli.options import say
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, after_output, opt
+from miner.encoder.loading import Loading
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat
@@ -34,6 +35,8 @@ def score(
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
+    loading: Loading = options.loading(),
+    second: str | None = options.second,
     languages: tuple[str | None, str | None] = filter_options.languages,
     layout: BitextFormat = filter_options.reading,
     work: str | None = sharding.work(),
@@ -51,13 +54,15 @@ def score(
     BITEXT is a tsv, jsonl, parquet or tmx file, or - for standard input; or give two aligned
     files, SOURCE and TARGET. Each may be a pattern such as 'web/*.tsv.zst'. The default score is
     the probability that both sides mean the same; a pair's score does not depend on the other pairs
-    of the file. 'miner mine' prints another probability: that a pair found among so many is right.
+    of the file, unless --second compares those in doubt. 'miner mine' prints another probability:
+    that a pair found among so many is right.
     Repeat a stopped run to continue where it was.
 
     Examples:
       miner score web.de-en.tsv.gz --score-only > scores.txt
       miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
       miner score web.de web.en --score cosine --score margin -o scored.tsv
+      miner score web.tsv --second hf:encoders/LaBSE -o scored.tsv
       miner score 'web/*.tsv.zst' --backend processes -o scored/
       miner score 'web/*.de' 'web/*.en' --workers 2 -o scored/
       zcat web.tsv.gz | miner score - --score-only | paste scores.old -
@@ -86,11 +91,13 @@ def score(
     else:
         guard.check_suffixes({"-o": output}, () if score_only else TABLES)
         guard.check_writable([output])
+    other = filter_options.second(second, loading, workers)
     with Progress("rows" if workers.backend == "serial" else "tasks") as report:
         found = score_run(
             files,
             filters,
             partial(placed, wanted=wanted, folders=folders),
+            second=other,
             layout=layout,
             work=work,
             beside=guard.beside(output),

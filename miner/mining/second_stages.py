@@ -20,7 +20,7 @@ from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.margin import Candidates
 from miner.scoring.second_opinion import (
     DOUBTFUL,
-    added_log_odds,
+    MINING,
     centred,
     chance_spread,
     counted,
@@ -205,5 +205,5 @@ def opinions(
             threads=job.threads,
             memory=job.memory,
         )
-        added = added_log_odds(found, spread)
+        added = MINING.added(found / spread)
         job.save(**{f"{name}-key": np.asarray(key), f"{name}-added": added})

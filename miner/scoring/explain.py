@@ -6,22 +6,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.encoder.word_units import WordTokenizer
+from miner.errors import ResourceError
 from miner.ragged import offsets_of
 from miner.scoring.comparer import COMPARED, SURPRISE
 from miner.scoring.logistic import log_odds, sigmoid
-from miner.scoring.number_agreement import compare
+from miner.scoring.number_agreement import compare, contradict
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import CONTRADICTED, FEATURES, Quality, feature_names
 from miner.scoring.quality import features as measure
+from miner.scoring.second_opinion import FEWEST, in_doubt, of_both, standard_margins
+from miner.scoring.second_reading import encoded
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
+from miner.text.language_codes import describe
+from miner.text.rows import spread_rows
 
 # Probability of a translation on the other side from which a token counts as matched.
 TRANSLATED = 0.1
 # Surprise from which a token sinks a pair: 1 of 20 of its counterparts is as poor. How many of its
 # usual counterparts are named.
 SINKING, USUAL = 3.0, 3
+# Decoys of a side among which the second opinion reads a pair.
+COMPANY = 64
 # Groups of features that measure the same thing; only their sum is meaningful.
 GROUPS = {
     "counterparts of the tokens": PAIR_FEATURES[:4],
@@ -105,6 +113,44 @@ def explain(
             if parts.keys() >= set(own)
         },
     )
+
+
+def second_margin(
+    verifier: Verifier,
+    encoders: tuple[SentenceEncoder, SentenceEncoder],
+    source: str,
+    target: str,
+) -> float:
+    """Return the margin of a pair by the encoders of a second opinion, in spreads of chance.
+
+    A pair alone has no other sentences in doubt: it is compared with decoys of the verifier's
+    model. Raises ResourceError where these are too few in a language, and for a faulty encoder.
+    """
+    model, vectors = verifier.encoder.model, []
+    for text, language, encoder in zip((source, target), verifier.languages, encoders, strict=True):
+        decoys = [one for one in model.read_decoys(language) if one != text]
+        if len(decoys) < FEWEST:
+            of = f" in {describe(language)}" if language else ""
+            raise ResourceError(
+                f"the model has too few sentences{of} to compare the pair with; 'miner score "
+                "--second' compares the pairs of a text"
+            )
+        texts = [text, *(decoys[row] for row in spread_rows(len(decoys), COMPANY).tolist())]
+        found = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
+        for some, own in encoded(encoder, texts):
+            found[some] = own
+        vectors.append(found)
+    rows = np.arange(min(map(len, vectors)))
+    return float(standard_margins(vectors[0], vectors[1], rows, rows)[0])
+
+
+def quality_of_both(
+    quality: Quality, source: str, target: str, margin: float
+) -> tuple[float, bool]:
+    """Return the quality of a pair by both opinions, and whether the first one was in doubt."""
+    first = quality.score([source], [target])
+    doubted = bool(in_doubt(first)[0]) and not contradict(source, target)
+    return float((of_both(first, np.array([margin])) if doubted else first)[0]), doubted
 
 
 def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], list[Token]]:

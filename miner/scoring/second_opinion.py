@@ -6,12 +6,15 @@ language share tells nothing of a pair. The margin of a pair is its cosine less 
 both sentences to their nearest among the sentences read.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from miner.kernels.exact import rescore
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
+from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.margin import margin_score, neighborhood_mean
 
 # Neighbours of a sentence that its margins are relative to.
@@ -20,13 +23,34 @@ NEAREST = 4
 FEWEST = 20
 # Probability by the first opinion of candidates that are read.
 DOUBTFUL = 0.01
-# Log-odds that a margin adds, by spreads of chance cosines, the margin that adds nothing, and what
-# an unlikely pair gets that is not read (tried values: benchmarks/LOG.md).
-WEIGHT, NEUTRAL, UNREAD = 1.0, 2.0, -1.6
+# What an unlikely pair of mining gets that is not read (tried values: benchmarks/LOG.md).
+UNREAD = -1.6
+# Qualities that are read.
+BAND = (0.02, 0.9)
 # Step from one row to the next of the other side, in pairs by chance.
 STEP = 7919
 # Rows that are centred at a time.
 BLOCK = 1 << 14
+
+
+class Weighing(NamedTuple):
+    """Log-odds that a margin adds: ``weight * (min(margin, most) - neutral)``.
+
+    Margins are in units of the spread of cosines by chance.
+    """
+
+    weight: float
+    neutral: float
+    most: float = np.inf
+
+    def added(self, margin: np.ndarray) -> np.ndarray:
+        """Return the log-odds ``(m,) float64`` that margins add. NaN where there is no margin."""
+        return np.asarray(self.weight * (np.minimum(margin, self.most) - self.neutral), np.float64)
+
+
+# Of a pair of mining, and of a quality (fits: benchmarks/LOG.md). A large margin says that a pair
+# is related, but not that nothing is left out or altered, which the quality is about.
+MINING, QUALITY = Weighing(1.0, 2.0), Weighing(0.7, -0.15, 1.0)
 
 
 def centred(vectors: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:
@@ -96,12 +120,39 @@ def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
     return max(float(np.einsum("nd,nd->n", own, others, dtype=np.float64).std()), 1e-3)
 
 
-def added_log_odds(margin: np.ndarray, spread: float) -> np.ndarray:
-    """Return the log-odds ``(m,) float64`` that margins add.
+def standard_margins(
+    source: np.ndarray,
+    target: np.ndarray,
+    source_row: np.ndarray,
+    target_row: np.ndarray,
+    *,
+    threads: int | None = None,
+    memory: int | None = None,
+) -> np.ndarray:
+    """Return the margins of pairs of rows among the sentences of these pairs, ``(p,) float64``.
 
-    ``spread`` is the result of :func:`chance_spread`. NaN where there is no margin.
+    Vectors ``(n, d)`` and ``(m, d)`` are not centred. Unit: the spread of cosines by chance.
     """
-    return np.asarray(WEIGHT * (margin / spread - NEUTRAL), dtype=np.float64)
+    left, own = np.unique(source_row, return_inverse=True)
+    right, others = np.unique(target_row, return_inverse=True)
+    sides = centred(source[left]), centred(target[right])
+    found = margins(*sides, own, others, threads=threads, memory=memory)
+    return found / chance_spread(*sides)
+
+
+def in_doubt(quality: np.ndarray) -> np.ndarray:
+    """Return a mask of the qualities that a second opinion is asked about."""
+    return (quality >= BAND[0]) & (quality <= BAND[1])
+
+
+def of_both(quality: np.ndarray, margin: np.ndarray) -> np.ndarray:
+    """Return the qualities ``(m,)`` of pairs by both opinions: by margins in spreads ``(m,)``.
+
+    Qualities outside of the band stay, and those without a margin.
+    """
+    found, read = quality.copy(), in_doubt(quality) & ~np.isnan(margin)
+    found[read] = sigmoid(log_odds(quality[read]) + QUALITY.added(margin[read]))
+    return found
 
 
 def counted(added: np.ndarray, score: np.ndarray) -> np.ndarray:

@@ -6,14 +6,15 @@ stopped run goes on with the next span of rows, and vectors of an earlier run ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from miner.encoder.entries import Entry
+from miner.encoder.entries import Entry, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading
 from miner.encoder.open_encoder import open_encoder
@@ -21,6 +22,7 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, ResourceError
 from miner.json_files import read_json
 from miner.names import SIDES
+from miner.progress import silent
 from miner.tasks.record import record
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
@@ -29,6 +31,10 @@ from miner.tasks.task import Job, Result, hints
 SPAN = 1 << 14
 # Sentences that are encoded between two reports.
 TOGETHER = 64
+
+
+# Encoder of a second opinion: a model, its name, or any object that encodes; None for none.
+Second = SentenceEncoder | str | Path | Any | None
 
 
 class Text(Protocol):
@@ -69,7 +75,7 @@ class Share:
 
 
 def open_second(
-    second: SentenceEncoder | str | Path | Any,
+    second: Second,
     threads: int | None = None,
     device: str = "auto",
     loading: Loading = USUAL,
@@ -82,6 +88,26 @@ def open_second(
         second = open_encoder(second, threads, device, SIDES[0], loading)
     encoder = as_encoder(second)
     return encoder.on_side(SIDES[0]), encoder.on_side(SIDES[1])
+
+
+@contextmanager
+def opened_second(
+    second: Second, threads: int | None = None, note: Callable[[str], None] = silent
+) -> Iterator[tuple[Entry, Entry] | None]:
+    """Open the encoder of a second opinion, if there is one, and lend it to the tasks of a block.
+
+    Yields the entries of both sides. ``note`` takes its facts, and in the end its warnings.
+    """
+    if second is None:
+        yield None
+        return
+    both = open_second(second, threads)
+    for fact in both[0].facts():
+        note(fact)
+    with lent(*both):
+        yield Entry.of(both[0]), Entry.of(both[1])
+    for warning in both[0].warnings():
+        note(f"warning: {warning}")
 
 
 def read_all(

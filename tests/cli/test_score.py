@@ -14,6 +14,7 @@ from miner.cleaning.config_file import scores_config
 from miner.cleaning.pipeline import score_text, text_run
 from miner.encoder.encoder import Encoder
 from miner.filters.filter_types import Context
+from miner.scoring import second_opinion
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
 from miner.tasks.workers import Workers
@@ -170,3 +171,20 @@ def test_scores_by_a_configuration(miner, tmp_path: Path) -> None:
     assert code == 0 and out == "1.5\t3\n0\t0\n"
     code, _, err = miner("score", pairs, "--config", config, "--score", "length")
     assert code == 2 and "either --score or --config" in err
+
+
+def test_a_second_opinion(miner, bitext, knowing_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(second_opinion, "BAND", (0.001, 0.9999))
+    options = (*COLUMNS, "--model", knowing_model, "--score-only")
+    alone = miner("score", bitext, *options)[1]
+    code, found, err = miner("score", bitext, *options, "--second", knowing_model)
+    assert code == 0 and found != alone and len(found) > 100
+    assert "second opinion: " in err and " sentences read (" in err
+    shards = ("--backend", "serial", "--shard-lines", 11, "--work", tmp_path / "work")
+    assert miner("score", bitext, *options, "--second", knowing_model, *shards)[1] == found
+    code, out, err = miner("score", bitext, *options, "--second", f"hf:{tmp_path}/gone")
+    assert code == 1 and out == "" and len(err.strip().splitlines()) == 1 and "gone" in err
+    code, _, err = miner("score", bitext, *options, "--score", "length", "--second", knowing_model)
+    assert code == 1 and "add quality" in err
+    code, _, err = miner("score", bitext, *options, "--runtime", "onnx")
+    assert code == 2 and "give --second" in err

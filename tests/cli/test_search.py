@@ -110,6 +110,22 @@ def test_explain(miner, verifying_model, knowing_model, german, english, tmp_pat
     assert code == 0 and "mining ranks" in more and more.startswith(out.partition("measured")[0])
 
 
+def test_explain_has_both_opinions(miner, knowing_model, german, english):
+    """A pair whose quality is in doubt gets one by both; others keep theirs."""
+    pair = german[0], english[1]
+    options = ("--model", knowing_model, "--source-lang", "de", "--target-lang", "en")
+    code, out, err = miner("explain", *pair, *options, "--second", knowing_model)
+    assert code == 0 and "second opinion, by " in out, err
+    first = float(re.search(r"'miner filter': ([0-9.]+)", out)[1])
+    both, beyond = re.search(r"by both opinions: ([0-9.]+)(, beyond doubt)?", out).groups()
+    assert (float(both) == first) == (beyond is not None)
+    assert miner("explain", *pair, *options)[1] == re.sub(r"second op.*?\n\n", "", out, flags=re.S)
+    code, _, err = miner("explain", *pair, *options, "--source-prompt", "query: ")
+    assert code == 2 and "give --second" in err
+    gone = miner("explain", *pair, *options, "--second", "hf:gone/gone")
+    assert gone[0] == 1 and len(gone[2].strip().splitlines()) <= 2
+
+
 def test_explain_needs_a_verifier(miner: Miner, tiny_model: Path) -> None:
     code, _, err = miner("explain", "Haus", "house", "--model", tiny_model)
     assert code == 1 and "carries no verifier" in err and "Traceback" not in err

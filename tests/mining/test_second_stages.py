@@ -1,13 +1,12 @@
 """A second opinion in mining: one result in whatever parts, no sentence read twice, both count."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.foreign import Plain
+from support.foreign import Counting, Knowing
 from support.mined_corpus import MEANS, Corpus, Tasks, same
 
 from miner.errors import ResourceError
@@ -25,46 +24,6 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """The corpus is small: its candidates are all in doubt, and parts have few sentences."""
     monkeypatch.setattr(second_reading, "SPAN", 16)
     monkeypatch.setattr(second_reading, "TOGETHER", 5)
-
-
-class Counting(Plain):
-    """Encoder that counts its sentences, and fails in the given way after so many."""
-
-    name = "second"
-
-    def __init__(self, model: Path, after: int = 1 << 30, fault: str = ""):
-        super().__init__(model)
-        self.read: list[str] = []
-        self.after, self.fault = after, fault
-
-    def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        found = super().encode(sentences)
-        self.read += sentences
-        if len(self.read) > self.after:
-            if self.fault == "NaN":
-                found[0] = np.nan
-            elif self.fault == "rows":
-                found = found[1:]
-            elif self.fault == "dimensions":
-                found = found[:, 1:]
-        return found
-
-
-class Knowing(Plain):
-    """Encoder that knows which sentences translate each other: a direction for each pair."""
-
-    name = "knowing"
-
-    def __init__(self, pairs: Sequence[tuple[str, str]], wrong: Sequence[tuple[str, str]] = ()):
-        self.known: dict[str, int] = {}
-        for number, (left, right) in enumerate([*wrong, *pairs]):
-            self.known.setdefault(left, number)
-            self.known.setdefault(right, number)
-        self.directions = np.random.default_rng(1).normal(0, 1, (1000, 64))
-
-    def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        numbers = [self.known.get(one, 500 + len(one) % 400) for one in sentences]
-        return self.directions[numbers] + 2
 
 
 @pytest.fixture

@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 
 from miner.scoring import second_opinion
-from miner.scoring.second_opinion import FEWEST, NEAREST, centred, margins
+from miner.scoring.logistic import sigmoid
+from miner.scoring.second_opinion import (
+    BAND,
+    FEWEST,
+    NEAREST,
+    Weighing,
+    centred,
+    chance_spread,
+    margins,
+    of_both,
+    standard_margins,
+)
 
 
 def plain_centred(vectors: np.ndarray) -> np.ndarray:
@@ -82,3 +93,26 @@ def test_centre_and_blocks(monkeypatch):
     assert np.allclose(centred(own), whole, atol=1e-7)
     moved = centred(own[:5], own)
     assert np.array_equal(moved, centred(own)[:5])
+
+
+def test_margins_among_the_sentences_of_the_pairs():
+    own, others = sides((90, 70), 5, 3)
+    rows = np.random.default_rng(5).integers(0, (60, 50), (45, 2))
+    left, right = np.unique(rows[:, 0]), np.unique(rows[:, 1])
+    source, target = plain_centred(own[left]), plain_centred(others[right])
+    spread = chance_spread(source.astype(np.float32), target.astype(np.float32))
+    places = zip(np.searchsorted(left, rows[:, 0]), np.searchsorted(right, rows[:, 1]), strict=True)
+    wanted = [plain_margin(source, target, s, t) / spread for s, t in places]
+    found = standard_margins(own, others, rows[:, 0], rows[:, 1])
+    assert np.allclose(found, wanted, atol=1e-4, equal_nan=True) and np.isnan(found).any()
+    order = np.random.default_rng(6).permutation(len(rows))
+    again = standard_margins(own, others, rows[order, 0], rows[order, 1])
+    assert np.array_equal(again, found[order], equal_nan=True)
+
+
+def test_qualities_by_both_opinions(monkeypatch):
+    monkeypatch.setattr(second_opinion, "QUALITY", Weighing(2.0, 0.5, 3.0))
+    quality = np.array([0.5, 0.5, 0.2, 0.5, BAND[0] - 0.01, BAND[1] + 0.01, np.nan])
+    found = of_both(quality, np.array([0.5, 3.0, 9.0, np.nan, 9, 9, 9]))
+    assert np.allclose(found[:3], sigmoid(np.array([0.0, 5.0, 5.0 + np.log(0.25)])))
+    assert np.array_equal(found[3:], quality[3:], equal_nan=True)

@@ -24,6 +24,46 @@ class Plain:
         return 3 * self.own.encode(sentences)
 
 
+class Counting(Plain):
+    """Encoder that counts its sentences, and fails in the given way after so many."""
+
+    name = "second"
+
+    def __init__(self, model: Path, after: int = 1 << 30, fault: str = ""):
+        super().__init__(model)
+        self.read: list[str] = []
+        self.after, self.fault = after, fault
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        found = super().encode(sentences)
+        self.read += sentences
+        if len(self.read) > self.after:
+            if self.fault == "NaN":
+                found[0] = np.nan
+            elif self.fault == "rows":
+                found = found[1:]
+            elif self.fault == "dimensions":
+                found = found[:, 1:]
+        return found
+
+
+class Knowing(Plain):
+    """Encoder that knows which sentences translate each other: a direction for each pair."""
+
+    name = "knowing"
+
+    def __init__(self, pairs: Sequence[tuple[str, str]], wrong: Sequence[tuple[str, str]] = ()):
+        self.known: dict[str, int] = {}
+        for number, (left, right) in enumerate([*wrong, *pairs]):
+            self.known.setdefault(left, number)
+            self.known.setdefault(right, number)
+        self.directions = np.random.default_rng(1).normal(0, 1, (1000, 64))
+
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
+        numbers = [self.known.get(one, 500 + len(one) % 400) for one in sentences]
+        return self.directions[numbers] + 2
+
+
 class FakeTransformer:
     """Stands for ``SentenceTransformer``; its directory names the model that it encodes with."""
 

@@ -1,0 +1,171 @@
+"""Second opinion on the rows of a bitext: pairs in doubt by their quality are read again.
+
+A task for each text chooses them, others encode their sentences, and the rows get the quality by
+both opinions. Margins compare the pairs in doubt of the whole text in the same languages, so that
+no score depends on how the text is cut.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from miner.cleaning.bitexts import Piece
+from miner.cleaning.scorers import Scoring, repaired
+from miner.cleaning.stages import SCORES
+from miner.encoder.entries import Entry
+from miner.encoder.model_files import known_by
+from miner.errors import ArtifactError
+from miner.names import SIDES
+from miner.precision.search_result import Asked
+from miner.scoring.languages import languages_by_row
+from miner.scoring.number_agreement import contradict
+from miner.scoring.second_opinion import in_doubt, of_both, standard_margins
+from miner.scoring.second_reading import Doubted, KeptText, joined, read_all, seconds_of
+from miner.tasks.run import Call, Run
+from miner.tasks.task import Job, Result, fingerprint, hints
+from miner.text.language_codes import ENGLISH, SEVERAL
+
+# Name of the filter whose scores are qualities.
+QUALITY = "quality"
+
+
+class Rated(NamedTuple):
+    """A text whose pieces are scored by a quality, and the tasks that score them."""
+
+    pieces: list[Piece]
+    scoring: Scoring
+    tasks: list[Result]
+
+
+def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry]) -> list[Rated]:
+    """Ask for the second opinion on texts; return them with the scores by both.
+
+    Waits for it, and tells the cost. Raises ArtifactError without a quality.
+    """
+    if not all(map(_columns, (text.scoring for text in texts))):
+        raise ArtifactError(
+            "a second opinion is about the quality, which is not among the scores; add quality"
+        )
+    sizes = [float(sum(piece.rows for piece in text.pieces)) for text in texts]
+    doubts = [
+        run.task("doubt", doubt, f"{number:04}", units=size, **text._asdict())
+        for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
+    ]
+    run.wait()
+    found, judges, every = [], [], {}
+    for number, (text, own) in enumerate(zip(texts, doubts, strict=True)):
+        digest = fingerprint(doubt, {"pieces": text.pieces, "repair": text.scoring.repair})
+        sides = {
+            name: Doubted(KeptText(own, f"{name}.json", name), digest, model)
+            for name, model in zip(SIDES, models, strict=True)
+        }
+        vectors = read_all(run, own, sides, f"{number:04}-")
+        every.update({(number, name): tasks for name, tasks in vectors.items()})
+        size = float(own.value["pairs"])
+        judged = run.task(
+            "judge", judge, f"{number:04}", units=size, rows=size, doubts=own, vectors=vectors
+        )
+        calls = {
+            piece.name: Call(
+                {"rated": task, "first": piece.first - text.pieces[0].first}, float(piece.rows)
+            )
+            for piece, task in zip(text.pieces, text.tasks, strict=True)
+        }
+        judges.append(judged)
+        columns = _columns(text.scoring)
+        both = run.stage("both", combine, calls, judged=judged, columns=columns)
+        found.append(text._replace(tasks=both))
+    run.wait()
+    pairs, read = (sum(own.value[name] for own in doubts) for name in ("pairs", "sentences"))
+    run.note(f"second opinion: {Asked(pairs, read, int(2 * sum(sizes)), seconds_of(every))}")
+    if pairs and not any(own.value["judged"] for own in judges):
+        run.note("warning: too few pairs are in doubt for a second opinion: it was not used")
+    return found
+
+
+def _columns(scoring: Scoring) -> list[int]:
+    """Return the places of qualities among the scores."""
+    return [place for place, step in enumerate(scoring.steps) if step.name == QUALITY]
+
+
+@hints(seconds=1e-6, memory=2)
+def doubt(job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result]) -> dict[str, Any]:
+    """Choose the rows in doubt of a text, and keep their distinct sentences.
+
+    ``tasks`` have scored the pieces. Numbers that contradict each other are beyond doubt.
+    """
+    texts: tuple[list[str], list[str]] = [], []
+    rows: list[int] = []
+    for piece, task in zip(pieces, tasks, strict=True):
+        quality = task.array("scores")["score"][:, _columns(scoring)]
+        chosen = np.flatnonzero(in_doubt(quality).any(axis=1))
+        with piece.opened(scoring.columns) as opened:
+            for row, block in zip(chosen.tolist(), opened.chosen(chosen), strict=True):
+                found = repaired(opened.layout.texts(block), scoring.repair)
+                if not contradict(found.source[0], found.target[0]):
+                    rows.append(piece.first - pieces[0].first + row)
+                    texts[0].append(found.source[0])
+                    texts[1].append(found.target[0])
+    sentences = 0
+    for name, own in zip(SIDES, texts, strict=True):
+        first: dict[str, int] = {}
+        places = [first.setdefault(text, row) for text, row in zip(own, rows, strict=True)]
+        job.save(**{name: _numbers(first.values()), f"{name}-of": _numbers(places)})
+        (job.out / f"{name}.json").write_text(json.dumps([*first]), encoding="utf-8")
+        sentences += len(first)
+    job.save(rows=_numbers(rows), group=_groups(scoring, texts))
+    return {"pairs": len(rows), "sentences": sentences}
+
+
+def _numbers(values: Any) -> np.ndarray:
+    return np.array([*values], dtype=np.int64)
+
+
+def _groups(scoring: Scoring, texts: tuple[list[str], list[str]]) -> np.ndarray:
+    """Number the pairs of languages of rows ``(m,) int64``: all 0 unless a side has several."""
+    likely = scoring.context.likely
+    if SEVERAL not in likely:
+        return np.zeros(len(texts[0]), dtype=np.int64)
+    known = {ENGLISH, *known_by(scoring.context.encoder)}
+    source, target = (
+        languages_by_row(own, known) if code == SEVERAL else [code] * len(own)
+        for own, code in zip(texts, likely, strict=True)
+    )
+    numbers: dict[tuple[str | None, str | None], int] = {}
+    return _numbers(
+        numbers.setdefault(both, len(numbers)) for both in zip(source, target, strict=True)
+    )
+
+
+@hints(seconds=1e-4, memory=8000)
+def judge(job: Job, doubts: Result, vectors: dict[str, list[Result]]) -> dict[str, Any]:
+    """Compute the margins of the rows in doubt, by groups; NaN where a group is too small."""
+    own, others = joined(vectors).values()
+    source, target = (
+        np.searchsorted(doubts.array(name), doubts.array(f"{name}-of")) for name in SIDES
+    )
+    group = doubts.array("group")
+    margin = np.full(len(group), np.nan)
+    for number in np.unique(group).tolist():
+        some = np.flatnonzero(group == number)
+        sides = own, others, source[some], target[some]
+        margin[some] = standard_margins(*sides, threads=job.threads, memory=job.memory)
+    job.save(rows=np.asarray(doubts.array("rows")), margin=margin)
+    return {"judged": int(np.count_nonzero(~np.isnan(margin)))}
+
+
+@hints(seconds=1e-6, memory=20)
+def combine(
+    job: Job, rated: Result, first: int, judged: Result, columns: list[int]
+) -> dict[str, Any]:
+    """Copy the scores of a piece from row ``first`` on, with the quality by both opinions."""
+    table = np.array(rated.array("scores"))
+    rows, margin = judged.array("rows"), judged.array("margin")
+    some = slice(*np.searchsorted(rows, (first, first + len(table))))
+    for column in columns:
+        quality = table["score"][rows[some] - first, column]
+        table["score"][rows[some] - first, column] = of_both(quality, margin[some])
+    np.save(job.out / SCORES, table)
+    return {"seconds": rated.value["seconds"]}
