@@ -13,8 +13,8 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
-from miner.text.number_words import CONVERSIONS, MINUS
-from miner.text.numerals import Numeral, Value, number_words, numerals
+from miner.text.number_words import CONVERSIONS, LARGE_WORD, MINUS, MONTHS
+from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits, roman
 
 # Digits, or signs of East Asian numbers beside which a digit stands on the other side.
 _DIGIT = re.compile(r"\d")
@@ -24,6 +24,7 @@ _ROUNDED, _TRIED = Decimal("0.06"), 20
 _LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
 _SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
+_QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
 # Characters between a number and a word for its sign.
 _NEAR = 16
 # Digits of the shortest telephone number.
@@ -48,7 +49,8 @@ class Agreement(NamedTuple):
         """Share of the numbers that both sides have, 0 to 1; 0 where they contradict.
 
         A number that one side may write as a word does not count. 0.5 if the pair has only one
-        number, whole and of up to `_FEW` digits: 35 may be thirty-five.
+        number, whole and of up to `_FEW` digits, or of quarters: 35 may be
+        thirty-five, and 0.75 three quarters.
         """
         if self.contradicts:
             return 0.0
@@ -57,6 +59,8 @@ class Agreement(NamedTuple):
             return 1.0
         if self.shared == 0 and sum(map(len, self.missing)) == 1 and len(lone[0].parts) == 1:
             return 0.0 if len(lone[0].parts[0]) > _FEW else _UNKNOWN
+        if self.shared == 0 and sum(map(len, self.missing)) == 1 and _part(lone[0]):
+            return _UNKNOWN
         return self.shared / (self.shared + len(lone))
 
 
@@ -65,17 +69,21 @@ NOTHING = Agreement(0, ([], []), False)
 
 def compare(source: str, target: str) -> Agreement:
     """Compare the numbers of two texts."""
-    if not (_DIGIT.search(source) or _DIGIT.search(target)):
-        return NOTHING
+    texts = source, target
+    if not (_DIGIT.search(source) or _DIGIT.search(target) or any(map(UNUSUAL.search, texts))):
+        other = _other_ordinals(source, target)
+        return NOTHING._replace(contradicts=True) if other else NOTHING
     if source > target:  # so that the order of the sides does not matter
         found = compare(target, source)
         swapped = [(one, other) for other, one in found.converted]
         return found._replace(missing=found.missing[::-1], converted=swapped)
     left, right = numerals(source), numerals(target)
     count = len(left), len(right)
-    units = False
     pairs, left, right = _matched(left, right, _values, _values)
-    units = any(a.symbol and b.symbol and a.symbol != b.symbol for a, b in pairs)
+    units = any(
+        (a.symbol and b.symbol and a.symbol != b.symbol) or _other_unit(a, source, b, target)
+        for a, b in pairs
+    )
     _, left, right = _matched(left, right, _values, _more)
     _, left, right = _matched(left, right, _more, _values)
     if left or right:
@@ -84,15 +92,73 @@ def compare(source: str, target: str) -> Agreement:
     if left and right:
         left, right = _otherwise(left, source, right, target, converted)
     left, right = ([one for one in side if one.firm] for side in (left, right))
+    if bool(left) != bool(right):
+        words = source if right else target
+        left, right = (
+            [one for one in side if not (_large(one) and LARGE_WORD.search(words))]
+            for side in (left, right)
+        )
     shared = min(count[0] - len(left), count[1] - len(right))
-    contradicts = units or bool(left and right)
+    contradicts = (
+        units
+        or bool(left and right)
+        or _other_months(source, target)
+        or _other_ordinals(source, target)
+    )
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
 
 def contradict(source: str, target: str) -> bool:
     """Tell whether the numbers of two texts contradict, without a look at those of one side."""
-    both = _DIGIT.search(source) and _DIGIT.search(target)
-    return bool(both) and compare(source, target).contradicts
+    both = all(
+        _DIGIT.search(text) or _ORDINAL.search(text) or UNUSUAL.search(text)
+        for text in (source, target)
+    )
+    return both and compare(source, target).contradicts
+
+
+# Months as numbers, of which a date with points may have two, and as English names.
+_DATE = re.compile(
+    r"(?<!\d)(?:(\d\d?) ?[月월]|\d{4}-(\d\d)-\d\d(?!\d)"
+    r"|(\d\d?)[./-] ?(\d\d?)[./-] ?(?:1[5-9]|20)\d\d(?!\d))"
+)
+_ANY_NAME = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
+_NAME = re.compile(rf"(?<!\w)(?:{'|'.join(name.title() for name in MONTHS)})(?!\w)")
+# A fast search for what `_ROMAN` may find.
+_ORDINAL = re.compile(r"[IVX][IVX]|centur")
+# Roman numerals, as far as they are no usual abbreviations, and English ordinals of centuries.
+_ROMAN = re.compile(
+    r"(?<![\w.])(?=[IVX]{2})(X{0,3}(?:IX|IV|V?I{0,3}))(?=(?:er?|ème|-?го)?(?!\w))"
+    r"|(?<!\d)(\d\d?)(?:st|nd|rd|th)[ -]centur"
+)
+
+
+def _other_months(source: str, target: str) -> bool:
+    """Tell whether the months of one side, in numbers, are none of those that the other names."""
+    for numbers, names in ((source, target), (target, source)):
+        if not _ANY_NAME.search(names):
+            continue
+        months = {int(each) for one in _DATE.findall(plain_digits(numbers)) for each in one if each}
+        if months:
+            named = {
+                MONTHS[one[0].lower()]
+                for one in _NAME.finditer(names)
+                if one.start() or one[0] not in ("May", "March")
+            }
+            if named and months.isdisjoint(named):
+                return True
+    return False
+
+
+def _other_ordinals(source: str, target: str) -> bool:
+    """Tell whether each side has a Roman numeral, of a king or a century, that the other lacks."""
+    if not all(_ORDINAL.search(text) and _ROMAN.search(text) for text in (source, target)):
+        return False
+    left, right = (
+        {int(digits) if digits else roman(word) for word, digits in _ROMAN.findall(text)}
+        for text in (source, target)
+    )
+    return bool(left - right and right - left)
 
 
 def _spelled(one: Numeral) -> bool:
@@ -101,6 +167,16 @@ def _spelled(one: Numeral) -> bool:
         (len(part) < 3 and int(part) <= _SPELLED) or not part.lstrip("0")[1:].strip("0")
         for part in one.parts
     )
+
+
+def _part(one: Numeral) -> bool:
+    """Tell whether a number is a quarter, a half or three quarters, which are often words."""
+    return one.values[0] in _QUARTERS
+
+
+def _large(one: Numeral) -> bool:
+    """Tell whether a number may be a word such as thousand on the other side, with others."""
+    return any(isinstance(value, Decimal) and value >= 1000 for value in one.values)
 
 
 def _alike(one: Numeral, other: Numeral) -> bool:
@@ -204,19 +280,23 @@ def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Num
     if all(len(one.parts) == 1 for one in side):
         return side
     there = {value for one in (*others, *number_words(text)) for value in one.values}
+    there |= {Decimal(part) for one in others if ":" in one.digits for part in one.parts}
     found = []
     for one in side:
-        if len(one.parts) == 1 or max(map(len, one.parts)) > _LONG:
+        if len(one.parts) < 2 or max(map(len, one.parts)) > _LONG:
             found.append(one)
             continue
         parts = [Decimal(part) for part in one.parts]
-        time = bool(one.values) and isinstance(one.values[0], tuple)
-        if not time and not there.issuperset(parts):
+        if not _time(one) and not there.issuperset(parts):
             found.append(one)
             continue
         for value, part in zip(parts, one.parts, strict=True):
             found.append(replace(one, values=(value,), more=(), digits=part))
     return found
+
+
+def _time(one: Numeral) -> bool:
+    return bool(one.values) and isinstance(one.values[0], tuple)
 
 
 def _conversions(
@@ -240,14 +320,77 @@ _UNIT = [
 _FAHRENHEIT = re.compile(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
 
 
+# English units and metric ones of the same kind, behind a number.
+_ENGLISH_UNIT = re.compile(
+    r"[ \u00a0-]?(?:(miles?|yards?|feet|foot|ft|inch(?:es)?)|(pounds?|lbs?)"
+    r"|(°F|degrees? Fahrenheit))(?!\w)"
+)
+_METRIC_UNIT = re.compile(
+    r"[ \u00a0-]?(?:([km]?m|cm|км|см)|(k?g|кг)|(°C|degrees? Celsius))(?![\w²³/^])"
+)
+
+
+def _other_unit(one: Numeral, text: str, other: Numeral, others: str) -> bool:
+    """Tell whether equal numbers are of an English unit and of a metric one: 5 miles and 5 km."""
+    for a, b in (
+        (_ENGLISH_UNIT.match(text, one.end), _METRIC_UNIT.match(others, other.end)),
+        (_METRIC_UNIT.match(text, one.end), _ENGLISH_UNIT.match(others, other.end)),
+    ):
+        if a and b and a.lastindex == b.lastindex:
+            return True
+    return False
+
+
+# Feet and inches behind a number, as in 5'11".
+_INCHES = re.compile(
+    r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in)"
+)
+# English units of time and money, and how many of a smaller or of how large a part of a larger unit
+# they are, exactly: 2 Wochen are 14 days.
+_TIMES = tuple(
+    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
+    for words, factors in (
+        ("hours?", "60"),
+        ("minutes?|mins?", "60"),
+        ("days?", "24 7"),
+        ("weeks?", "7"),
+        ("months?", "12"),
+        ("years?", "12"),
+        ("cents?|ct|pence|p", "100"),
+        ("km", "1000"),
+        ("m", "1000 100"),
+        ("kg", "1000"),
+        ("g", "1000"),
+        ("cm", "100 10"),
+        ("mm", "10"),
+    )
+)
+
+
+def _smaller(one: Numeral, text: str, other: Numeral) -> bool:
+    """Tell whether ``one``, in an English or metric unit, is ``other`` in a neighbouring unit."""
+    place = one.start + len(one.digits)  # the unit may have been read as a word of magnitude
+    factors = next((found for unit, found in _TIMES if unit.match(text, place)), ())
+    if not factors:
+        return False
+    mine, others = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
+    return any(a == b * f or b == a * f for a, b, f in product(mine, others, factors))
+
+
 def _converts(one: Numeral, text: str, other: Numeral) -> bool:
     """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
+    if _smaller(one, text, other):
+        return True
+    inches = _INCHES.match(text, one.end)
     factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
+    factors = ("0.3048",) if inches else factors
     heat = _FAHRENHEIT.match(text, one.end)
     if not factors and not heat:
         return False
     both = product(*([v for v in a.values if isinstance(v, Decimal)] for a in (one, other)))
     for mine, metric in both:
+        if inches:
+            mine += Decimal(inches[1]) / 12
         if heat and abs((mine - 32) / Decimal("1.8") - metric) <= 3 + abs(mine) / 50:
             return True
         for factor in factors:

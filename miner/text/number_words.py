@@ -1,6 +1,7 @@
 """Words and signs beside digits, in the languages of the model and further ones."""
 
 import re
+from unicodedata import normalize
 
 # Power of ten of each magnitude word behind a number. 0: ambiguous (5 m, 5 mil).
 _MAGNITUDES = (
@@ -24,7 +25,7 @@ _MAGNITUDES = (
         (6,),
         r"milli?ones|mill?i[oóò]n\w*|milió\w*|millió\w*|milyon\w*|miljo\w+|miljoen\w*|miljon\w*"
         r"|mili[jy]un\w*|milijon\w*|milh\w+|milioane|mio|mln|mlj|milj|миллион\w*|млн|мільйон\w*"
-        r"|мільён\w*|милион\w*|εκατομμ[υύ]ρι\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליוני?|मिलियन"
+        r"|мільён\w*|милион\w*|εκατομμ[υύ]ρι\w*|εκατ|ملايين|مليون|ملیون|میلیون|ملین|מיליונ?[ןי]|मिलियन"
         r"|মিলিয়ন|மில்லியன்|మిలియన్|ล้าน|triệu|juta|jt|միլիոն\w*|მილიონ\w*|სმ|million\w*|milljón\w*"
         r"|сая|[mf]iliwn|milliún|milioi|milyun|milliun\w*|သန်း|លាន|ሚሊዮን|ಮಿಲಿಯನ್|ದಶಲಕ್ಷ|ദശലക്ഷം|മില്യൺ|മില്യണ്\w*"
         r"|મિલિયન|ਮਿਲੀਅਨ|दशलक्ष",
@@ -70,6 +71,19 @@ MAGNITUDE = re.compile(
     rf"{_BLANK}{_PEOPLE}(?:{_magnitudes()})(?:(?<=[{_JOINED}])|(?!{_LETTER}))(?:\.(?= ?\S))?",
     re.IGNORECASE,
 )
+# A word of a thousand or more without digits before it, perhaps at the end of a compound.
+LARGE_WORD = re.compile(
+    r"(?<!\d)(?<!\d[ \u00a0\u202f-])(?:"
+    + "|".join(
+        rf"(?:{words})(?!{_LETTER})"
+        if powers == (3,)
+        else rf"(?<!{_LETTER})(?:{words})(?!{_LETTER})"
+        for powers, words in _MAGNITUDES
+        if powers[0] >= 3 and (0 not in powers or words in ("mil", r"mil(?=\.)"))
+    ).replace(r"\w", _LETTER)
+    + rf"|(?<!{_LETTER})(?:mille|mila|mie|mii|bin|tuh|min)(?!{_LETTER}))",
+    re.IGNORECASE,
+)
 POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
 
 # Time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is am or pm.
@@ -82,9 +96,15 @@ CLOCK = re.compile(
     rf"|{_HOUR}(?:(?<=[{_JOINED}])|(?![^\W\d_])))",
     re.IGNORECASE | re.ASCII,
 )
+# Fractions of one character, as numerators and denominators.
+FRACTIONS = {
+    sign: (int(parts[0]), int(parts[1]))
+    for sign in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+    for parts in [normalize("NFKC", sign).split("⁄")]
+}
 # Signs, and first two letters of words, behind a number that may change its value. A word of one
 # letter must be followed by a non-letter.
-MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割½¼¾時时点點시")
+MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割時时点點시") | FRACTIONS.keys()
 FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
 FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
 FOLLOWING |= {"a", "p", "ти", "х", "ми", "го"}
@@ -103,6 +123,14 @@ ERAS = {
     "明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018, "民國": 1911,
     "民国": 1911,
 }  # fmt: skip
+
+# Months of calendars whose days are others than ours: Iran's, Islam's, the Jews' and Ethiopia's.
+OTHER_MONTH = re.compile(
+    r"(?<!\w)(?:فروردین|اردیبهشت|خرداد|تیر|مرداد|شهریور|مهر|آبان|آذر|دی|بهمن|اسفند|محرم|صفر|ربیع"
+    r"|ربيع|جمادی|جمادى|رجب|شعبان|رمضان|شوال|ذی|ذو|ذي|[בל]?(?:תשרי|חשוון|כסלו|טבת|שבט|אדר|ניסן|אייר|סיוון"
+    r"|תמוז|אלול)|መስከረም|ጥቅምት|ኅዳር|ህዳር|ታኅሣሥ|ታህሳስ|ጥር|የካቲት|መጋቢት|ሚያዝያ|ግንቦት|ሰኔ|ሐምሌ|ሀምሌ"
+    r"|ነሐሴ|ነሀሴ)(?!\w)"
+)
 
 # Pattern of texts that may spell a negative number.
 MINUS = re.compile(
@@ -124,12 +152,17 @@ CONVERSIONS = (
     (r"yards?|yds?", ("0.9144",)),
     (r"pounds?|lbs?", ("0.4536",)),
     (r"ounces?|oz", ("2.835",)),
+    (r"(?:fl\.?|fluid) (?:oz|ounces?)", ("2.957", "2.841")),
+    (r"quarts?|qts?", ("9.464", "1.137")),
     (r"stones?", ("6.35",)),
     (r"gallons?|gal", ("3.785", "4.546")),
     (r"pints?|pt", ("4.73", "5.68")),
     (r"acres?", ("4.047",)),
     (r"(?:square|sq\.?) (?:miles?|mi)", ("2.59",)),
     (r"(?:square|sq\.?) (?:feet|ft)", ("9.29",)),
+    (r"(?:square|sq\.?) (?:yards?|yd)", ("8.361",)),
+    (r"(?:cubic|cu\.?) (?:feet|ft)", ("2.832",)),
+    (r"psi", ("6.895",)),
 )
 
 # Signs of currencies and percent, mapped to one form each.

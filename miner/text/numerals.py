@@ -18,11 +18,13 @@ from miner.text.number_words import (
     ERAS,
     FIRST,
     FOLLOWING,
+    FRACTIONS,
     MAGNITUDE,
     MAGNITUDE_BEFORE,
     MARKS,
     MONTH,
     MONTHS,
+    OTHER_MONTH,
     POWERS,
     ROMAN,
     SYMBOLS,
@@ -42,9 +44,12 @@ _FULL = {"．": ".", "：": ":", "，": ","}
 # Number with its separators. An entity (&#8212;) is not a number.
 _TOKEN = re.compile(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
-    r"(?:\d{0,2}(?:[ \u00a0\u202f\u2009'’]\d{3}(?!\d))+|\d*)(?:[.,٫٬·]\d+)*",
+    r"(?:\d{0,2}(?:[ \u00a0\u202f\u2009'’]\d{3}(?!\d))+|\d*)(?:(?:[.,٫٬]|·(?!10[\^⁰¹²³⁴-⁹⁻]))\d+)*",
     re.ASCII,
 )
+# Digits and fractions that `_TOKEN` lacks.
+UNUSUAL = re.compile(f"[{''.join(FRACTIONS)}⁰¹²³⁴-⁹₀-₉]")
+_ANY_TOKEN = re.compile(rf"[{''.join(FRACTIONS)}]|[⁰¹²³⁴-⁹]+|[₀-₉]+|{_TOKEN.pattern}", re.ASCII)
 _PART = re.compile(r"\d+", re.ASCII)
 _SEPARATOR = re.compile(r"\D", re.ASCII)
 # Groups of three digits; groups of two before the last three, as in India.
@@ -65,7 +70,7 @@ _MIXED = re.compile(
 )
 _CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
 # Ge'ez numerals: units and tens, a hundred, ten thousand.
-_ETHIOPIC = re.compile("[፩-፼]+")
+_GEEZ = re.compile("[፩-፼]+")
 _HAN = re.compile(rf"[{''.join(_HAN_DIGITS)}十百千万萬億亿兆]+")
 
 _BEHIND_DIGIT = re.compile(r"\d[ -]?$")
@@ -73,7 +78,9 @@ _BEHIND_DIGIT = re.compile(r"\d[ -]?$")
 _MINUS, _DASHES = "-−‐‑－", "–—"
 # Characters before which a minus counts, and signs behind a number that make it a hyphen.
 _OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰", "°")
-_RANGE = f"{_MINUS}{_DASHES}/~〜～至"
+_RANGE = f"{_MINUS}{_DASHES}/⁄~〜～至"
+# Text between ten and its exponent.
+_RAISED = ("", "⁻", "^", "^-", "**")
 _BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
 # Words between two parts of a number: 2 million and 500 thousand.
 _AND = ("", "and", "und", "et", "y", "e", "i", "и", "og", "och", "en")
@@ -82,11 +89,18 @@ _STACKED = 3
 # Longest gap between two numbers that share a magnitude: "3 to 5 million".
 _GAP = 12
 _GAPS = (" ", "\u00a0", "\u202f", "-")
-_HALVES = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+_FRACTIONS = {sign: Decimal(above) / Decimal(below) for sign, (above, below) in FRACTIONS.items()}
+# Raised and lowered digits are numbers of their own: 10⁶, m³, H₂O.
+_SMALL = "⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉"
+_SMALL_DIGITS = str.maketrans(_SMALL, "01234567890123456789")
 # Scripts whose texts may use another calendar; characters around a year that are searched for its
 # name.
 _AROUND = 40
-_THAI, _ARABIC, _HEBREW = (re.compile(f"[{one}]") for one in ("ก-๙", "ء-۹", "א-ת"))
+# Characters between a day and the name of its month, or its year, at most.
+_MONTH = 12
+_THAI, _ARABIC, _HEBREW, _ETHIOPIC = (
+    re.compile(f"[{one}]") for one in ("ก-๙", "ء-۹", "א-ת", "ሀ-ፚ")
+)
 
 
 @dataclass(slots=True)
@@ -129,7 +143,8 @@ def numerals(text: str) -> list[Numeral]:
     original, text = text, plain_digits(text)
     found: list[Numeral] = []
     place = 0
-    while match := _TOKEN.search(text, place):
+    token = _TOKEN if text.isascii() or not UNUSUAL.search(text) else _ANY_TOKEN
+    while match := token.search(text, place):
         for one in _read(text, original, match):
             _sign(text, one)
             _word_before(text, one)
@@ -144,6 +159,11 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     """Read the number that begins with a token; the token may be a list of numbers."""
     start, end = match.span()
     token = match[0]
+    if token in _FRACTIONS:
+        return [Numeral(start, end, (_FRACTIONS[token],), digits=token)]
+    if token[0] in _SMALL:
+        token = token.translate(_SMALL_DIGITS)
+        return [Numeral(start, end, (_value(token),), digits=token)]
     after = text[end : end + 3]
     if after[:1] in _GAPS:
         after = after[1:]
@@ -151,7 +171,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     word = both in FOLLOWING or (letter in FOLLOWING and not both[1:].isalpha())
     followed = word or letter in MARKS
     before = text[start - 1 : start] if start else ""
-    if not followed and before != "." and token.isdecimal():
+    if not followed and before not in (".", ",") and token.isdecimal():
         one = Numeral(start, end, (_value(token),), digits=token)
         if len(token) < 5:
             _calendar(original, one, int(token))
@@ -171,7 +191,11 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     if not readings:
         parts = ((start + one.start(), start + one.end(), one[0]) for one in _PART.finditer(token))
         return [Numeral(low, high, (_value(part),), digits=part) for low, high, part in parts]
-    if before == "." and token.isdecimal() and not text[max(0, start - 2) : start - 1].isalnum():
+    if (
+        before in (".", ",")
+        and token.isdecimal()
+        and not text[max(0, start - 2) : start - 1].isalnum()
+    ):
         readings.append((token, -len(token)))
     powers = [0]
     for _ in range(_STACKED if followed else 0):
@@ -186,7 +210,9 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     one = Numeral(start, end, values, power=max(powers), digits=token)
     if followed and isinstance(values[0], Decimal):
         one.more += (values[0] * 10,) if after[0] == "割" else ()
-        one.more += (values[0] + _HALVES[after[0]],) if after[0] in _HALVES else ()
+        if after[0] in _FRACTIONS:
+            one.values, one.more = (values[0] + _FRACTIONS[after[0]],), (*one.more, *values)
+            one.end = text.index(after[0], end) + 1
     if len(token) < 5 and not one.power and token.isdecimal():
         _calendar(original, one, int(token))
     return [one]
@@ -270,7 +296,9 @@ def _mixed(match: re.Match[str]) -> Numeral:
 
 
 def _calendar(text: str, one: Numeral, year: int) -> None:
-    """Add the year in the Gregorian calendar, and its last two digits."""
+    """Add the Gregorian year, and its last two digits; leave days of other calendars open."""
+    if year < 33 and not text.isascii():
+        one.firm = not OTHER_MONTH.search(text, max(0, one.start - _MONTH), one.end + _MONTH)
     if year < 25 and text.isascii():
         return
     hour, minute = divmod(year, 100)
@@ -293,6 +321,8 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
         one.firm = False
     elif 5500 <= year <= 5900 and _HEBREW.search(text, *around):
         years += [year - 3760, year - 3761]
+    elif 1900 <= year <= 2030 and _ETHIOPIC.search(text, *around):
+        years += [year + 7, year + 8]
     one.values += tuple(map(Decimal, years))
 
 
@@ -304,6 +334,9 @@ def _sign(text: str, one: Numeral) -> None:
     one.symbol = SYMBOLS.get(after[:1], "")
     mark = text[one.start - 1 : one.start]
     if not mark or mark.isalnum():
+        return
+    if mark == "⁻" or text[one.start - 2 : one.start] == "^-":
+        one.sign = "-"
         return
     if mark in _BLANKS or mark in SYMBOLS:
         before = text[max(0, one.start - 3) : one.start].rstrip(_BLANKS)
@@ -341,7 +374,18 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
         last.more += tuple(
             value.scaleb(one.power) for value in last.values if isinstance(value, Decimal)
         )
+    if last.digits == "10" and gap in _RAISED and one.digits.isdecimal() and len(one.digits) < 3:
+        if gap or text[one.start] in _SMALL:
+            last.more += (Decimal(10) ** int(f"{one.sign}{one.digits}"),)
+        return
+    if gap in ("/", "-", ".") and not last.firm and len(last.digits) == 4:
+        one.firm = False  # a month of another calendar
+    elif not one.firm and len(one.digits) == 4 and len(last.digits) < 3 and len(gap) <= _MONTH:
+        last.firm = False
     mark = gap.strip(_BLANKS)
+    hours = one.values[0]
+    if len(mark) == 1 and mark in _RANGE and isinstance(hours, tuple) and last.digits.isdecimal():
+        _first_hour(last, one)
     if (
         len(mark) != 1
         or mark not in _RANGE
@@ -357,11 +401,20 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
     elif len(first) < len(second) <= _LONG and not second[len(first) :].strip("0"):
         last.more += (Decimal(first + second[len(first) :]),)
     above, below = last.values[0], one.values[0]
-    if gap == "/" and isinstance(above, Decimal) and isinstance(below, Decimal) and below:
+    if gap in ("/", "⁄") and isinstance(above, Decimal) and isinstance(below, Decimal) and below:
         last.more += (above / below,)
         whole = before[0].values[0] if len(before) == 2 else None
         if isinstance(whole, Decimal) and text[before[0].end : last.start] == " ":
             last.more += (whole + above / below,)
+
+
+def _first_hour(first: Numeral, last: Numeral) -> None:
+    """Let the first number of a range be an hour, as the last one is: 17-20 Uhr, 5-8 pm."""
+    hour = int(first.digits) if len(first.digits) < 3 else 25
+    if hour <= 12:
+        first.more += ((hour % 12, 0, False), (hour % 12, 0, True))
+    elif hour < 25:
+        first.values += ((hour % 12, 0, hour < 24),)
 
 
 def number_words(text: str) -> list[Numeral]:
@@ -376,7 +429,7 @@ def number_words(text: str) -> list[Numeral]:
         found.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
     for match in ROMAN.finditer(text):
         if match[0] and match[0] not in "ICL":
-            found.append(Numeral(*match.span(), (Decimal(_roman(match[0])),), firm=False))
+            found.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
     for match in _HAN.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
             continue
@@ -385,7 +438,7 @@ def number_words(text: str) -> list[Numeral]:
         if era and values and isinstance(values[0], Decimal):
             values += (values[0] + era,)
         found.append(Numeral(*match.span(), values, firm=False))
-    for match in _ETHIOPIC.finditer(text):
+    for match in _GEEZ.finditer(text):
         found.append(Numeral(*match.span(), (Decimal(_ethiopic(match[0])),), firm=False))
     return found
 
@@ -424,7 +477,8 @@ def _ethiopic(word: str) -> int:
     return total + section + digits
 
 
-def _roman(word: str) -> int:
+def roman(word: str) -> int:
+    """Return the value of a Roman numeral."""
     values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}[letter] for letter in word]
     pairs = zip(values, [*values[1:], 0], strict=True)
     return sum(-value if value < later else value for value, later in pairs)

@@ -46,7 +46,19 @@ SAME = [
     ("75 bis 80 %", "75 % -80 %"), ("COVID-19", "Corona"), ("Artikel 2 Ziffer 1", "Article 2.1"),
     ("+49 30 1234567", "0049 30 1234-567"), ("180 °C", "350 °F"), ("73 m", "240 ft"),
     ("16 km", "10 miles"), ("35", "thirty-five"), ("Kapitel 14", "chapter XIV"),
-    ("1984", "nineteen eighty-four"), ("5 %", "5 per cent"),
+    ("1984", "nineteen eighty-four"), ("5 %", "5 per cent"), ("5 מיליון", "5 million"),
+    ("120 million", "מאה ועשרים מיליון"), ("24,000", "dudek kvar mil"),
+    ("25000", "fünfundzwanzigtausend"),
+    # Fractions and raised digits.
+    ("¾", "0.75"), ("2½", "2 1/2"), ("5½", "5 and a half"), (",5", "0.5"), ("⅓", "1⁄3"),
+    ("10⁶", "1,000,000"), ("10⁻³", "10^-3"), ("6,022·10²³", "6.022 × 10^23"), ("m²", "m2"),
+    # Days of other calendars.
+    ("۲۲ بهمن ۱۳۵۷", "11 February 1979"), ("ጥር 28", "February 5"), ("ሐምሌ 2011", "July 2019"),
+    ("17-20 Uhr", "5-8 pm"), ("Joh 3,16", "John 3:16"),
+    # Neighbouring units.
+    ("1,80 m", "5'11\""), ("1500 m", "1.5 km"), ("2 Wochen", "14 days"), ("0,99 €", "99 cents"),
+    ("90 Minuten", "1.5 hours"), ("1 Liter", "34 fl oz"), ("1 Liter", "34 fluid ounces"),
+    ("5月3日", "May 3"), ("3.4.2010", "April 3, 2010"), ("siglo XIX", "19th century"),
 ]  # fmt: skip
 OTHER = [
     ("3,5 kg", "35 kg"), ("125", "1250"), ("1.250", "125,000"), ("1.234,56", "12,345.6"),
@@ -59,6 +71,11 @@ OTHER = [
     ("3 Personen (04)", "(65)"), ("พ.ศ. 2562", "2018"), ("1932–1933", "1932–34"),
     ("73 m", "410 ft"), ("180 °C", "450 °F"), ("+49 30 1234567", "+49 30 1234568"),
     ("1 万亿美元", "$10 trillion"), ("1000 $", "$−1000"), ("19", "1900"),
+    ("5月3日", "June 3"), ("12월 3일", "November 3"), ("2019-05-03", "3 June 2019"),
+    ("03.05.2019", "June 3, 2019"), ("siglo XIX", "18th century"), ("XIX век", "XVIII century"),
+    ("Ludwig XIV", "Louis XV"), ("½", "¼"), ("2½", "2¼"), ("10⁶", "10⁹"), ("m²", "m³"),
+    ("5 km", "5 miles"), ("200 °C", "200 °F"), ("20 kg", "20 pounds"), ("1,80 m", "6'11\""),
+    ("2 Wochen", "15 days"), ("Joh 3,16", "John 3:17"), ("0,001", "0.01"),
     ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
 ]  # fmt: skip
 
@@ -84,7 +101,8 @@ def test_numbers_of_one_side_are_missing_and_do_not_contradict() -> None:
     assert compare("no digits", "nor here") == (0, ([], []), False, ())
 
 
-SIGNS = "0123456789٠١٩०९๑０１ .,٫٬'’:/-–−~\u00a0\u202f%$€万億千百十만억조天三二〇kKmhH()#&x½日年"
+SIGNS = "0123456789٠١٩०९๑０１ .,٫٬'’:/-–−~\u00a0\u202f%$€万億千百十만억조天三二〇kKmhH()#&x"
+SIGNS += "½¼²⁶₂⁻^日年月XIV"
 TEXT = st.lists(
     st.sampled_from([*SIGNS, " million", " Mio. ", " lakh", " pm ", " Uhr ", "พันล้าน", " ft", " °F"])
     | st.integers().map(str)
