@@ -49,6 +49,7 @@ _MARKUP = (
         "a web page (HTML)",
         _PANDOC.replace("FILE", "-f html FILE", 1),
     ),
+    (rb"\[\s*\{\s*\"", "a JSON array", "make lines of it, as by 'jq -c .[] FILE > FILE.jsonl'"),
     (rb"\{\\rtf[0-9]", "a document in RTF", _PANDOC),
     (rb"(<\?xml[^>]*>\s*)?(<!doctype\s+tmx[^>]*>\s*)?<tmx[\s>]", "TMX", "give --format tmx"),
     (rb"<\?xml\s", "XML", "give --format tmx or xces, or make text of it"),

@@ -31,7 +31,7 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
     """
     name, done = display_name(origin), 0
     with decompressed(origin, held, lambda: f"line {done}", foreign_kind) as file:
-        for lines in _split(file):
+        for lines in _split(file, name):
             # Only the first line of a part began in the parts before it.
             if len(lines[0]) > MOST:
                 raise CorpusError(
@@ -94,10 +94,11 @@ def decompressed(
             ) from error
 
 
-def _split(file: Any) -> Iterator[list[bytes]]:
+def _split(file: Any, name: str) -> Iterator[list[bytes]]:
     """Yield the lines that end in each part of a file; only the beginning of one beyond `MOST`.
 
-    Reads in parts, so that a line without end does not fill the memory.
+    Reads in parts, so that a line without end does not fill the memory. Raises CorpusError for a
+    text whose lines end in carriage returns alone.
     """
     rest, size, any_line = [b""], 0, False
     while part := file.read1(_PART):
@@ -161,6 +162,7 @@ def undecodable(name: str, line: int, error: UnicodeError) -> str:
         what = f"byte offset {error.start}: 0x{error.object[error.start]:02X} is not UTF-8"
     else:
         what = "an escape spells half a surrogate pair, which is not a character"
+        return f"{name}, line {line}, {what}; mend the line, or leave it out by --on-error skip"
     return f"{name}, line {line}, {what}; convert the file with iconv -f ENCODING -t UTF-8"
 
 
