@@ -97,6 +97,8 @@ KINDS: list[tuple[bytes, str]] = [
     (b"{\\rtf1\\ansi", "a document in RTF, .*pandoc"),
     (b"<?xml version='1.0'?>\n<!DOCTYPE tmx SYSTEM 'tmx14.dtd'>\n<tmx>", "TMX, .* --format tmx"),
     (b"<?xml version='1.0'?><a/>", "XML, "),
+    (b'[\n  {\n    "text": "Hund"}]', "a JSON array, .* jq -c"),
+    (b"Hund\tdog\rKatze\tcat\r", "2 carriage returns, as of old Macs; .* tr "),
     (b"PAR1\x15\x04", "Parquet, .* --format parquet"),
     (b"a" * 257 + b"ustar\0", "a tar archive, .* unpack it"),
     (b"\xff\xd8\xff\xe0", "an image, "),
@@ -114,7 +116,7 @@ def test_what_is_no_text_is_named(tmp_path: Path, data: bytes, said: str, name: 
 
 
 def test_text_that_looks_like_another_kind(tmp_path: Path) -> None:
-    for text in ("PK is short", "<htmlx>", "< html>", "{\\rt", "a\0b\0c", "<tmx-like>", "%PDF"):
+    for text in ("PK is short", "<htmlx>", "< html>", "{\\rt", "a\0b\0c", "<tmx-like>", "%PDF", "[1] a", "a\rb"):
         assert read(put(tmp_path / "a", f"{text}\nb\n")).sentences == [text, "b"]
 
 
