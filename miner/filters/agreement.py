@@ -27,6 +27,17 @@ _SHORT_HOSTS = {
     "wa.me": "whatsapp.com",
     "x.com": "twitter.com",
     "redd.it": "reddit.com",
+    "amzn.to": "amazon.com",
+    "g.co": "google.com",
+    "git.io": "github.com",
+    "discord.gg": "discord.com",
+    "lnkd.in": "linkedin.com",
+    "pin.it": "pinterest.com",
+    # Shorteners may lead to any host.
+    **dict.fromkeys(
+        ("bit.ly", "goo.gl", "t.co", "tinyurl.com", "ow.ly", "is.gd", "buff.ly", "dlvr.it"),
+        "example.com",
+    ),
 }
 _HOST_WORD = re.compile(r"[\w-]+")
 

@@ -32,6 +32,8 @@ _SUSPICIOUS = re.compile(
 _NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 # Characters of a word that is compared letter by letter, in a time that grows with their square.
 _LONG = 100
+# Marks that a stray Â often precedes in wrongly decoded text.
+_AFTER_A = frozenset("£§©®°±·¿¡")
 # Words of a text that may be right although ftfy would change them.
 _CHANCE = 2
 _FEED = re.compile("[\x0b\x0c\x1c-\x1f]")
@@ -94,7 +96,9 @@ def _wrong_word(before: str, after: str, other: str) -> bool:
         if kind == "equal" or part in other:
             continue
         letter_and_mark = len(part) == 2 and part[0].isupper() and part.isprintable()
-        within = before[:start][-1:].islower() or before[end : end + 1].isalpha()
+        # A stray Â is never a word before these marks: 5Â°, Â£5.
+        stray = part[:1] == "Â" and part[1:] in _AFTER_A and not before[:start][-1:].isalpha()
+        within = stray or before[:start][-1:].islower() or before[end : end + 1].isalpha()
         if within or not letter_and_mark:
             return True
     return False

@@ -112,6 +112,11 @@ def _split(file: Any, name: str) -> Iterator[list[bytes]]:
         if size > MOST:
             break
     last = b"".join(rest)
+    if not any_line and size <= MOST and last.count(b"\r") > 1:
+        raise CorpusError(
+            f"{name}: lines end in carriage returns alone, as on old Macs; convert it with "
+            "tr '\\r' '\\n'"
+        )
     # An empty rest, or a file with only a byte-order mark, is no line.
     if last and (any_line or last != codecs.BOM_UTF8):
         yield [last]

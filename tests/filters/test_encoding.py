@@ -61,6 +61,7 @@ def test_twice_and_in_part() -> None:
     assert repair(wrong) == "Größe"
     assert repair("Größe und FlÃ¶te") == "Größe und Flöte"
     assert repair("a\u0093b\u0094") == "a“b”"
+    assert repair("Â£5, 20Â°, Â© 2020") == "£5, 20°, © 2020"
 
 
 @pytest.mark.parametrize(

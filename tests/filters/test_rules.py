@@ -149,6 +149,8 @@ def test_scores_are_what_they_say() -> None:
         ("Mehr auf https://münchen.de", "More at https://xn--mnchen-3ya.de"),
         ("Mehr auf straße.de", "More at www.xn--strae-oqa.de"),
         ("https://youtu.be/abc", "https://www.youtube.com/watch?v=abc"),
+        ("https://amzn.to/abc", "https://www.amazon.com/abc"),
+        ("https://goo.gl/abc", "https://www.firma.com"),
         ("Mail: info [at] firma.de", "Mail: info@firma.de"),
         ("info(at)firma.de", "info@firma.de"),
         ("info at firma.de", "info@firma.de"),

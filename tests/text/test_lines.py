@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.downloads import zipped
 from support.raw_lines import lines_of
@@ -97,8 +97,8 @@ KINDS: list[tuple[bytes, str]] = [
     (b"{\\rtf1\\ansi", "a document in RTF, .*pandoc"),
     (b"<?xml version='1.0'?>\n<!DOCTYPE tmx SYSTEM 'tmx14.dtd'>\n<tmx>", "TMX, .* --format tmx"),
     (b"<?xml version='1.0'?><a/>", "XML, "),
-    (b'[\n  {\n    "text": "Hund"}]', "a JSON array, .* jq -c"),
-    (b"Hund\tdog\rKatze\tcat\r", "2 carriage returns, as of old Macs; .* tr "),
+    (b'[\n  {\n    "text": "Hund"}]', "a JSON array, .*jq -c"),
+    (b"Hund\tdog\rKatze\tcat\r", "carriage returns alone, .* tr "),
     (b"PAR1\x15\x04", "Parquet, .* --format parquet"),
     (b"a" * 257 + b"ustar\0", "a tar archive, .* unpack it"),
     (b"\xff\xd8\xff\xe0", "an image, "),
@@ -116,7 +116,17 @@ def test_what_is_no_text_is_named(tmp_path: Path, data: bytes, said: str, name: 
 
 
 def test_text_that_looks_like_another_kind(tmp_path: Path) -> None:
-    for text in ("PK is short", "<htmlx>", "< html>", "{\\rt", "a\0b\0c", "<tmx-like>", "%PDF", "[1] a", "a\rb"):
+    for text in (
+        "PK is short",
+        "<htmlx>",
+        "< html>",
+        "{\\rt",
+        "a\0b\0c",
+        "<tmx-like>",
+        "%PDF",
+        "[1] a",
+        "a\rb",
+    ):
         assert read(put(tmp_path / "a", f"{text}\nb\n")).sentences == [text, "b"]
 
 
@@ -176,6 +186,7 @@ PIECES = st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\0", b"\xef\xbb\xbf"]))
 @QUICK
 @given(PIECES, st.integers(1, 7))
 def test_parts_of_any_size_give_the_same_lines(tmp_path: Path, data: bytes, part: int) -> None:
+    assume(b"\n" in data or data.count(b"\r") < 2)  # the others are refused
     path = put(tmp_path / "a", data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("miner.text.lines._PART", part)
