@@ -149,6 +149,7 @@ def filter(
     filters: Filters | None = None,
     languages: Languages | None = None,
     model: str | Path = "default",
+    second: Second = None,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
@@ -186,6 +187,7 @@ def filter(
             config,
             wanted,
             lambda bitexts: _outputs(place, bitexts, *roles),
+            second=second,
             layout=layout,
             work=work,
             workers=workers,
@@ -245,6 +247,7 @@ def filter_run(
     settings: FilterSettings,
     outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
     *,
+    second: Second = None,
     layout: BitextFormat,
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -265,7 +268,8 @@ def filter_run(
     elif size is not None and work is not None:
         work = f"{work}.sample"
     means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
-    with text_run("filtering", files, layout, report=report, note=note, **means) as (run, bitexts):
+    opened = text_run("filtering", files, layout, report=report, note=note, **means)
+    with opened_second(second, workers.threads, note) as models, opened as (run, bitexts):
         if size is not None:
             bitexts, size, total = sample(bitexts, size, run.work / "sample")
             selection = selection.of_a(size / max(total, 1))
@@ -288,6 +292,7 @@ def filter_run(
             outputs=outputs(bitexts),
             selection=selection,
             all_scores=settings.all_scores or size is not None,
+            second=models,
         )
         found.warnings = warnings
         yield found

@@ -47,12 +47,14 @@ def filter_text(
     outputs: Sequence[Outputs] = (),
     selection: Selection = EVERYTHING,
     all_scores: bool = False,
+    second: tuple[Entry, Entry] | None = None,
 ) -> Filtered:
     """Decide on each row of a text by the filters of a configuration, and write it to an output.
 
     The text joins all ``bitexts``, in their order; each has its ``outputs``, or none. Expensive
-    filters score only the rows that cheap ones leave, unless ``all_scores``. The result is the same
-    for any workers, and for pieces of any size.
+    filters score only the rows that cheap ones leave, unless ``all_scores``. ``second`` are the
+    encoders of both sides for a second opinion. The result is the same for any workers, and for
+    pieces of any size.
 
     Raises the errors of `Rows` and of the filters, and ResourceError.
     """
@@ -77,6 +79,8 @@ def filter_text(
         bounds = None if all_scores else config.stage(LOCAL)
         calls = _calls(pieces, **({} if all_scores else {"checked": checked}))
         rated = run.stage("rate", stages.rate, calls, scoring=expensive, bounds=bounds)
+    if second is not None:
+        [(_, _, rated)] = both_opinions(run, [Rated(pieces, expensive, rated)], second)
     filtered = Filtered(run, config, selection, pieces, checked, rated, cuts[0].value["header"])
     scores = filtered.compared(config)
     chosen = {}

@@ -54,7 +54,8 @@ def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry])
         for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
     ]
     run.wait()
-    found, judges, every = [], [], {}
+    found, judges = [], []
+    every: dict[str, list[Result]] = {}
     for number, (text, own) in enumerate(zip(texts, doubts, strict=True)):
         digest = fingerprint(doubt, {"pieces": text.pieces, "repair": text.scoring.repair})
         sides = {
@@ -62,7 +63,7 @@ def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry])
             for name, model in zip(SIDES, models, strict=True)
         }
         vectors = read_all(run, own, sides, f"{number:04}-")
-        every.update({(number, name): tasks for name, tasks in vectors.items()})
+        every.update({f"{number} {name}": tasks for name, tasks in vectors.items()})
         size = float(own.value["pairs"])
         judged = run.task(
             "judge", judge, f"{number:04}", units=size, rows=size, doubts=own, vectors=vectors

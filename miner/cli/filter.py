@@ -12,6 +12,7 @@ from miner.cli.options import say, write_json
 from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
+from miner.encoder.loading import Loading
 from miner.names import Languages
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
@@ -69,6 +70,8 @@ def filter(
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
+    loading: Loading = options.loading(),
+    second: str | None = options.second,
     languages: tuple[str | None, str | None] = filter_options.languages,
     layout: BitextFormat = filter_options.reading,
     work: str | None = sharding.work("so that other bounds use scores again, "),
@@ -101,6 +104,7 @@ def filter(
       miner filter --mono news.de --without newstest.de -o clean.de --rejected bad.tsv
       miner filter web.tsv --labels sheet.tsv --threshold 0.5 -o clean.tsv
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
+      miner filter web.tsv --second hf:encoders/LaBSE --work web.work -o clean.tsv
       miner filter 'web/*.tsv.zst' --backend processes -o clean/ --rejected bad/
       miner filter --list
     """
@@ -152,6 +156,7 @@ def filter(
         texts = {name: path for name, path in named.items() if name != "--report"}
         guard.check_suffixes(texts, tables)
         guard.check_writable(named.values())
+    other = filter_options.second(second, loading, workers)
     with (
         Progress("rows" if workers.backend == "serial" else "tasks") as report,
         filter_run(
@@ -159,6 +164,7 @@ def filter(
             filters,
             settings,
             partial(placed, wanted={} if dry else wanted, folders=folders),
+            second=other,
             layout=layout,
             work=work,
             beside=guard.beside(kept[0]),

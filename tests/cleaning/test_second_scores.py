@@ -147,3 +147,46 @@ def test_without_a_quality(scored, pairs, verifying_model, knowing_model):
     second = Counting(verifying_model)
     with pytest.raises(ArtifactError, match="about the quality"):
         miner.score(pairs, scores=["cosine"], model=knowing_model, second=second)
+
+
+def test_filters_decide_by_both_opinions(scored, pairs, knowing_model, verifying_model, tmp_path):
+    """The rows kept are those with a score of the bound or more, whatever the pieces."""
+    second = Counting(verifying_model)
+    options = {"languages": ("de", "en"), "model": knowing_model, "second": second}
+    bound = float(np.median(scored(pairs, second=second)))
+    filters = [{"name": "quality", "minimum": bound}]
+    scores = scored(pairs, second=second)
+    wanted = [pair for pair, one in zip(pairs, scores, strict=True) if one >= bound]
+    for lines in (17, 1000):
+        found = miner.filter(pairs, filters=filters, **options, workers=Workers(shard_lines=lines))
+        assert [(row["source"], row["target"]) for row in found] == wanted
+    assert wanted and len(wanted) < len(pairs)
+
+
+def test_rows_that_cheap_filters_reject_are_not_read(pairs, knowing_model, verifying_model):
+    second = Counting(verifying_model)
+    filters = [{"name": "length", "maximum": 5}, "quality"]
+    options = {"languages": ("de", "en"), "model": knowing_model, "second": second}
+    found = miner.filter(pairs, filters=filters, **options)
+    long = [row for row in found.rejected if row["filter"].startswith("length")]
+    left = [row["source"] for row in [*found, *found.rejected] if row not in long]
+    long_alone = {row["source"] for row in long} - set(left)
+    assert long_alone and not long_alone & set(second.read) and set(left) & set(second.read)
+
+
+def test_another_bound_reads_nothing_again(pairs, knowing_model, verifying_model, tmp_path):
+    second, path = Counting(verifying_model), tmp_path / "pairs.tsv"
+    path.write_text("".join(f"{s}\t{t}\n" for s, t in pairs), encoding="utf-8")
+    options = {"languages": ("de", "en"), "model": knowing_model, "second": second}
+    sizes = []
+    for bound in (0.2, 0.8):
+        filters = [{"name": "quality", "minimum": bound}]
+        sizes.append(len(miner.filter(str(path), filters=filters, work=tmp_path / "w", **options)))
+        read = set(second.read)
+        second.read.clear()
+    assert read <= set(PROBES) and sizes[0] > sizes[1]
+
+
+def test_filters_without_a_quality(pairs, verifying_model):
+    with pytest.raises(ArtifactError, match="about the quality"):
+        miner.filter(pairs, filters=["length"], second=Counting(verifying_model))

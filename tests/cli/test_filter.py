@@ -9,6 +9,8 @@ import pytest
 from support.cleaning import filters, toml  # noqa: F401 (fixture)
 from support.raw_lines import put
 
+from miner.scoring import second_opinion
+
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -262,3 +264,25 @@ def test_text_in_one_language_has_one_side(miner, place: Path, options) -> None:
     for name in ("a.de", "b.de"):
         put(Path(name), b"Guten Tag.\n")
     assert miner("filter", "--mono", *options)[0] == 2
+
+
+def test_a_second_opinion(miner, knowing_model, german, english, monkeypatch):
+    monkeypatch.setattr(second_opinion, "BAND", (0.001, 0.9999))
+    monkeypatch.setattr(second_opinion, "QUALITY", second_opinion.Weighing(5.0, 0.0))
+    pairs = [*zip(german, english, strict=True), *zip(german, english[1:], strict=False)]
+    text = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    Path("pairs.tsv").write_text(text, encoding="utf-8")
+    filters = config("quality.toml", {"name": "quality", "minimum": 0.4})
+    options = ("--model", knowing_model, "--config", filters, "--scores-jsonl", "scores.jsonl")
+    code, _, err = miner("filter", "pairs.tsv", *options, "-o", "kept.tsv")
+    assert code == 0 and "second opinion" not in err
+    alone = Path("scores.jsonl").read_text(encoding="utf-8").splitlines()
+    more = ("--second", knowing_model, "--rejected", "bad.tsv")
+    code, _, err = miner("filter", "pairs.tsv", *options, *more, "-o", "kept.tsv")
+    assert code == 0 and "second opinion: " in err
+    scores = Path("scores.jsonl").read_text(encoding="utf-8").splitlines()
+    assert scores != alone and len(scores) == len(pairs)
+    kept = Path("kept.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(kept) == sum(json.loads(line)["quality"] >= 0.4 for line in scores) > 0
+    code, _, err = miner("filter", "pairs.tsv", *options, "--second", "hf:gone/gone")
+    assert code == 1 and "gone/gone" in err and "Traceback" not in err
