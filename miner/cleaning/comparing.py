@@ -221,7 +221,7 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     # The scores of a piece without the sketches.
     fields = {"checked": ["state", "tokens", "score"]}
     if scores[0].rated is not None:
-        fields["rated"] = ["state", "score"]
+        fields["rated"] = [*(scores[0].rated.array("scores").dtype.names or ())]
     for name, own in fields.items():
         tables: Iterator[Any] = (getattr(one, name).array("scores") for one in scores)
         job.join(name, (np.asarray(repack_fields(table[own])) for table in tables))

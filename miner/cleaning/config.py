@@ -29,7 +29,8 @@ class Step:
     """One filter of a plan: its label, its settings and its bounds, None for none.
 
     ``usual``: nobody gave the bounds, so that the model's bound of a language may stand for them;
-    ``bound_of`` are the codes of the languages whose bound it is.
+    ``bound_of`` are the codes of the languages whose bound it is. ``by_row``: each row has the
+    bound of its own languages, and this one counts where they are unknown.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Step:
     maximum: float | None
     usual: bool = False
     bound_of: tuple[str, ...] = ()
+    by_row: bool = False
 
     @property
     def filter(self) -> Filter:
@@ -59,7 +61,7 @@ class Step:
     @property
     def unbounded(self) -> Step:
         """The same step without bounds, which decide about no score."""
-        return dataclasses.replace(self, minimum=None, maximum=None, usual=False, bound_of=())
+        return Step(self.name, self.label, self.settings, None, None)
 
     def reason(self, value: float) -> str:
         """The reason in words for removing a pair with this score."""
@@ -77,7 +79,8 @@ class Step:
         if low and high:
             return f"{low} to {high}"
         found = f">= {low}" if low else f"<= {high}" if high else "none"
-        return f"{found} ({', '.join(self.bound_of)})" if self.bound_of else found
+        found += f" ({', '.join(self.bound_of)})" if self.bound_of else ""
+        return f"{found}, by row" if self.by_row else found
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,7 @@ class FilterConfig:
         if threshold is not None and (why := self.ranking.filter.outside(threshold)):
             raise SettingsError(f"a threshold of {why}")
         edge = "minimum" if self.ranking.filter.better == "higher" else "maximum"
-        return self._ranking_by(**{edge: threshold}, usual=False, bound_of=())
+        return self._ranking_by(**{edge: threshold}, usual=False, bound_of=(), by_row=False)
 
     def _ranking_by(self, **changed: Any) -> FilterConfig:
         """Change fields of the step that ranks."""
@@ -222,15 +225,22 @@ def for_one_language(config: FilterConfig) -> FilterConfig:
     return dataclasses.replace(config, mono=True)
 
 
-def with_quality_bounds(config: FilterConfig, languages: Iterable[str | None]) -> FilterConfig:
+def with_quality_bounds(
+    config: FilterConfig, languages: Iterable[str | None], by_row: bool = False
+) -> FilterConfig:
     """Let the quality have the model's bound for the languages of a text, unless one was given.
 
     A quality of 0.1 drops many right pairs in a language that the model knows badly. The least
     bound of all languages counts, and the usual one where none is known, for an encoder of another
-    library, and for a quality that is fitted to labels.
+    library, and for a quality that is fitted to labels. ``by_row``: the text is in several
+    languages, so that each row has its own bound.
     """
     codes = [code for code in languages if code]
-    steps = (_bounded(step, config.context, codes) if step.usual else step for step in config.steps)
+    steps = (
+        dataclasses.replace(bounded, by_row=by_row and bounded is not step)
+        for step in config.steps
+        for bounded in [_bounded(step, config.context, codes) if step.usual else step]
+    )
     return dataclasses.replace(config, steps=tuple(steps))
 
 

@@ -94,6 +94,16 @@ class Cleaned:
                 return np.asarray(table["score"][:, labels.index(label)])
         raise KeyError(label)
 
+    def broken(self, step: Step, rows: slice = slice(None)) -> np.ndarray:
+        """Mask of ``rows`` whose score breaks the bounds of a step, ``(m,) bool``."""
+        values = self.scores(step.label)[rows]
+        if not step.by_row:
+            return broken([step], values[:, None])[:, 0]
+        assert self.model is not None
+        bounded = [one.label for one in self.config.stage(MODEL) if one.filter.bounds is not None]
+        own = self.model["bound"][rows, bounded.index(step.label)]
+        return np.asarray(values < np.where(np.isnan(own), np.float32(step.minimum), own))
+
     @cached_property
     def rank(self) -> np.ndarray | None:
         """The score that ranks the pairs, ``(n,) float64``, higher is better; None without one."""
@@ -171,15 +181,13 @@ def decided(
     if unread.any():
         found._remove(UNREAD, "", everything, unread)
     for step in (*config.stage(LOCAL), *config.stage(MODEL)):
-        values = found.scores(step.label)
-        bad = broken([step], values[:, None])[:, 0]
-        seen = ~np.isnan(values) & ~unread
-        found._remove(step.label, step.bounds(), seen, bad & seen, found.seconds[step.label])
+        seen = ~np.isnan(found.scores(step.label)) & ~unread
+        bad = found.broken(step) & seen
+        found._remove(step.label, step.bounds(), seen, bad, found.seconds[step.label])
     for step, values in zip(config.stage(GLOBAL), compared, strict=True):
         found.compared[step.label] = values
         seen = ~np.isnan(values)
-        bad = broken([step], values[:, None])[:, 0] & seen
-        found._remove(step.label, step.bounds(), seen, bad)
+        found._remove(step.label, step.bounds(), seen, found.broken(step) & seen)
     return found
 
 

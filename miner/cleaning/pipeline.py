@@ -66,7 +66,7 @@ def filter_text(
             source, target = (SEVERAL if side.mixed else side.seen for side in sides)
             config = _identified(config, (source, target))
             codes = [code for side in sides for code in side.several or (side.code,)]
-        config = with_quality_bounds(config, codes)
+        config = with_quality_bounds(config, codes, SEVERAL in config.context.identified)
     cuts, of_bitexts = cut_all(run, bitexts)
     pieces = [piece for own in of_bitexts for piece in own]
 

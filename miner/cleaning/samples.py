@@ -14,7 +14,7 @@ import numpy as np
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.config import FilterConfig, Step
 from miner.cleaning.decide import PART, UNREAD, Cleaned
-from miner.cleaning.scorers import broken, repaired
+from miner.cleaning.scorers import repaired
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.progress import Reporter, silent
 from miner.text.counts import hash_of
@@ -78,7 +78,7 @@ def summaries(found: Cleaned) -> list[StepSummary]:
     """Histograms and samples of all steps, in the order of `steps`, by one pass over the scores."""
     place = places(found)
     out = [
-        StepSummary(step, own, place.stop, found.scores(step.label))
+        StepSummary(step, own, place.stop, found.scores(step.label), found.broken(step))
         for step, own in zip(steps(found), place, strict=True)
     ]
     for start in range(0, found.count, PART):
@@ -92,14 +92,17 @@ def summaries(found: Cleaned) -> list[StepSummary]:
 class StepSummary:
     """Histogram and samples of one step, whose ``values`` are added in parts.
 
+    ``broken`` tells the rows that break its bounds.
+
     place: index of the step in the reasons. end: the index after all steps. edges: of b bars,
     ``(b + 1,) float64``; scores beyond them count in the outer bars. inside, outside: pairs in each
     bar that keep the step's bounds, or break them, ``(b,) int64``. below, above: pairs beyond the
     outer bars.
     """
 
-    def __init__(self, step: Step, place: int, end: int, values: np.ndarray):
-        self.step, self.place, self.end, self.values = step, place, end, values
+    def __init__(self, step: Step, place: int, end: int, values: np.ndarray, broken: np.ndarray):
+        self.step, self.place, self.end = step, place, end
+        self.values, self.broken = values, broken
         self.edges = edges(step, _some(values))
         self.inside, self.outside = np.zeros((2, len(self.edges) - 1), dtype=np.int64)
         self.below = self.above = 0
@@ -110,7 +113,7 @@ class StepSummary:
         part = self.values[start : start + len(removed)]
         seen = read & ~np.isnan(part)
         values, removed = part[seen], removed[seen]
-        bad = broken([self.step], values[:, None])[:, 0]
+        bad = self.broken[start : start + len(seen)][seen]
         rows = start + np.flatnonzero(seen)
         for title, which, distance, first in self._wanted(values, bad, removed):
             two = self._nearest.setdefault(title, (Nearest(SAMPLES), Nearest(SAMPLES)))

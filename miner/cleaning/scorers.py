@@ -28,6 +28,7 @@ from miner.json_files import read_json
 from miner.parallel import Processes, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
 from miner.text.file_digests import content_digest
+from miner.text.language_codes import SEVERAL
 from miner.text.layout import Block, Layout, Texts
 
 # State of a row whose text was repaired, beside the states of `miner.text.layout`.
@@ -45,7 +46,7 @@ class Scoring:
     The ``steps`` have no bounds. ``columns``: columns that any filter of the run reads, ``files``
     the digests of models and of files that settings name, ``samples`` tasks that sampled the text.
     ``first``: the first pass over a text, whose records hold more than scores; ``sketched`` are the
-    whole-corpus filters that it makes sketches for.
+    whole-corpus filters that it makes sketches for. ``by_row``: each row has bounds of its own.
     """
 
     steps: tuple[Step, ...]
@@ -57,6 +58,7 @@ class Scoring:
     samples: tuple[Result, ...] = ()
     first: bool = False
     sketched: tuple[Step, ...] = ()
+    by_row: bool = False
 
     @classmethod
     def of(
@@ -78,6 +80,10 @@ class Scoring:
             tuple(samples),
             first,
             tuple(step for step in steps if step.filter.stage == GLOBAL),
+            # Whatever the bounds are now, so that scores serve any bounds.
+            [*stages] == [MODEL]
+            and SEVERAL in context.likely
+            and any(step.filter.bounds for step in steps),
         )
 
     @property
@@ -91,11 +97,16 @@ class Scoring:
         """Record of one row.
 
         ``state`` of the row (see `miner.text.layout`, and REPAIRED), and ``score``: one for each
-        step, in order. The first pass adds ``tokens`` of both sides, and the `sketches`.
+        step, in order. The first pass adds ``tokens`` of both sides, and the `sketches`; one with
+        bounds by row adds a ``bound`` for each step that has them, NaN for none.
         """
         fields: list[tuple[str, str, int]] = [("state", "u1", 1), ("score", "<f4", len(self.steps))]
         if self.first:
             fields += [("tokens", "<u4", 2), *self.sketches]
+        if self.by_row:
+            fields.append(
+                ("bound", "<f4", sum(step.filter.bounds is not None for step in self.steps))
+            )
         return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
 
     def verify(self) -> None:
@@ -151,6 +162,11 @@ class Scorers:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, context) for step in scoring.steps
         ]
+        self.bounds = [
+            step.filter.bounds(step.settings, context)
+            for step in scoring.steps
+            if scoring.by_row and step.filter.bounds is not None
+        ]
         self.dtype, self.sketches, self.first = scoring.dtype, scoring.sketches, scoring.first
         self.repair = scoring.repair
         self.columns = list(map(str, scoring.columns))
@@ -166,6 +182,8 @@ class Scorers:
             begun = time.process_time()
             out["score"][:, column] = scorer(batch)
             seconds[column] = time.process_time() - begun
+        for column, bounds in enumerate(self.bounds):
+            out["bound"][:, column] = bounds(batch)
         out["state"][:, 0] = texts.state
         if self.first:
             out["tokens"] = batch.lengths.T

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from miner.encoder.known_languages import quality_bound
 from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -24,8 +26,12 @@ from miner.text.sheet import read_labels
 
 # Quality below which a pair is unrelated, so that no single fault explains it.
 UNRELATED = 0.01
+# Least quality that is kept in a language without a bound of its own.
+USUAL = 0.1
 
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
+# Rows of the batches at work by their languages.
+_GROUPS: WeakKeyDictionary[Batch, dict[Languages, list[int]]] = WeakKeyDictionary()
 
 
 def encoders_of(settings: Mapping[str, Any], context: Context) -> Encoders:
@@ -66,10 +72,28 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
+def _bounds(settings: Mapping[str, Any], context: Context) -> Scorer:
+    encoder, _ = encoders_of(settings, context)
+    facts = {} if encoder.model is None else encoder.model.languages
+
+    def bounds(batch: Batch) -> np.ndarray:
+        """Return the bound of the languages of each row."""
+        found = np.full(len(batch), np.nan)
+        for languages, rows in _by_languages(encoder, batch, context.likely).items():
+            if None not in languages:
+                bound = quality_bound(facts, languages)
+                found[rows] = USUAL if bound is None else bound
+        return found
+
+    return bounds
+
+
 def _by_languages(
     encoder: SentenceEncoder, batch: Batch, likely: Languages
 ) -> dict[Languages, list[int]]:
     """Group the rows of a batch by their languages, identified on the sides that have several."""
+    if batch in _GROUPS:
+        return _GROUPS[batch]
     model = encoder.model
     known = {ENGLISH, *(model.languages if model is not None else ())}
     source, target = (
@@ -79,6 +103,7 @@ def _by_languages(
     found: dict[Languages, list[int]] = {}
     for row, languages in enumerate(zip(source, target, strict=True)):
         found.setdefault(languages, []).append(row)
+    _GROUPS[batch] = found
     return found
 
 
@@ -134,7 +159,7 @@ FILTERS = (
         "probability {value:.3f} of being a good translation",
         "higher",
         _quality,
-        minimum=0.1,
+        minimum=USUAL,
         settings={
             "model": MODEL_SETTING,
             "labels": Setting("", "answers of a review, to fit the score to", file=True),
@@ -143,6 +168,7 @@ FILTERS = (
         libraries=_IDENTIFYING,
         default=True,
         faults=_faults,
+        bounds=_bounds,
         range=(0, 1),
     ),
     Filter(

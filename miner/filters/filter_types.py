@@ -191,7 +191,8 @@ class Filter:
     `Context.sample`. names_row: the score is the line of another pair, 0 for none. relative: a
     GLOBAL filter whose score changes when worse pairs are removed. libraries: distributions whose
     version scores depend on. paper: the source. faults: makes a function that names what is wrong
-    with removed pairs, where it is known.
+    with removed pairs, where it is known. bounds: makes a function for the minimum of each pair in
+    a text of several languages, NaN where it is unknown.
     """
 
     name: str
@@ -214,6 +215,7 @@ class Filter:
     libraries: tuple[str, ...] = ()
     paper: str = ""
     faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], "list[Fault]"]] | None = None
+    bounds: Callable[[Mapping[str, Any], Context], Scorer] | None = None
 
     def outside(self, bound: float) -> str | None:
         """Return why no score is near a bound, None if it is in the range of scores."""

@@ -13,7 +13,6 @@ from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned, FunnelRow
 from miner.cleaning.pipeline import Filtered
 from miner.cleaning.samples import Group, StepSummary
-from miner.cleaning.scorers import broken
 from miner.cleaning.write import namers
 from miner.filters.filter_types import MODEL, Batch
 from miner.progress import Reporter, silent
@@ -258,7 +257,7 @@ class _Samples:
         if step is not None and value is not None and not np.isnan(value):
             if _measures(step):
                 shown = f"{value:,.0f}" if step.filter.whole else f"{value:.6g}"
-            if broken([step], np.array([[value]], dtype=np.float32))[0, 0]:
+            if self.found.broken(step, slice(row, row + 1))[0]:
                 fault = self._fault(row)
                 notes.append(step.reason(value) + (fault.name and f": {fault.name}"))
         if reason is None:

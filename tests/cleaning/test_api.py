@@ -12,11 +12,22 @@ from miner import Encoder, MinerError, Without
 from miner.cleaning.funnel import as_dict
 from miner.cleaning.settings import Selection
 from miner.encoder.known_languages import KnownLanguage
+from miner.tasks.workers import Workers
 from miner.text.bitext import read_bitext
 from miner.text.formats import BitextFormat
 
 KNOWN = {"de": KnownLanguage(9), "en": KnownLanguage(9)}
 FILTERS = ["identical", {"name": "quality", "minimum": 0.2}]
+FRENCH = (
+    "Le chien dort devant la porte de la maison.",
+    "Nous avons acheté du pain et du fromage au marché.",
+    "Il pleut depuis trois jours et la rivière monte.",
+    "Ma sœur travaille dans une grande bibliothèque.",
+    "Les enfants jouent dans le jardin avec leurs amis.",
+    "Pouvez-vous m'indiquer le chemin de la gare ?",
+    "Elle a perdu ses clés hier soir au cinéma.",
+    "Le train pour Paris part à huit heures du matin.",
+)
 
 
 @pytest.fixture
@@ -163,6 +174,32 @@ def test_the_default_bound_is_the_models_unless_one_is_given(
             found = miner.filter(pairs, model=bounded, threshold=threshold, languages=codes)
             stages = found.summary.stages
             assert [one.bounds for one in stages if one.label == "quality"] == [expected]
+
+
+def test_each_row_of_a_mixed_text_has_the_bound_of_its_language(
+    german, english, knowing_model, tmp_path
+):
+    bounded = tmp_path / "bounded"
+    model = Encoder.load(knowing_model).model
+    bounds = {"de": 0.3, "fr": 0.001}
+    known = KNOWN | {code: KnownLanguage(9, quality_bound=one) for code, one in bounds.items()}
+    dataclasses.replace(model, languages=known).save(bounded)
+    pairs = [*zip(german[:40], english[:20] + english[40:60], strict=True)]
+    pairs += [(FRENCH[row % len(FRENCH)], english[row]) for row in range(40)]
+    own = {"filters": ["quality"], "model": bounded}
+    for workers in (Workers(), Workers(shard_lines=11)):
+        found = miner.filter(pairs, **own, all_scores=True, workers=workers)
+        (stage,) = found.summary.stages
+        assert stage.bounds.startswith(">= 0.001 (") and stage.bounds.endswith(", by row")
+        values = [row["quality"] for row in found.scores]
+        expected = [value >= bounds["de" if row < 40 else "fr"] for row, value in enumerate(values)]
+        assert [(row["source"], row["target"]) for row in found] == [
+            pair for pair, kept in zip(pairs, expected, strict=True) if kept
+        ]
+    assert any(0.001 <= value < 0.3 for value in values[:40])
+    given = miner.filter(pairs, **own, threshold=0.001)
+    assert len(given) == sum(value >= 0.001 for value in values)
+    assert [one.bounds for one in given.summary.stages] == [">= 0.001"]
 
 
 def test_filtered_rows_in_every_format(rows, knowing_model, tmp_path, miner_command):

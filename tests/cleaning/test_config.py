@@ -255,6 +255,9 @@ def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path
     assert bounds(usual, "de", "en") == ">= 0.1"
     assert bounds(usual, "fa", "he") == ">= 0.002 (fa, he)"
     assert bounds(usual.with_bound(0.1), "he", "en") == ">= 0.1"
+    mixed = with_quality_bounds(usual, ["de", "fa", "he"], by_row=True)
+    assert mixed.ranking.bounds() == ">= 0.002 (fa, he), by row"
+    assert mixed.with_bound(0.1).ranking.bounds() == ">= 0.1"
     assert bounds(usual.with_bound(None), "he", "en") == "none"
     assert bounds(usual.with_labels(str(tmp_path / "labels.tsv")), "he", "en") == ">= 0.1"
     assert bounds(default_config(Context("he", "en", model="hf:x")), "he", "en") == ">= 0.1"

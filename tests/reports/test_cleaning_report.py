@@ -134,9 +134,9 @@ def test_no_bar_straddles_a_bound(numbers, low, high, whole):
     step = Step("length" if whole else "cosine", "x", {}, low, high)
     edges = samples.edges(step, values)
     assert len(edges) > 1 and (np.diff(edges) > 0).all() and len(edges) < 3 * samples.BARS
-    one = samples.StepSummary(step, 0, 1, values)
-    one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
     bad = broken([step], values[:, None])[:, 0]
+    one = samples.StepSummary(step, 0, 1, values, bad)
+    one.add(0, np.full(len(values), -1, dtype=np.int16), np.ones(len(values), dtype=bool))
     inside, outside = one.inside, one.outside
     assert (inside.sum(), outside.sum()) == ((~bad).sum(), bad.sum())
     beyond = set(samples._cuts(step)) - set(edges.tolist())
