@@ -27,6 +27,9 @@ MOST = 8
 # Characters that names and their translations share at the start (Januar, January).
 _NAME = 3
 
+# Latin: names of elements, plants and animals look like it in every language.
+_OF_NAMES = "la"
+
 # Evidence of the batches at work, which all filters of this module share.
 _KNOWN: WeakKeyDictionary[Batch, tuple[Evidence, Evidence]] = WeakKeyDictionary()
 
@@ -70,6 +73,7 @@ class _Doubt:
         self.rivals = np.array(
             [not scripts.isdisjoint(scripts_of(label)) for label in self.model.labels.tolist()]
         )
+        self.rivals &= ~self.model.columns(_OF_NAMES)
         # Kana and Hangul beside Han characters tell Japanese and Korean from Chinese.
         told = scripts | ({"Kana", "Hang", "Bopo"} if "Hani" in scripts else set())
         ranges = "".join(SCRIPTS[script] for script in sorted(told))
@@ -129,6 +133,8 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     if left and right and not alike(left).isdisjoint(alike(right)):  # as intended
         return lambda batch: np.zeros(len(batch))
     groups = np.array([model.columns(label) for label in model.labels])
+    names = model.columns(_OF_NAMES)
+    wanted = _OF_NAMES in {primary(code) for code in (left, right) if code}
 
     def score(batch: Batch) -> np.ndarray:
         out = leads(*_evidence(batch))
@@ -144,7 +150,7 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         # The first label of a language stands for all.
         source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
         out = np.zeros(len(source))
-        same = np.flatnonzero(source == target)
+        same = np.flatnonzero((source == target) & (~names[source] | wanted))
         for number, one in enumerate(side.take(same) for side in sides):
             best = one.scores.argmax(axis=1)
             least = np.where(groups[best], np.inf, model.lead(one, best)).min(axis=1)

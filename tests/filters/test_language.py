@@ -53,6 +53,8 @@ LISTS = [
      "Peter, Joan, Mary, William, Sophie, Henry, Cornelia, James, Elizabeth, Anthony"),
     ("de", "Apfel, Birne, Kirsche, Pflaume, Banane, Orange, Zitrone, Mango, Ananas, Papaya, Kiwi",
      "apple, pear, cherry, plum, banana, orange, lemon, mango, pineapple, papaya, kiwi"),
+    ("nl", "natrium, kalium, calcium, magnesium", "sodium, potassium, calcium, magnesium"),
+    ("de", "Calcium, Phosphor, Kalium, Vitamin B", "Calcium, phosphorus, potassium, vitamin B"),
 ]  # fmt: skip
 # Text in close languages, or in characters that languages share.
 CLOSE = [
