@@ -79,7 +79,7 @@ def plain_form(text: str) -> str:
     """
     text = " ".join(folded(text).split())
     end = len(text)
-    while end and text[end - 1] not in "?\u061f\u037e#%‰":
+    while end and text[end - 1] not in "?\u061f\u037e#%‰′″":
         if text[end - 1] != " " and unicodedata.category(text[end - 1])[0] != "P":
             break
         end -= 1
