@@ -13,7 +13,8 @@ from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.progress import Reporter, silent
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_texts, rarity, unit_rows
 
-# Share of the mean square of a teacher's numbers that is added when old vectors are fitted by them.
+# Ridge penalty, as a share of the mean square of a teacher's vectors, when old embeddings are
+# fitted to them.
 RIDGE = 0.1
 
 
@@ -26,13 +27,14 @@ def start_from_teacher(
     known: np.ndarray | None = None,
     report: Reporter = silent,
 ) -> np.ndarray:
-    """Return embeddings to start from, ``(V, dimension) float32``, NaN where the teacher says none.
+    """Return initial embeddings, ``(V, dimension) float32``, NaN where the teacher has none.
 
-    The teacher's vectors of the pieces are centred, turned to their principal axes, and as long as
-    the pieces are rare among the token ids ``ids (t,)``. Dimensions that the teacher lacks are NaN.
-    ``known`` are embeddings ``(V, dimension)`` of a model to extend, NaN in the rows of new pieces:
-    these become a linear function of the teacher's vectors, fitted to the others by least squares.
-    ``cache`` is the directory of the teacher's vectors, for a run that is killed and repeated.
+    The teacher's vectors of the pieces are centred, rotated to their principal axes, and scaled by
+    the rarity of the pieces among the token ids ``ids (t,)``. Dimensions that the teacher lacks are
+    NaN. ``known`` are embeddings ``(V, dimension)`` of a model to extend, NaN in the rows of new
+    pieces: these become a linear function of the teacher's vectors, fitted to the others by least
+    squares. ``cache`` is the directory of the teacher's vectors, for a run that is killed and
+    repeated.
     """
     rows, texts = piece_texts(tokenizer)
     parts = cached_vectors(teacher, texts, cache, report=report)
@@ -48,14 +50,14 @@ def start_from_teacher(
 
 
 def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Fill the NaN rows of ``known`` among ``rows``, whose teacher's vectors are given."""
+    """Fill the NaN rows of ``known`` among ``rows``, from the teacher's ``vectors``."""
     new = np.isnan(known[rows, 0])
     fitted = ~new & known[rows].any(axis=1)  # zero: pieces that no training met
     left, right = vectors[fitted].astype(np.float64), known[rows[fitted]].astype(np.float64)
     square = left.T @ left
     square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))
     found = vectors[new] @ np.linalg.solve(square, left.T @ right)
-    # A fit by least squares is shorter than what it is fitted to.
+    # A least-squares fit is shorter than its data.
     usual = np.median(np.linalg.norm(right, axis=1)) if len(right) else 1.0
     start = known.copy()
     start[rows[new]] = unit_rows(found.astype(np.float32)) * np.float32(usual)

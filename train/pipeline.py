@@ -1,4 +1,4 @@
-"""A whole training: text in, model directory out."""
+"""Training pipeline: from text to a model directory."""
 
 import hashlib
 import shutil
@@ -37,7 +37,8 @@ from miner_train.stages import Report, stage
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
 
-# Pairs that a new language takes (docs/languages.md), and held-out F1 below which a model is weak.
+# Number of pairs that a new language needs (docs/languages.md), and held-out F1 below which a model
+# is weak.
 FEW = 30_000
 FAIR = next(accuracy for name, accuracy, _ in LEVELS if name == "fair")
 # Tokenizers of the source and of the target column, by unit.
@@ -124,7 +125,7 @@ def train_model(
         try:
             pairs = hold_out(text, tokenised, config, report)
         except CorpusError:
-            checkpoint.remove()  # it must not be met by the right text, given next
+            checkpoint.remove()  # it must not block the right text of the next run
             raise
         start: dict[str, np.ndarray] = {}
         if base is not None:
@@ -185,7 +186,7 @@ def _taught(
     report: Report,
     progress: Reporter,
 ) -> np.ndarray:
-    """Return the embeddings that the teacher lets the pieces start from."""
+    """Return the initial embeddings of the pieces from a teacher."""
     tokenizer = tokenizers[0]["piece"]
     assert isinstance(tokenizer, PieceTokenizer)
     ids = np.concatenate([pairs.source.ids, pairs.target.ids])
@@ -206,9 +207,9 @@ def learn_and_tokenise(
 ) -> tuple[dict[str, bytes], Tokenizers, PairData]:
     """Learn the vocabularies of a text, or load them from the checkpoint, and tokenise the text.
 
-    With ``base``, its vocabulary is taken, extended by pieces of languages that it lacks.
+    ``base``: a model whose vocabulary is extended by pieces of new languages.
 
-    Returns the files of the vocabularies by name, the tokenizers, and the tokenised pairs.
+    Returns the vocabulary files by name, the tokenizers, and the tokenised pairs.
     """
     files = checkpoint.load_vocabulary()
     if files is None:
@@ -244,9 +245,9 @@ def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
 
 
 def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
-    """Split the tokenised pairs of a text into training and held-out ones.
+    """Split the tokenised pairs of a text into training and held-out pairs.
 
-    Raises CorpusError where too few are left to train on.
+    Raises CorpusError if too few remain to train on.
     """
     training, held = split(pairs, config.heldout, config.seed)
     unknown, shared = len(text) - len(pairs), len(pairs) - len(training) - len(held)
@@ -269,9 +270,9 @@ def make_trainer(
     device: str = "cpu",
     start: Mapping[str, np.ndarray] | None = None,
 ) -> Trainer:
-    """Make the trainer; ``start`` are initial embeddings ``(V, d) float32`` by unit.
+    """Return the trainer; ``start``: initial embeddings ``(V, d) float32`` by unit.
 
-    The F1 of each language pair is reported, too, where there are several of them.
+    With several language pairs, the F1 of each is also reported.
     """
     sizes = {units: tokenizer.size for units, tokenizer in tokenizers[0].items()}
     training, held = pairs.pairs.take(pairs.training), pairs.pairs.take(pairs.held)

@@ -1,4 +1,4 @@
-"""Text of a training: files in, all pairs out, and counts of the pairs left out of each file."""
+"""Text of a training: all pairs of the files, and counts of the pairs dropped from each file."""
 
 import re
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ class TextPair:
 
     In a single file, ``label_col`` is the column of labels, 1 for translations and 0 for other
     pairs, and ``score_col`` the column of scores, best highest, by which ``TrainConfig.keep`` ranks
-    pairs. ``named`` is the pair of languages (``de-en``), where names of files do not tell it.
-    ``held_out``: no pair is trained on.
+    pairs. ``named`` is the pair of languages (``de-en``), if file names do not contain it.
+    ``held_out``: all pairs are held out.
     """
 
     source: str
@@ -61,7 +61,7 @@ class TextPair:
 class Text:
     """All pairs of a training.
 
-    ``same (n,) bool`` is false for pairs labelled as no translations. ``languages`` are the names
+    ``same (n,) bool`` is False for pairs labelled as no translations. ``languages`` are the names
     of the language pairs, sorted, and ``language (n,) int16`` the number of each pair's name, or
     ``UNKNOWN``. ``held_out (n,) bool`` marks the pairs of files that are held out. ``counts`` are
     the records of the files, for the model, and ``excluded`` of the files of excluded sentences.
@@ -81,7 +81,9 @@ class Text:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the pairs, of their labels if any is 0, and of the marks of held-out files."""
+        """Return a hash of the pairs, of their labels if any is 0, and of the marks of held-out
+        files.
+        """
         marks = [
             one
             for one, usual in ((self.same, True), (self.held_out, False))
@@ -91,7 +93,7 @@ class Text:
 
     @property
     def sentences(self) -> list[str]:
-        """The distinct sentences, in the order of their text ids."""
+        """Return the distinct sentences, in the order of their text ids."""
         return list(dict.fromkeys([*self.source, *self.target]))
 
 
@@ -100,7 +102,7 @@ def read_texts(
 ) -> Text:
     """Read all pairs that the configuration keeps, without sentences of other files.
 
-    Raises CorpusError where no pair is left.
+    Raises CorpusError if no pair remains.
     """
     unwanted = without.opened()
     parts = [_read_text(text, config, unwanted, report) for text in texts]

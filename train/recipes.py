@@ -1,9 +1,8 @@
-"""Recipes: settings to start a training from, what they change for single encoders, their list.
+"""Recipes: initial settings of a training, their changes for single encoders, and their list.
 
-Free of numpy and torch, as :mod:`miner_train.config` is. A recipe that bears the name of a paper
-has the paper's settings, and where the paper is silent the settings of its released code
-(docs/papers.md names them). ``p19-tuned`` is P19's objective with settings that mine better on
-little text.
+The module imports neither numpy nor torch. A recipe with the name of a paper has the paper's
+settings, and those of its released code where the paper is silent (docs/papers.md names them).
+``p19-tuned`` is P19's objective with settings that mine better on little text.
 """
 
 import dataclasses
@@ -15,7 +14,7 @@ from miner.config_fields import Setting, option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner_train.config import TrainConfig
 
-# P19's objective as this project tuned it on held-out mining.
+# P19's objective, tuned by this project on held-out mining.
 _TUNED = TrainConfig(
     pieces=20_000,
     dimension=300,
@@ -31,7 +30,7 @@ _TUNED = TrainConfig(
     final_rate=1.0,
     dropout=0.0,
 )
-# The best rows of P19 have d = 1024. Embeddings start as torch's do.
+# The best rows of P19 have d = 1024. Embeddings have torch's initial distribution.
 _P19 = dataclasses.replace(
     _TUNED,
     dimension=1024,
@@ -54,7 +53,7 @@ _P18 = dataclasses.replace(
     # Two columns of one language: negatives may be any other sentence.
     negatives_from="either",
 )
-# Starting points; every option of ``miner train`` overrides one field.
+# Recipes by name; every option of ``miner train`` overrides one field.
 RECIPES: dict[str, TrainConfig] = {
     "fast": TrainConfig(),
     "p19": _P19,
@@ -96,7 +95,7 @@ RECIPE_NOTES = {
 _SHUFFLED: dict[str, Any] = {"scramble": 0.3}
 # The BLSTM of P19 concatenates 2 x 150 states.
 _NETWORK: dict[str, Any] = {**_SHUFFLED, "dimension": 300}
-# From small embeddings an LSTM may not leave the start (benchmarks/LOG.md).
+# With small initial embeddings an LSTM may not start to learn (benchmarks/LOG.md).
 _LARGE: dict[str, Any] = {"initial": 1.0, "distribution": "normal"}
 # Settings of a recipe that differ for an encoder, by recipe and encoder.
 FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
@@ -114,11 +113,11 @@ FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def recipe(name: str, encoder: str | None = None) -> TrainConfig:
-    """Return a recipe, with its own settings for ``encoder`` if it is another than the recipe's.
+    """Return a recipe, adapted to ``encoder`` if it differs from the recipe's encoder.
 
     Settings without effect for the encoder fall back to their defaults. Encoders joined by "+"
     share the settings of the recipe. Raises KeyError for an unknown name, and ValueError that
-    begins with a field's name for an encoder that cannot be.
+    begins with a field's name for an invalid encoder.
     """
     base = RECIPES[name]
     if encoder is None or encoder == base.encoder:

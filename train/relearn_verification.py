@@ -1,4 +1,4 @@
-"""Verification of a finished model, learned again: its vectors and lexicons stay as they are."""
+"""Verification of a finished model, learned again with unchanged vectors and lexicons."""
 
 from collections.abc import Sequence
 from dataclasses import replace

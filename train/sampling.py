@@ -12,11 +12,11 @@ from miner_train.config import TrainConfig
 
 
 def epoch_order(language: np.ndarray, config: TrainConfig, epoch: int) -> np.ndarray:
-    """Return rows in the order of an epoch, ``(n,) int64``.
+    """Return the rows of an epoch in order, ``(n,) int64``.
 
-    ``language (n,) int16`` are the numbers of the language pairs. The order holds each row once, or
-    as often as the temperature asks. In the last ``config.apart`` epochs each batch is of one
-    language pair; what does not fill a batch comes last, mixed. A single language pair has no
+    ``language (n,) int16`` are the numbers of the language pairs. Each row occurs once, or as often
+    as the temperature requires. In the last ``config.apart`` epochs each batch has a single
+    language pair; rows that do not fill a batch come last, mixed. A single language pair has no
     repeats.
     """
     n = len(language)
@@ -34,8 +34,8 @@ def epoch_order(language: np.ndarray, config: TrainConfig, epoch: int) -> np.nda
 def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
     """Return how many pairs of each language pair an epoch takes, ``(m,) int64``.
 
-    ``counts (m,)`` are the pairs there are. The shares are in proportion to
-    ``counts ** (1 / temperature)`` and have the same sum.
+    ``counts (m,)``: available pairs. The shares are in proportion to ``counts ** (1 /
+    temperature)`` and have the same sum.
     """
     weights = counts ** (1 / temperature)
     exact = counts.sum() * weights / weights.sum()
@@ -48,7 +48,7 @@ def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
 def drawn_by_length(
     sentences: Sequence[str], most: int, generator: np.random.Generator
 ) -> np.ndarray:
-    """Draw at most this many rows, with chances in proportion to the sentences' lengths."""
+    """Draw at most ``most`` rows, with probabilities in proportion to the sentences' lengths."""
     lengths = np.fromiter(map(len, sentences), dtype=np.float64, count=len(sentences))
     # The largest u^(1/w) are a sample without replacement with weights w.
     keys = generator.random(len(lengths)) ** (1 / np.maximum(lengths, 1))

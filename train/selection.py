@@ -12,7 +12,7 @@ from miner.text.lines import display_name
 def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
     """Parse a column of labels, 1 for translations or paraphrases and 0 for others: ``(n,) bool``.
 
-    Raises CorpusError for anything else, for example a score.
+    Raises CorpusError for other values, for example a score.
     """
     for line, text in zip(lines, column, strict=True):
         if text.strip() not in ("1", "0", "1.0", "0.0"):
@@ -24,7 +24,7 @@ def labels(column: Sequence[str], origin: str, lines: np.ndarray) -> np.ndarray:
 
 
 def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarray:
-    """Choose the best ``share`` of ``count`` pairs; return their rows, ascending: ``(m,) int64``.
+    """Select the best ``share`` of ``count`` pairs; return their rows, ascending: ``(m,) int64``.
 
     The best have the highest ``scores (n,)``, or come first (S18). At least one row is kept, if
     there are any.
@@ -36,13 +36,13 @@ def cut(count: int, share: float, scores: np.ndarray | None = None) -> np.ndarra
 
 
 def cut_clean(probability: np.ndarray, clean: float) -> np.ndarray:
-    """Choose the longest run of best pairs that is clean enough: ascending rows ``(m,) int64``.
+    """Select the longest run of best pairs that is clean enough: ascending rows ``(m,) int64``.
 
     Cleanliness is the share of good pairs (S18, section 4.2: sets of 80, 70 and 60%), estimated by
     the mean of ``probability (n,)``, each in [0, 1]. The run may be empty.
     """
     order = np.argsort(-probability, kind="stable")
-    # Means of sorted numbers fall, so that the rows that are clean enough come first.
+    # Means of sorted values decrease, so the rows that are clean enough come first.
     means = np.cumsum(probability[order]) / np.arange(1, len(order) + 1)
     return np.sort(order[: np.count_nonzero(means >= clean - 1e-12)])
 

@@ -1,15 +1,15 @@
-"""Lines about the stages of a training: one at the start, one a minute, one at the end."""
+"""Progress lines of the stages of a training: at the start, once a minute, and at the end."""
 
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Takes a line to print.
+# Receiver of lines to print.
 Report = Callable[[str], None]
 
 
-# Seconds between two lines about one stage.
+# Seconds between two lines about a stage.
 EVERY = 60.0
 
 
@@ -17,8 +17,8 @@ EVERY = 60.0
 def stage(name: str, report: Report, silent: bool = False) -> Iterator[None]:
     """Report the start of a stage, and its end with the seconds that it took.
 
-    A stage of minutes reports once a minute that it still runs, from another thread, unless
-    ``silent``: for stages that report progress of their own.
+    A long stage reports once a minute from another thread, unless ``silent``, for stages with their
+    own progress reports.
     """
     report(name)
     begun, ended = time.monotonic(), threading.Event()

@@ -1,7 +1,7 @@
-"""Vectors that a teacher gives to the sentences of a distillation: cached on disk, then reduced.
+"""Teacher's sentence vectors for a distillation: cached on disk, then reduced.
 
-A transformer takes far longer to encode the text than a student to learn from it, so a
-distillation that is killed, or repeated, does not encode again.
+A transformer takes far longer to encode the text than a student to learn from it, so a distillation
+that is killed or repeated does not encode again.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ from miner.text.locks import lock
 from miner.text.output import atomic_file
 
 KEY = "key.json"
-# Sentences of a part: a killed run repeats one at most.
+# Sentences per part: a killed run repeats at most one part.
 PART = 8192
 # Vectors that the axes are computed from.
 SAMPLE = 100_000
 # Weight of a piece of probability p: RARE / (RARE + p) (Arora et al. 2017).
 RARE = 1e-3
-# Pieces that are encoded at a time.
+# Pieces encoded at a time.
 BLOCK = 4096
 
 
@@ -42,11 +42,11 @@ def cached_vectors(
     restart: bool = False,
     report: Reporter = silent,
 ) -> list[np.ndarray]:
-    """Encode ``sentences`` by ``teacher``, as far as ``directory`` does not hold their vectors.
+    """Encode ``sentences`` with ``teacher``, except those whose vectors ``directory`` holds.
 
-    Returns the parts in order, memory maps ``(m, d) float16`` of unit rows, zero where the teacher
-    knows nothing. ``key.json`` names teacher and text; ``restart`` discards the vectors of others.
-    Raises ArtifactError for a directory of another teacher or text, or with a damaged part.
+    Returns the parts in order, memory maps ``(m, d) float16`` of unit rows, zero for sentences
+    unknown to the teacher. ``key.json`` names teacher and text; ``restart`` discards vectors of
+    others. Raises ArtifactError for a directory of another teacher or text, or with a damaged part.
     """
     place = replaceable(directory, KEY)
     with lock(place):

@@ -13,20 +13,20 @@ from miner.errors import ArtifactError, reason, writing
 from miner.text.locks import lock
 from miner.text.output import atomic_file, write_whole
 
-# Another number if the format of the files changes: a checkpoint of another one is refused.
+# Version of the files' format; a checkpoint of another version is refused.
 VERSION = 6
 KEY, VOCABULARY, STATE = "key.json", "vocabulary.npz", "state.npz"
-# Array with the names of the others: a damaged directory of an archive may lack some.
+# Array with the names of the other arrays, because a damaged archive may lack some.
 MEMBERS = "members"
 
 
 class Checkpoint:
-    """The directory ``.NAME.training`` beside the model ``NAME``.
+    """Directory ``.NAME.training`` beside the model ``NAME``.
 
     It holds the vocabularies and the last state of the training, archives with checksums, each
-    written whole or not at all. ``key`` identifies the configuration and the text; a checkpoint of
-    another key or version is not continued. A ``with`` block keeps other processes out of the
-    directory, and raises ResourceError if one of them holds it; with ``restart`` it begins anew.
+    written as a whole. ``key`` identifies the configuration and the text; a checkpoint with another
+    key or version is not continued. A ``with`` block locks the directory, and raises ResourceError
+    if another process holds it; ``restart`` discards the old content.
     """
 
     def __init__(self, output: str | Path, key: dict[str, Any], restart: bool = False):
@@ -47,9 +47,9 @@ class Checkpoint:
         self._lock.close()
 
     def load_vocabulary(self) -> dict[str, bytes] | None:
-        """Read the files of :meth:`save_vocabulary`, None without any.
+        """Read the files of :meth:`save_vocabulary`; None if there are none.
 
-        Raises ArtifactError for a checkpoint of another key.
+        Raises ArtifactError for a checkpoint with another key.
         """
         key = self.directory / KEY
         if not key.exists():
@@ -94,7 +94,7 @@ class Checkpoint:
             return None
         except MemoryError:
             raise
-        except Exception as error:  # zipfile and numpy raise nearly anything for a damaged one
+        except Exception as error:  # zipfile and numpy raise nearly anything for a damaged file
             raise ArtifactError(
                 f"{path}: cannot be read ({reason(error)}); give --restart to begin anew"
             ) from None

@@ -1,4 +1,6 @@
-"""Vocabularies of a model, of all languages or of each column: pieces, words, morphs, trigrams."""
+"""Vocabularies of a model, common to all languages or one per column: pieces, words, morphs,
+trigrams.
+"""
 
 import dataclasses
 import io
@@ -37,10 +39,11 @@ def learn_vocabularies(
     report: Report,
     language: np.ndarray | None = None,
 ) -> dict[str, bytes]:
-    """Learn a vocabulary for each unit from lists of sentences, by file names in a model directory.
+    """Learn a vocabulary for each unit from lists of sentences; return the files of the model
+    directory.
 
-    With separate vocabularies each column has one of its own. ``language (n,) int16`` are the
-    language pairs of aligned sides, for the sample of pieces.
+    With separate vocabularies each column has its own. ``language (n,) int16`` are the language
+    pairs of aligned sides, for the sample of pieces.
     """
     files: dict[str, bytes] = {}
     if config.architecture.separate:
@@ -73,9 +76,9 @@ def train_vocabulary(
     """Train a SentencePiece unigram model on ``sides``, the lists of sentences; return its bytes.
 
     ``config.vocabulary_sample`` sentences are drawn from each side in proportion to its size, or
-    from the language pairs ``language (n,) int16`` as ``config.temperature`` asks. Text with fewer
-    pieces than ``config.pieces`` gives fewer. Raises CorpusError for text that has none, or more
-    distinct characters than ``config.pieces``.
+    from the language pairs ``language (n,) int16`` according to ``config.temperature``. Text with
+    fewer pieces than ``config.pieces`` gives a smaller vocabulary. Raises CorpusError for text
+    without pieces, or with more distinct characters than ``config.pieces``.
     """
     import sentencepiece
 
@@ -114,7 +117,7 @@ def train_vocabulary(
 def _drawn(
     sides: Sequence[Sequence[str]], config: TrainConfig, language: np.ndarray | None
 ) -> Iterator[tuple[Sequence[str], np.ndarray]]:
-    """Draw the sentences to learn pieces from: each side with rows of it, ascending."""
+    """Draw the sentences to learn pieces from: yield each side with its rows, ascending."""
     total = max(1, sum(map(len, sides)))
     generator = np.random.default_rng([config.seed, 0])
     for side in sides:
@@ -128,9 +131,9 @@ def _drawn(
 
 
 def train_words(sides: Sequence[Sequence[str]], config: TrainConfig) -> tuple[bytes, bytes | None]:
-    """Return the most frequent words of ``sides``, and their segmentation if the config asks.
+    """Return the most frequent words of ``sides``, and their segmentation if configured.
 
-    Both are bytes as :class:`~miner.encoder.word_units.WordTokenizer` reads them; with a
+    Both are bytes in the format of :class:`~miner.encoder.word_units.WordTokenizer`; with a
     segmentation the words are morphs. Words are ordered by frequency, then by code points.
     """
     normalise = Normaliser.by_rule(config.fold_case)
@@ -153,11 +156,12 @@ def train_words(sides: Sequence[Sequence[str]], config: TrainConfig) -> tuple[by
 def train_morphs(words: Sequence[str], seed: int) -> bytes:
     """Train Morfessor Baseline on these words (S18); return its segmentations in its own format.
 
-    Each word counts once, however frequent, so that morphs are units that recur in many words.
+    Each word counts once, whatever its frequency, so that morphs are units that recur in many
+    words.
     """
     package = morfessor()
     model = package.BaselineModel()
-    # Long words are links and the like; they would take most of the time.
+    # Long words are mostly links; they would take most of the time.
     model.load_data((1, word) for word in words if len(word) <= LONGEST_WORD)
     before, shown = random.getstate(), package.utils.show_progress_bar
     try:

@@ -110,10 +110,10 @@ class Trainer:
     ) -> Epoch:
         """Train to the end; return the epoch that is best on ``held``.
 
-        The chosen epoch is judged on ``test``, which has no part in the choice.
+        The chosen epoch is evaluated on ``test``, which does not affect the choice.
         """
         config, best = self.config, None
-        # One thread: a step is too small for more. An LSTM brings threads of its own.
+        # One thread: a step is too small for more. An LSTM starts its own threads.
         with step_threads(config.encoding, 1):
             for number in range(1, config.epochs + 1):
                 for done in self.epoch(number):
@@ -142,7 +142,7 @@ class Trainer:
         return best
 
     def right(self, labelled: Labelled) -> np.ndarray:
-        """Tell which sentences are judged right, ``(n,) bool``."""
+        """Return which sentences are classified correctly, ``(n,) bool``."""
         return (self.good(labelled.sentences) >= 0.5) == labelled.good
 
     def good(self, sentences: Sentences) -> np.ndarray:
@@ -150,7 +150,7 @@ class Trainer:
         return self.softmax.probability(self.encoder.means(sentences))
 
     def epoch(self, number: int) -> Iterator[int]:
-        """Train one epoch, from 1; yield the sentences done in all about every `REPORT_EVERY`."""
+        """Train epoch ``number``, from 1; yield the sentences done about every `REPORT_EVERY`."""
         config, n = self.config, len(self.training)
         order = np.random.default_rng([config.seed, 3, number]).permutation(n)
         total, last = 0.0, 0

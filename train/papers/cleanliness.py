@@ -1,7 +1,7 @@
-"""Cleanliness of paraphrase pairs without annotations: shuffled pairs as decoys.
+"""Cleanliness of paraphrase pairs without annotations, estimated with shuffled pairs as decoys.
 
 S18 estimates from annotations how clean the best pairs of Opusparcus are. Here the cosines of pairs
-are taken for a mixture of right pairs and of pairs that match as shuffled ones do
+are modelled as a mixture of right pairs and of pairs that match like shuffled ones
 (:mod:`miner.precision.mixture`), which gives each pair a probability.
 """
 
@@ -14,18 +14,19 @@ from miner.errors import CorpusError
 from miner.precision.mixture import Histogram, Law
 from miner.scoring.quality import cosines
 
-# Expected slope of log-odds on cosines, in standard deviations of decoys' cosines. All decoys but
-# the lowest tenth are modelled: shuffled pairs come from the same sentences.
+# Expected slope of log-odds over cosines, per standard deviation of decoys' cosines; and law that
+# models all decoys except the lowest tenth, because shuffled pairs have the same sentences.
 SLOPE, LAW = 3.0, Law(0.1, (0.05, 0.2))
 # With fewer pairs no mixture is fitted.
 FEWEST = 200
 
 
 def probabilities(pairs: Sequence[tuple[str, str]], encoder: SentenceEncoder) -> np.ndarray:
-    """Probability of each pair to be right, ``(n,) float64``; their mean is the cleanliness.
+    """Return each pair's probability of being right, ``(n,) float64``; their mean is the
+    cleanliness.
 
-    A pair counts as wrong if its cosine looks like two random sentences'. Pairs that share a topic,
-    or differ in one word, look right. Raises CorpusError for fewer than `FEWEST`.
+    A pair counts as wrong if its cosine looks like that of two random sentences. Pairs that share a
+    topic, or differ in one word, look right. Raises CorpusError for fewer than `FEWEST`.
     """
     if len(pairs) < FEWEST:
         raise CorpusError(

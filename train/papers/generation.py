@@ -25,9 +25,9 @@ class Decoding:
 
 @dataclass(frozen=True)
 class RankWeights:
-    """Weights of cosine, of novelty (one minus the overlap), and of fluency.
+    """Weights of cosine, novelty (one minus the overlap) and fluency.
 
-    Fluency is minus the logarithm of the perplexity by a trigram model; without one it is minus the
+    Fluency is minus the logarithm of the perplexity by a trigram model; without a model, minus the
     cost.
     """
 

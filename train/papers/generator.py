@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "bitext-miner generator", 1
 CONFIG, PIECES, WEIGHTS = "config.json", "sp.model", "generator.npz"
-# Sentences that are decoded together; most pieces of a sentence that are read.
+# Sentences decoded together; maximum pieces of a sentence that are read.
 ROWS, LONGEST = 32, 200
 
 
@@ -49,8 +49,8 @@ class Sizes:
 class Generator:
     """Generator in memory: vocabulary, sizes and arrays of the network.
 
-    ``fold_case`` generators read lower-case words with spaces around punctuation, the way that the
-    built-in translator writes. ``training`` is the record of the training.
+    ``fold_case`` generators read lower-case words with spaces around punctuation, the format of the
+    built-in translator. ``training`` is the record of the training.
     """
 
     vocabulary: bytes
@@ -60,7 +60,7 @@ class Generator:
     training: Mapping[str, Any] = field(default_factory=dict)
 
     def save(self, path: str | Path) -> None:
-        """Write the directory, whole or not at all. Raises ArtifactError and ResourceError."""
+        """Write the directory as a whole. Raises ArtifactError and ResourceError."""
         with atomic_directory(path, WEIGHTS) as place:
             (place / PIECES).write_bytes(self.vocabulary)
             with (place / WEIGHTS).open("wb") as file:
@@ -114,7 +114,7 @@ class Generator:
         return digest.hexdigest()[:16]
 
     def source_ids(self, sentences: Sequence[str]) -> list[list[int]]:
-        """Token ids of sentences to read, at most `LONGEST` of each."""
+        """Return the token ids of sentences to read, at most `LONGEST` per sentence."""
         read = [as_input(text, self.fold_case) for text in sentences]
         return [own[:LONGEST] for own in self.processor.encode(read)]
 
@@ -132,7 +132,7 @@ def as_input(text: str, fold_case: bool) -> str:
 
 
 class Rewriter:
-    """Generator on a device, with the interface of a translator: writes each sentence anew."""
+    """Generator on a device, with the interface of a translator: it paraphrases each sentence."""
 
     def __init__(
         self,
@@ -146,9 +146,9 @@ class Rewriter:
         self.network = generator.network(device)
 
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
-        """Return up to ``k`` sentences for each, the likeliest first; none for blank ones.
+        """Return up to ``k`` sentences for each, likeliest first; none for blank ones.
 
-        Random numbers follow from the seed and the sentence alone.
+        Random numbers follow only from the seed and the sentence.
         """
         ids = self.generator.source_ids(sentences)
         found: list[list[Translation]] = [[] for _ in sentences]

@@ -1,8 +1,8 @@
-"""Network of a paraphrase generator, a small transformer, and its decoding by beam or by sampling.
+"""Network of a paraphrase generator, a small transformer, and decoding by beam search or sampling.
 
 The layers are torch's (Vaswani et al. 2017, with layer normalisation before each part). There is no
-cache of past keys: sentences are short and the network is small. This module is imported inside
-functions, because little else needs torch.
+cache of past keys: sentences are short and the network is small. This module is imported only
+inside functions, because it needs torch.
 """
 
 import math
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from miner.errors import ArtifactError, reason
 
-# Ids behind the pieces': padding, start and end of a sentence.
+# Ids after those of the pieces: padding, start and end of a sentence.
 PAD, START, END = 0, 1, 2
 MARKS = 3
 UNKNOWN = 0  # among the pieces
@@ -23,7 +23,7 @@ Decoded = tuple[list[int], float]
 
 
 class Network(nn.Module):
-    """Encoder and decoder over one table of embeddings, which also gives the output.
+    """Encoder and decoder with a shared table of embeddings, which is also the output layer.
 
     Ids below ``pieces`` are pieces; ``pieces + PAD`` and so on are marks.
     """
@@ -50,12 +50,12 @@ class Network(nn.Module):
         )
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Return states ``(batch, pieces, dim)``, and True where there is padding."""
+        """Return states ``(batch, pieces, dim)``, and a mask of padding."""
         padded = source == self.pad  # (batch, pieces)
         return self.encoder(self._embedded(source), src_key_padding_mask=padded), padded
 
     def decode(self, target: Tensor, memory: Tensor, padded: Tensor) -> Tensor:
-        """Return the states ``(batch, pieces, dim)`` that predict what follows each piece."""
+        """Return the states ``(batch, pieces, dim)`` that predict the piece after each piece."""
         length = target.shape[1]
         later = torch.ones(length, length, dtype=torch.bool, device=target.device).triu(1)
         return self.decoder(
@@ -83,7 +83,7 @@ class Network(nn.Module):
 
 
 def fill(network: Network, weights: Mapping[str, np.ndarray]) -> Network:
-    """Set the arrays of a network. Raises ArtifactError for arrays of another one."""
+    """Set the arrays of a network. Raises ArtifactError for arrays of another network."""
     try:
         network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
     except RuntimeError as error:
@@ -99,7 +99,9 @@ def positions(length: int, dimension: int) -> Tensor:
 
 
 def limit(sentence: Sequence[int]) -> int:
-    """Most pieces of a decoded sentence: a network that repeats itself would go on."""
+    """Return the maximum pieces of a decoded sentence, because a network may repeat itself for
+    ever.
+    """
     return len(sentence) + len(sentence) // 2 + 5
 
 
@@ -107,10 +109,10 @@ def limit(sentence: Sequence[int]) -> int:
 def beam_search(
     network: Network, sentences: Sequence[Sequence[int]], k: int, beam: int
 ) -> list[list[Decoded]]:
-    """Decode the ``k`` likeliest sentences of each source found by a beam, the best first.
+    """Decode the ``k`` likeliest sentences of each source by beam search, best first.
 
-    Hypotheses compete by their likelihood, and finished ones by that per piece. A source is done
-    when ``beam`` of its hypotheses are finished, or at the limit of its length.
+    Hypotheses compete by likelihood, finished ones by likelihood per piece. A source is done when
+    ``beam`` of its hypotheses are finished, or at the maximum length.
     """
     network.eval()
     memory, padded = network.encode(network.padded(sentences))
@@ -125,7 +127,7 @@ def beam_search(
         step += 1
         ahead = _ahead(network, ids, memory, padded).view(len(active), beam, -1)
         size = ahead.shape[2]
-        # One in each ``beam`` may be the end.
+        # One candidate per hypothesis may be the end.
         best, place = (scores[:, :, None] + ahead).flatten(1).topk(2 * beam)
         kept_ids, kept_scores, left = [], [], []
         for row, source in enumerate(active):
@@ -167,11 +169,11 @@ def sample(
     temperature: float,
     nucleus: float,
 ) -> list[list[Decoded]]:
-    """Draw sentences for each source, piece by piece, the likeliest first.
+    """Sample sentences for each source, piece by piece, likeliest first.
 
-    ``numbers`` are random ones of each source, in [0, 1): ``(drawn, limit)``; a sentence depends on
-    no other. Pieces are drawn from the likeliest that have a probability of ``nucleus`` together
-    (Holtzman et al. 2020), at a ``temperature``. The costs are those at temperature 1.
+    ``numbers``: random numbers in [0, 1) for each source, ``(drawn, limit)``; a sentence depends on
+    no other. Pieces are drawn from the likeliest ones with a total probability of ``nucleus``
+    (Holtzman et al. 2020), at a ``temperature``. Costs are computed at temperature 1.
     """
     network.eval()
     drawn = len(numbers[0])

@@ -1,8 +1,9 @@
-"""Languages compared: vocabulary overlap and distances, correlated with scores (P19, section 4.2).
+"""Comparison of languages: vocabulary overlap and distances, correlated with scores (P19, section
+4.2).
 
 Wieting et al. 2019 train a model for each foreign language beside English, and ask what correlates
 with a high score on English sentences: common vocabulary, or nearness in grammar, sounds, family or
-place. With few languages a correlation says little, so each comes with their number.
+place. With few languages a correlation says little, so each is reported with their number.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,9 @@ class Overlap:
 
     @property
     def share(self) -> float:
-        """|V1 ∩ V2| / |V1 ∪ V2|, 0 to 1; 0 where neither side has a piece (P19, section 4.2)."""
+        """Overlap |V1 ∩ V2| / |V1 ∪ V2|, 0 to 1; 0 if neither side has a piece (P19, section
+        4.2).
+        """
         either = self.source + self.target - self.both
         return self.both / either if either else 0.0
 
@@ -49,10 +52,10 @@ class Correlation:
 
 
 def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) -> Overlap:
-    """Count the distinct pieces that two texts use, tokenised by one tokenizer.
+    """Count the distinct pieces in two texts, tokenised by one tokenizer.
 
-    For a model with separate vocabularies, give the tokenizer of either side: pieces of one
-    spelling count as one, though the model has an embedding of each for both sides.
+    For a model with separate vocabularies, pass the tokenizer of either side: pieces with the same
+    spelling count as one, although the model has an embedding of each for both sides.
     """
     one, other = (np.unique(tokenizer(side)[0]) for side in (source, target))
     return Overlap(len(one), len(other), len(np.intersect1d(one, other, assume_unique=True)))
@@ -73,9 +76,10 @@ def correlate(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correl
 def correlate_apart(
     scores: Column, columns: Mapping[str, Column], split: float
 ) -> dict[str, dict[str, Correlation]]:
-    """Correlate languages with an overlap of at most ``split``, and others, apart (P19, table 5).
+    """Correlate languages with an overlap of at most ``split``, and the others, separately (P19,
+    table 5).
 
-    ``columns`` have one of `OVERLAP`. Languages without an overlap are in neither group.
+    ``columns`` include one of `OVERLAP`. Languages without an overlap are in neither group.
     """
     share = columns[OVERLAP]
     groups = {

@@ -1,8 +1,8 @@
 """Classifier of sentences: an encoder and a softmax over two classes, learned together (P17, 5.6).
 
 It learns from two plain corpora, good and bad sentences, or from references with translations of
-the same sentences (:mod:`miner_train.papers.classified`). One part chooses the epoch, and another,
-the test, judges it. The softmax reads the encoder's vectors without normalisation.
+the same sentences (:mod:`miner_train.papers.classified`). A held-out part selects the epoch, and a
+test part evaluates it. The softmax reads the encoder's vectors without normalisation.
 """
 
 import dataclasses
@@ -51,8 +51,8 @@ def two_classes(
 ) -> Text:
     """Read the sentences of both classes, and split each.
 
-    A sentence counts once in each class, and not at all if it stands in both. Raises CorpusError
-    where a class has too little text.
+    A sentence counts once in its class, and not at all if it is in both. Raises CorpusError if a
+    class has too little text.
     """
     classes = [_read(readers, report) for readers in (good, bad)]
     names = [", ".join(display_name(reader.origin) for reader in side) for side in (good, bad)]
@@ -135,7 +135,7 @@ def train_classifier(
     ``read`` is :func:`two_classes` or :func:`matched_pairs` of some files. The result is the same,
     byte for byte, for the same seed and any ``threads`` [all cores]. ``device`` (auto, cpu or cuda)
     is for an LSTM, whose last bits may differ on a GPU. Raises the errors of ``read``,
-    ArtifactError for an ``output`` that is something else, and ResourceError.
+    ArtifactError for an ``output`` that is another kind of directory, and ResourceError.
     """
     replaceable(output, CLASSIFIER)  # refused now rather than after all the work
     device = resolve_device(device)
@@ -230,7 +230,9 @@ def _counts(reader: Reader) -> dict[str, str | int]:
 def _split(
     own: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
 ) -> tuple[list[str], list[str], list[str]]:
-    """Split a class of two or more sentences into training, held-out and perhaps test ones."""
+    """Split a class of at least two sentences into training, held-out and optionally test
+    sentences.
+    """
     held, test = _counts_of(len(own), sum(map(len, classes)), config)
     order = np.random.default_rng([config.seed, 1, number]).permutation(len(own))
     parts = order[held + test :], order[:held], order[held : held + test]
@@ -239,7 +241,9 @@ def _split(
 
 
 def _counts_of(own: int, total: int, config: ClassifierConfig) -> tuple[int, int]:
-    """Count the held-out and the test sentences of ``own``; a number is a part of ``total``."""
+    """Return the numbers of held-out and test sentences of ``own``; a setting is a share, or a
+    number out of ``total``.
+    """
     held, test = (share / total if share >= 2 else share for share in (config.heldout, config.test))
     count = min(max(1, round(held * own)), own // 2)
     return count, min(round(test * own), own // 4, own - count - 1)

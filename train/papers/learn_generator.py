@@ -1,7 +1,7 @@
-"""Training of a paraphrase generator: a transformer writes one side from the other.
+"""Training of a paraphrase generator: a transformer that writes one side from the other.
 
-P18 trains a generator on its back-translated pairs. It reads the translation here and writes the
-reference, so that what it learns to write is human text (Sennrich et al. 2016).
+P18 trains a generator on its back-translated pairs. Here it reads the translation and writes the
+reference, so that it learns to write human text (Sennrich et al. 2016).
 """
 
 import io
@@ -34,7 +34,7 @@ from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import train_vocabulary
 
 PIECE_FILE = VOCABULARIES["piece"]
-# Batches of like lengths come from this many batches' worth of pairs at a time.
+# Number of batches from which batches of similar lengths are formed at a time.
 POOL = 50
 # Sentence to read, in the form that the generator reads, and sentence to write; and their token
 # ids, without marks.
@@ -54,10 +54,11 @@ def train_generator(
     report: Report = lambda line: None,
     progress: Reporter = silent,
 ) -> Generator:
-    """Learn to write each sentence of ``written`` from one of ``read``, and save the generator.
+    """Learn to write each sentence of ``written`` from its pair in ``read``, and save the
+    generator.
 
-    Pairs that differ in case and final punctuation alone are left out. The epoch with the lowest
-    held-out cost is kept. A stopped training goes on from its checkpoint, with the same result on
+    Pairs that differ only in case and final punctuation are dropped. The epoch with the lowest
+    held-out cost is kept. A stopped training continues from its checkpoint, with the same result on
     the same machine and ``threads``. Raises CorpusError for too little text, and the errors of a
     checkpoint.
     """
@@ -102,7 +103,7 @@ def train_generator(
 
 
 def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfig) -> Pairs:
-    """Drop pairs that say the same in the same words, and repeated pairs."""
+    """Drop pairs of equal sentences, and repeated pairs."""
     kept = {
         (as_input(one, config.fold_case), other.strip()): None
         for one, other in zip(read, written, strict=True)
@@ -112,7 +113,10 @@ def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfi
 
 
 def split(pairs: Pairs, config: GeneratorConfig) -> tuple[Pairs, Pairs]:
-    """Training and held-out pairs; no sentence to write is in both. Raises CorpusError for few."""
+    """Split pairs into training and held-out ones, without a common sentence to write.
+
+    Raises CorpusError for too few.
+    """
     names = list(dict.fromkeys(written for _, written in pairs))
     if len(names) < 10:
         raise CorpusError(
@@ -126,7 +130,7 @@ def split(pairs: Pairs, config: GeneratorConfig) -> tuple[Pairs, Pairs]:
 
 
 def tokenised(pairs: Pairs, processor: SentencePieceProcessor, longest: int) -> Ids:
-    """Token ids of the pairs whose sides have 1 to ``longest`` pieces."""
+    """Return token ids of the pairs whose sides have 1 to ``longest`` pieces."""
     ids = zip(*(processor.encode([pair[side] for pair in pairs]) for side in (0, 1)), strict=True)
     return [pair for pair in ids if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
 
@@ -151,7 +155,7 @@ class Trainer:
     COUNTERS = ("epoch", "position", "step", "loss_sum", "loss_count", "best_cost")
 
     def state(self) -> dict[str, np.ndarray]:
-        """All that a checkpoint needs, as one array of bytes."""
+        """Return all data of a checkpoint, as one array of bytes."""
         buffer = io.BytesIO()
         state = {
             "network": self.network.state_dict(),
@@ -189,7 +193,7 @@ class Trainer:
                 save(True)
 
     def batches(self) -> list[list[int]]:
-        """Rows of each step of the epoch: pairs of like lengths, in random order."""
+        """Return the rows of each step of the epoch: pairs of similar lengths, in random order."""
         generator = np.random.default_rng([self.config.seed, 12, self.epoch])
         order = generator.permutation(len(self.training)).tolist()
         lengths = [len(written) + 1 for _, written in self.training]
@@ -219,7 +223,7 @@ class Trainer:
         self.loss_count += 1
 
     def _loss(self, pairs: Ids, smoothing: float, reduction: str = "mean") -> Any:
-        """Cross-entropy of the written pieces and ends, a mean or a sum."""
+        """Return the cross-entropy of the written pieces and ends, as a mean or a sum."""
         network = self.network
         start, end = network.pieces + START, network.pieces + END
         memory, padded = network.encode(network.padded([read for read, _ in pairs]))
@@ -235,7 +239,7 @@ class Trainer:
         )
 
     def held_out_cost(self) -> float:
-        """Negative log-likelihood per piece of the held-out pairs."""
+        """Return the negative log-likelihood per piece of the held-out pairs."""
         pairs = sorted(self.held, key=lambda pair: len(pair[1]))
         lengths = [len(written) + 1 for _, written in pairs]
         self.network.eval()
@@ -268,7 +272,7 @@ class Trainer:
 
 
 def cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Cut rows into batches of at most ``most`` pieces with padding, one row at least."""
+    """Cut rows into batches of at most ``most`` pieces with padding, at least one row each."""
     found: list[list[int]] = []
     longest = 0
     for row in rows:

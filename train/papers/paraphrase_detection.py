@@ -26,15 +26,16 @@ from miner.text_table import aligned
 from miner_train.papers.sts import languages
 
 TASK = "paraphrase"
-# Parts that the classifier may learn from: it takes the first that is there.
+# Parts that the classifier may be trained on: the first existing one is used.
 LEARNED = ("train", "dev", "val")
 TESTED = "test"
 HIDDEN = 200
 # Fewest pairs with each label to learn from: the perceptron holds out a tenth for early stopping.
 LEAST = 10
-# Trained once with each seed; accuracy is the mean over seeds, F1 is computed from mean counts.
+# Seeds of the training; accuracy is the mean over seeds, F1 is computed from mean counts.
 SEEDS = range(3)
-# Grades of Opusparcus, the mean of two annotators: from GOOD up a paraphrase, up to BAD none.
+# Grades of Opusparcus, the mean of two annotators: paraphrase from GOOD up, no paraphrase up to
+# BAD.
 GOOD, BAD = 3.0, 2.0
 # Edges of the histogram of similarities of a grade.
 EDGES = tuple(step / 10 for step in range(11))
@@ -50,7 +51,7 @@ class LabelledVectors:
 
     @property
     def similarity(self) -> np.ndarray:
-        """Cosines, ``(n,) float64``, so that there is a number between any two of them."""
+        """Cosines, ``(n,) float64``, so that a threshold fits between any two of them."""
         return cosines(self.first, self.second).astype(np.float64)
 
 
@@ -99,7 +100,7 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
 
 
 def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Turn scores ``(n,)`` into a mask of the pairs to keep and the labels of those; both bool."""
+    """Convert scores ``(n,)`` to a mask of the pairs to keep and their labels; both bool."""
     if set(np.unique(scores)) <= {0.0, 1.0}:
         return np.ones(len(scores), dtype=bool), scores == 1
     kept = (scores >= GOOD) | (scores <= BAD)
@@ -109,7 +110,7 @@ def labels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def with_labels(
     pairs: LabelledPairs, vectors: tuple[np.ndarray, np.ndarray], path: Path, least: int = 1
 ) -> LabelledVectors:
-    """Combine the labels of one file with its vectors.
+    """Combine the labels of a file with its vectors.
 
     Raises CorpusError for a file with fewer than ``least`` pairs of either label.
     """
@@ -124,11 +125,11 @@ def with_labels(
 
 
 def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
-    """List each distinct grade with its pairs, their mean similarity and standard deviation.
+    """Return each distinct grade with its number of pairs, mean similarity and standard deviation.
 
     ``t`` and ``p``: Welch's two-sided test against the grade below; None for the lowest grade, and
-    for a grade of one pair or no deviation. ``histogram``: similarities between the `EDGES`; the
-    lowest bin has all below. Raises DependencyError without SciPy, which scikit-learn brings.
+    for a grade with one pair or no deviation. ``histogram``: similarities between the `EDGES`; the
+    lowest bin has all below. Raises DependencyError without SciPy, which scikit-learn installs.
     """
     found: list[dict[str, Any]] = []
     below = np.empty(0)
@@ -182,9 +183,9 @@ def predict_by_threshold(learned: LabelledVectors, tested: LabelledVectors) -> n
     """
     order = np.argsort(-learned.similarity, kind="stable")
     score, good = learned.similarity[order], learned.good[order]
-    # right[i]: correct labels if the first i are taken and the others are not, (n + 1,).
+    # right[i]: correct labels if the first i are positive and the others negative, (n + 1,).
     right = np.r_[0, np.cumsum(good)] + np.r_[np.cumsum(~good[::-1])[::-1], 0]
-    cuts = np.r_[True, score[1:] != score[:-1], True]  # equal scores are taken together
+    cuts = np.r_[True, score[1:] != score[:-1], True]  # a cut never separates equal scores
     best = int(np.argmax(np.where(cuts, right, -1)))
     edges = np.r_[np.inf, score, -np.inf]
     return tested.similarity >= (
@@ -193,7 +194,7 @@ def predict_by_threshold(learned: LabelledVectors, tested: LabelledVectors) -> n
 
 
 def concatenated(pairs: LabelledVectors) -> np.ndarray:
-    """Concatenate both vectors: ``(2n, 2d)``, all pairs as given, then with sides swapped."""
+    """Concatenate both vectors: ``(2n, 2d)``, all pairs, then all pairs with sides swapped."""
     ways = (pairs.first, pairs.second), (pairs.second, pairs.first)
     return np.concatenate([np.concatenate(way, axis=1) for way in ways])
 
@@ -210,10 +211,10 @@ def predict_by_classifier(
     features: Callable[[LabelledVectors], np.ndarray],
     seed: int,
 ) -> np.ndarray:
-    """Predict labels ``(n,) bool`` by a perceptron, as the mean of both orders of the sides.
+    """Predict labels ``(n,) bool`` with a perceptron, as the mean of both orders of the sides.
 
-    It learns from one order, or duplicates of training pairs would be in the tenth held out for
-    early stopping. Raises DependencyError without scikit-learn.
+    It is trained on one order, so that no training pair is also in the tenth held out for early
+    stopping. Raises DependencyError without scikit-learn.
     """
     networks = library("sklearn.neural_network", "the classifier", "train")
     classifier = networks.MLPClassifier((HIDDEN,), early_stopping=True, random_state=seed)

@@ -13,15 +13,15 @@ import numpy as np
 from miner.errors import CorpusError
 from miner.text.words import tokens
 
-# Words of a sentence: P18 leaves out longer ones. Pairs that are counted at a time.
+# Maximum words of a sentence, as in P18; pairs counted at a time.
 LONGEST, BLOCK = 30, 1000
 
 
 @dataclass(frozen=True)
 class WordPair:
-    """A word and a paraphrase of it, with a score.
+    """Word and a paraphrase of it, with a score.
 
-    ``count`` is how often they stand on opposite sides of a pair.
+    ``count``: number of pairs with the two on opposite sides.
     """
 
     word: str
@@ -31,13 +31,12 @@ class WordPair:
 
 
 def adjusted_pmi(pairs: Sequence[tuple[str, str]], least: int = 10) -> list[WordPair]:
-    """Rank pairs of words by adjusted PMI, in nats; pairs of a word stay together.
+    """Rank pairs of words by adjusted PMI, in nats; pairs of a word are consecutive.
 
-    ``least`` is how often two words stand on opposite sides, at least (10 in P18's examples). A
-    word counts once in a sentence, both directions of a
-    paraphrase count, and PMI within sentences is the mean of both columns, as in P18. One is added
-    to the counts of words in one sentence, since synonyms are often in none. Raises CorpusError
-    where no pair of words is frequent enough.
+    ``least``: minimum number of pairs with two words on opposite sides (10 in P18's examples). A
+    word counts once in a sentence, both directions of a paraphrase count, and PMI within sentences
+    is the mean of both columns, as in P18. One is added to the counts within sentences, because
+    synonyms often never share one. Raises CorpusError if no pair of words is frequent enough.
     """
     number: dict[str, int] = {}
     both: list[tuple[np.ndarray, np.ndarray]] = []
@@ -87,7 +86,7 @@ def _occurrences(sentences: Iterator[np.ndarray], size: int) -> np.ndarray:
 def _counted(
     pairs: Iterator[tuple[np.ndarray, np.ndarray]], size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Count pairs of words: ascending keys ``u * size + v``, and the number of each."""
+    """Count pairs of words: ascending keys ``u * size + v``, and the count of each."""
     keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
     waiting: list[np.ndarray] = []
 
@@ -106,7 +105,7 @@ def _counted(
 
 
 def _looked_up(keys: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Counts of the wanted keys; 0 for keys that are not there."""
+    """Return the counts of the wanted keys; 0 for missing keys."""
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[place] == wanted, counts[place], 0)
 
@@ -114,5 +113,5 @@ def _looked_up(keys: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.n
 def _pmi(
     joint: np.ndarray, one: np.ndarray, u: np.ndarray, v: np.ndarray, total: int
 ) -> np.ndarray:
-    """PMI of words within the sentences of one column, with one added to each count."""
+    """Return the PMI of words within the sentences of one column, with add-one smoothing."""
     return np.log((joint + 1) * total / ((one[u] + 1) * (one[v] + 1)))

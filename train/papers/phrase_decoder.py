@@ -1,8 +1,8 @@
-"""Phrase-based translation: a beam search over the phrase table and a trigram language model.
+"""Phrase-based translation: beam search over a phrase table and a trigram language model.
 
-Hypotheses cover words of the source in any order within a window; those with as many words covered
-share a stack (Koehn 2004, Pharaoh). Made to be had on any machine, for paraphrases by
-back-translation, where neural systems translate better.
+Hypotheses cover words of the source in any order within a window; those that cover equally many
+words share a stack (Koehn 2004, Pharaoh). Needs no download, for paraphrases by back-translation;
+neural systems translate better.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from miner_train.papers.translators import Translation
 
 # Log of the probability by which an unknown word is translated as itself.
 COPIED = -6.0
-# Weights of the log-linear model: the table, each way; language model, distance and words.
+# Weights of the log-linear model: of the table in each direction; of language model, distance and
+# words.
 TABLE, OTHERS = 0.3, 0.5
 
 
@@ -39,7 +40,9 @@ Option = tuple[int, Words, float]
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """Part of a translation: words covered, by bits; end of the last phrase; last two word ids."""
+    """Partial translation: covered words as a bit mask, end of the last phrase, last two word
+    ids.
+    """
 
     covered: int
     end: int
@@ -84,7 +87,7 @@ class PhraseTranslator:
         return cls(learn_phrases(left, right, report), language, limits)
 
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
-        """Return the ``k`` best translations of each sentence, the best first."""
+        """Return the ``k`` best translations of each sentence, best first."""
         return [self._translate(tokens(sentence), k) for sentence in sentences]
 
     def _translate(self, source: Sequence[str], k: int) -> list[Translation]:
@@ -109,7 +112,7 @@ class PhraseTranslator:
                 for longer in self._longer(here, options, n):
                     stack = stacks[longer.covered.bit_count()]
                     same = stack.setdefault((longer.covered, longer.end, longer.context), [])
-                    # Of hypotheses that go on alike, k are enough for the k best.
+                    # Of hypotheses with the same future, k are enough for the k best.
                     if len(same) < k:
                         same.append(longer)
                     else:
@@ -140,11 +143,11 @@ class PhraseTranslator:
     def _longer(
         self, here: Hypothesis, options: Sequence[Sequence[Option]], n: int
     ) -> Iterator[Hypothesis]:
-        """Yield the hypotheses that cover one phrase more."""
+        """Yield the hypotheses that cover one more phrase."""
         gap = 0
         while here.covered >> gap & 1:
             gap += 1
-        # No word stays further behind than a jump can reach.
+        # No word is left further behind than a jump can reach.
         for start in range(gap, min(n, gap + self.limits.jump + 1)):
             for end, words, score in options[start]:
                 span = (1 << end) - (1 << start)

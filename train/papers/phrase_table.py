@@ -2,7 +2,7 @@
 
 The classical pipeline of phrase-based translation (Koehn, Och and Marcu 2003), in memory: Model 1
 (Brown et al. 1993), the best links with a pull to the diagonal (Dyer et al. 2013), grow-diag, and
-phrase pairs that agree with the links. Made for tens of thousands of pairs, in minutes.
+phrase pairs that agree with the links. Suited to tens of thousands of pairs, in minutes.
 """
 
 import heapq
@@ -19,14 +19,14 @@ from miner.progress import Reporter, silent
 from miner.ragged import offsets_of
 
 Words = tuple[str, ...]
-# The best translations of each phrase, the best first: words of the target, log p(target | source)
-# and log p(source | target).
+# Best translations of each phrase, best first: words of the target, log p(target | source) and log
+# p(source | target).
 PhraseTable = Mapping[Words, Sequence[tuple[Words, float, float]]]
 
 TENSION = 4.0
 LONGEST = 5  # words of a phrase
-CHOICES = 12  # translations that are kept of a phrase
-# Sentences of more words are left out: their alignments are bad, and slow.
+CHOICES = 12  # translations kept per phrase
+# Maximum words of a sentence: alignments of longer ones are bad, and slow.
 LONGEST_SENTENCE = 60
 
 
@@ -47,7 +47,7 @@ def learn_phrases(
     if not kept:
         raise CorpusError("no sentence pair to learn phrases from")
     numbers: dict[str, int] = {}
-    # Both sides number words apart: "die" is not "die".
+    # Both sides have separate numbers of words: German "die" is not English "die".
     left = _flat([s for s, _ in kept], numbers, "s ")
     right = _flat([t for _, t in kept], numbers, "t ")
     there = _Probabilities(*learn(left, right, len(numbers), 1)[:3])
@@ -80,7 +80,7 @@ def _table(counts: Counter[tuple[Words, Words]]) -> PhraseTable:
         of_target[t] += count
     grouped: defaultdict[Words, list[tuple[Words, float, float]]] = defaultdict(list)
     for (s, t), count in counts.items():
-        # Absolute discounting (Foster et al. 2006): a pair that was seen once is no certainty.
+        # Absolute discounting (Foster et al. 2006), because a pair seen once is not certain.
         seen = math.log(count - 0.5)
         grouped[s].append((t, seen - math.log(of_source[s]), seen - math.log(of_target[t])))
     return {
@@ -108,11 +108,11 @@ class _Probabilities:
 
 
 def best_links(left: np.ndarray, right: np.ndarray, table: _Probabilities) -> np.ndarray:
-    """Return the index of the word of ``left`` that each word of ``right`` aligns to; -1: none.
+    """Return the index of the word in ``left`` that each word in ``right`` aligns to; -1: none.
 
-    The best has the largest p(y | x) * exp(-TENSION * |i / n - j / m|), as in fast_align (Dyer et
-    al. 2013); a word without any probability aligns to none. ``left (n,)`` and ``right (m,)`` are
-    word ids.
+    It has the largest p(y | x) * exp(-TENSION * |i / n - j / m|), as in fast_align (Dyer et al.
+    2013); a word without any probability is unaligned. ``left (n,)`` and ``right (m,)`` are word
+    ids.
     """
     places = [(np.arange(len(side)) + 0.5) / len(side) for side in (left, right)]
     distance = np.abs(places[0][:, None] - places[1])
@@ -124,8 +124,8 @@ def symmetrised(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
     """Combine two alignments by grow-diag (Koehn et al. 2003): ``(height, width) bool``.
 
     ``forward (width,)`` has the links of the target's words, ``backward (height,)`` of the
-    source's. Links of both are kept; then neighbours that one of them has, for words that have none
-    yet.
+    source's. Links in both are kept; then adjacent links in either one are added for words that are
+    still unaligned.
     """
     there = {(i, j) for j, i in enumerate(forward.tolist()) if i >= 0}
     back = {(i, j) for i, j in enumerate(backward.tolist()) if j >= 0}
@@ -135,7 +135,7 @@ def symmetrised(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
     grown = True
     while grown and more:
         grown = False
-        # In the order of words, with the links that come on the way.
+        # In the order of words, including links added during the loop.
         waiting = sorted(links)
         while waiting:
             i, j = heapq.heappop(waiting)
@@ -155,7 +155,7 @@ def symmetrised(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
 
 
 def phrase_spans(links: np.ndarray, longest: int) -> np.ndarray:
-    """List the phrase pairs that agree with an alignment: ``(m, 4) int64``, spans of both sides.
+    """Return the phrase pairs consistent with an alignment: ``(m, 4) int64``, spans of both sides.
 
     A pair ``i1, i2, j1, j2`` (ends excluded) has a link inside and none from inside to outside (Och
     and Ney 2004). Neither side is longer than ``longest``; unaligned words at the edges of the

@@ -16,7 +16,7 @@ from miner_train.papers.build import statistics
 from miner_train.papers.generation import RankWeights
 from miner_train.papers.translators import Translation
 
-# Sentences whose candidates are encoded together; longest n-grams whose overlap counts.
+# Sentences whose candidates are encoded together; maximum n of the n-grams whose overlap counts.
 BLOCK, ORDERS = 1000, 3
 
 
@@ -43,10 +43,10 @@ def rank(
     language: Trigrams | None = None,
     report: Reporter = silent,
 ) -> list[list[Ranked]]:
-    """Order the candidates of each sentence by score, the best first.
+    """Sort the candidates of each sentence by score, best first.
 
-    Copies, which differ in case and final punctuation alone, are left out. The cheaper candidate is
-    first at equal scores.
+    Copies, which differ only in case and final punctuation, are dropped. The cheaper candidate wins
+    a tie.
     """
     found: list[list[Ranked]] = []
     for start in range(0, len(sentences), BLOCK):
@@ -57,7 +57,9 @@ def rank(
 
 
 def ranked_lines(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> Iterator[str]:
-    """Yield lines 'sentence, paraphrase, cost, score, cosine, overlap', and a known perplexity."""
+    """Yield lines 'sentence, paraphrase, cost, score, cosine, overlap', and the perplexity if
+    known.
+    """
     for sentence, own in zip(sentences, ranked, strict=True):
         for one in own:
             numbers = [f"{one.cost:.4f}", f"{one.score:.4f}", f"{one.cosine:.4f}"]
@@ -118,7 +120,7 @@ def _ranked(
 
 
 def mean_overlap(one: Sequence[str], other: Sequence[str]) -> float:
-    """Mean overlap of n-grams of 1 to 3 tokens, of those that both sentences are long enough for.
+    """Return the mean overlap of n-grams of 1 to 3 tokens, as far as both sentences have any.
 
     0 for a sentence without tokens.
     """

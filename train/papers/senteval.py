@@ -32,7 +32,7 @@ from miner.text.language_codes import ENGLISH
 from miner_train.papers.senteval_sets import LAYOUTS, Part, Parts, find
 
 TASK = "senteval"
-# Of SentEval: its seed, its folds, and its grids of C by the way that C is chosen.
+# SentEval's seed and number of folds, and its grids of C by the way C is chosen.
 SEED, FOLDS = 1111, 10
 NESTED_GRID = SPLIT_GRID = tuple(2.0**power for power in range(-2, 4))
 FOLDS_GRID = tuple(2.0**power for power in range(-1, 6))
@@ -51,12 +51,12 @@ def evaluate(
     names: Sequence[str] = tuple(LAYOUTS),
     folds: int = FOLDS,
 ) -> TaskResult:
-    """Measure the sets ``names`` that ``data`` holds; ``folds`` below ten save time.
+    """Measure the sets ``names`` in ``data``; fewer than ten ``folds`` save time.
 
-    Raises NoTestSetError where it holds none of them, CorpusError for a faulty file, and
-    DependencyError without scikit-learn.
+    Raises NoTestSetError if there are none, CorpusError for a faulty file, and DependencyError
+    without scikit-learn.
     """
-    _regression()  # its absence is found before the first set is read
+    _regression()  # fail before the first set is read if the library is missing
     found: list[Metric] = []
     missing = []
     readers = {name: find(data, name) for name in names}
@@ -117,7 +117,9 @@ def nested(x: np.ndarray, label: np.ndarray, folds: int) -> np.ndarray:
 
 
 def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], folds: int) -> float:
-    """Return the C of ``grid`` with the best mean accuracy over the folds, the first of equals."""
+    """Return the C of ``grid`` with the best mean accuracy over the folds, the first of equal
+    ones.
+    """
     parts = list(_stratified(x, label, folds))
 
     def accuracy(c: float) -> float:

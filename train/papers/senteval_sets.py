@@ -18,7 +18,7 @@ from miner.text.lines import read_lines
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Items of a set: one sentence each or two, and their labels or grades ``(n,)``."""
+    """Items of a set: one sentence or two each, and their labels or grades ``(n,)``."""
 
     first: list[str]
     second: list[str] | None
@@ -27,7 +27,7 @@ class Part:
 
 # Parts by name: "all", or "train", "dev" (in some sets) and "test".
 Parts = dict[str, Part]
-# Sentence, second sentence or None, and label; names of labels become numbers as they come.
+# Sentence, second sentence or None, and label; text labels are numbered in order of appearance.
 Row = tuple[str, str | None, float | str]
 ALL, SPLIT, LEARNED = ("all", "all"), ("train", "dev", "test"), ("train", "test")
 
@@ -85,7 +85,7 @@ def _converted(path: Path) -> Iterator[Row]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line that is not blank; Latin-1 where it is not UTF-8."""
+    """Yield number and text of each non-blank line, as Latin-1 if it is not UTF-8."""
     for number, line in enumerate(read_lines(str(path)), 1):
         try:
             text = line.decode("utf-8")
@@ -96,7 +96,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _of_one_label(path: Path) -> Iterator[Row]:
-    """Read a file of sentences, whose name has the label."""
+    """Read a file of sentences whose label is in its name."""
     label = float(".pos" in path.name or ".objective" in path.name)
     for _, text in _lines(path):
         yield text.strip(), None, label
@@ -127,9 +127,9 @@ ENTAILMENT = {"CONTRADICTION": 0.0, "NEUTRAL": 1.0, "ENTAILMENT": 2.0}
 def _table(
     columns: int, label: int, first: int, head: bool = True, judged: bool = False
 ) -> Callable[[Path], Iterator[Row]]:
-    """Make the reader of a table: column of the label, and of the first of two sentences.
+    """Return a reader of tables: column of the label, and of the first of two sentences.
 
-    ``head``: the first line is none of the rows. ``judged``: the label is one of `ENTAILMENT`.
+    ``head``: skip the first line. ``judged``: the label is one of `ENTAILMENT`.
     """
 
     def rows(path: Path) -> Iterator[Row]:

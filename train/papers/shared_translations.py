@@ -1,7 +1,7 @@
 """Paraphrases by pivot: sentences that share translations (Bannard and Callison-Burch 2005).
 
 The measures come from PPDB and Opusparcus (Creutz 2018): the conditional probability of one
-sentence given another, by way of their common translations, and pointwise mutual information.
+sentence given another, through their common translations, and pointwise mutual information.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from miner.text.words import plain_form
 
-# Sentences with more translations than this are passed over: "Yes." would join everything.
+# Maximum translations of a sentence: "Yes." would connect everything.
 MOST = 200
 
 
@@ -32,12 +32,12 @@ class PivotPair:
 
 
 def pivot_pairs(rows: Iterable[tuple[str, str]], least: int = 1) -> Iterator[PivotPair]:
-    """Find pairs of target sentences with at least ``least`` common sources, the best first.
+    """Find pairs of target sentences with at least ``least`` common sources, best first.
 
-    ``rows`` are sources with their targets; each is one count. Sentences that differ in case and
-    final punctuation alone are one sentence, and are shown as they came first. p(e2 | e1) is the
-    sum of p(e2 | f) p(f | e1) over sources f, and p(e1, e2) the sum of p(f) p(e1 | f) p(e2 | f).
-    The order is by pmi times the number of pivots, then by text.
+    ``rows`` are sources with their targets, each counted once. Sentences that differ only in case
+    and final punctuation are merged, and shown in their first form. p(e2 | e1) is the sum of p(e2 |
+    f) p(f | e1) over sources f, and p(e1, e2) the sum of p(f) p(e1 | f) p(e2 | f). The order is by
+    pmi times the number of pivots, then by text.
     """
     counts: Counter[tuple[str, str]] = Counter()
     shown: dict[str, str] = {}

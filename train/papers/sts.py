@@ -2,9 +2,9 @@
 
 Pearson's and Spearman's correlation, by data set. Unweighted means: over the sets of a year, over
 the 25 sets of 2012 to 2016 (P18, P19), and over P17's 22 sets, which are those years up to 2015,
-Twitter and SICK. A mean of fewer sets says so in its name. Beside the English sets: the tracks of
-2017, the STS Benchmark in every language that is there, and SICK-R. Where the Benchmark is there in
-translation, its English first sentences are also compared with the translated second sentences.
+Twitter and SICK. The name of a mean over fewer sets says so. Besides the English sets: the tracks
+of 2017, the STS Benchmark in every available language, and SICK-R. The Benchmark's English first
+sentences are also compared with translated second sentences.
 """
 
 import re
@@ -26,16 +26,16 @@ from miner.scoring.quality import cosines
 from miner.text.language_codes import ENGLISH
 
 TASK = "sts"
-# The data sets of each year's English task. The archive of 2013 lacks SMT, whose licence costs;
-# where a user has it, it is read.
+# Data sets of each year's English task. The archive of 2013 lacks SMT, which needs a paid licence;
+# it is used if the user has it.
 YEARS = {str(year): names for year, names in STS_NAMES.items()}
 YEARS["2013"] += ("SMT",)
 ALL_YEARS, P17 = "2012-2016", "2012-2015, Twitter and SICK"
 BENCHMARK, SICK, TWITTER = "stsb.{}.test", "sick-r.test", "pit-2015.test"
-# Pairs of the Benchmark's test set, and of those the captions, which come first.
+# Pairs of the Benchmark's test set, and number of captions, which come first.
 BENCHMARK_PAIRS, CAPTIONS = 1379, 625
 OF_YEAR = {year: [f"{year}.{name}" for name in names] for year, names in YEARS.items()}
-# Sets of each mean, by its name.
+# Sets of each mean, by name.
 MEANS = {
     **OF_YEAR,
     ALL_YEARS: [*chain(*OF_YEAR.values())],
@@ -48,7 +48,7 @@ LANGUAGES_IN_NAME = re.compile(
 
 
 def sets(data: Path) -> dict[str, Path]:
-    """List the files of the evaluation, by name. Raises CorpusError where there are none."""
+    """Return the files of the evaluation by name. Raises CorpusError if there are none."""
     found = {
         name: path
         for name, path in tsv_files(data / TASK).items()
@@ -94,7 +94,8 @@ def correlations(
 ) -> tuple[tuple[Metric, ...], list[str]]:
     """Correlate the cosines of ``pairs`` with their scores, on the set ``name``.
 
-    The second value is a line on sentences without a vector, whose cosines are 0, if there are any.
+    The second value has a line about sentences without a vector, whose cosines are 0, if there are
+    any.
     """
     first, second = languages(name)
     vectors = model.encode(pairs.first, first), model.encode(pairs.second, second)
@@ -119,7 +120,7 @@ def languages(name: str) -> tuple[str, str]:
 def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
     """Pair English first sentences of the Benchmark with translated second ones.
 
-    Raises CorpusError where a translation does not have the same pairs.
+    Raises CorpusError if a translation has other pairs.
     """
     english = found.get(BENCHMARK.format("en"))
     more: dict[str, LabelledPairs] = {}

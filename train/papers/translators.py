@@ -8,9 +8,9 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Translation:
-    """Translation with its cost, the negative log-likelihood per token; NaN where it is unknown.
+    """Translation with its cost, the negative log-likelihood per token; NaN if unknown.
 
-    Tokens are the translator's own, such as words.
+    Tokens are those of the translator, such as words.
     """
 
     text: str
@@ -19,12 +19,12 @@ class Translation:
 
 class Translator(Protocol):
     def translate(self, sentences: Sequence[str], k: int) -> list[list[Translation]]:
-        """Return up to ``k`` translations of each sentence, the best first."""
+        """Return up to ``k`` translations of each sentence, best first."""
         ...
 
 
 def distinct(translations: Iterable[tuple[str, float]]) -> list[Translation]:
-    """Return texts with their costs in order, without blank ones and without doubles."""
+    """Return texts with their costs in order, without blank texts and repeats."""
     found: dict[str, float] = {}
     for text, cost in translations:
         if text.strip():

@@ -22,9 +22,9 @@ from miner_train.vocabulary import learn_vocabularies
 
 @dataclass(frozen=True)
 class Tried:
-    """One row of a grid: bounds, both inclusive, the pairs within them, and the correlation.
+    """Row of a grid: bounds, both inclusive, the number of pairs within them, and the correlation.
 
-    ``correlation`` is None where fewer pairs are within the bounds than are compared.
+    ``correlation`` is None if too few pairs are within the bounds.
     """
 
     bounds: Bounds
@@ -43,9 +43,9 @@ def tune(
 ) -> list[Tried]:
     """Train on ``count`` of the paraphrases within each of the bounds; return all rows in order.
 
-    ``scores (n,)`` of the pairs may be NaN, which is within no bounds. As in P17, a reference has
-    one of its translations within the bounds. No pairs are held out, since the grades judge. Raises
-    CorpusError where no bounds hold enough pairs.
+    ``scores (n,)`` of the pairs may be NaN, which is within no bounds. As in P17, a reference is
+    paired with one of its translations within the bounds. No pairs are held out, because the grades
+    select the epoch. Raises CorpusError if no bounds hold enough pairs.
     """
     found = []
     numbers: dict[str, int] = {}

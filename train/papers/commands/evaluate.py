@@ -18,7 +18,7 @@ def sts() -> None:
     """Correlation of cosines with human judgements (STS 2012 to 2017, STS-B, SICK-R).
 
     Reads DIR/sts/*.tsv ('score, tab, sentence, tab, sentence'). Means of a year, and of all years,
-    are over data sets, unweighted; sets that are not there are named.
+    are unweighted means over data sets; missing sets are listed.
 
     Examples:
       miner evaluate sts --data data
@@ -28,7 +28,7 @@ def sts() -> None:
 
 @task_command
 def paraphrase() -> None:
-    """Detect paraphrases by a small classifier on two vectors, and by the cosine alone.
+    """Detect paraphrases with a small classifier on two vectors, and by a threshold of the cosine.
 
     Reads DIR/paraphrase/NAME.{train,dev,test}.tsv, of MSRPC, PIT-2015 or Opusparcus. Prints the
     similarities of every human grade: mean, t-test against the grade below, histogram. Needs
@@ -54,10 +54,10 @@ def senteval(
 ) -> None:
     """Logistic regression on frozen vectors, with the folds and grids of SentEval.
 
-    DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), itself or in
-    'downstream' or 'senteval'; MRPC, SICK-R and STS-B are found in the layout of 'miner data get'
-    too. Accuracy, or Pearson's correlation of SICK-R and STS-B. Ten folds of MR, CR, SUBJ and MPQA
-    take minutes each.
+    DIR has SentEval's folders (MR, CR, SUBJ, MPQA, SST, TREC, MRPC, SICK, STS), directly or in
+    'downstream' or 'senteval'; MRPC, SICK-R and STS-B may also have the layout of 'miner data get'.
+    Prints accuracy, or Pearson's correlation for SICK-R and STS-B. Ten folds of MR, CR, SUBJ and
+    MPQA take minutes each.
 
     Examples:
       miner data get senteval-small sst trec sick-e msrpc stsb -o data

@@ -61,7 +61,7 @@ def build(
 
     Writes reference, translation and cost, a row for each translation that the filters keep. The
     built-in translator writes words in lower case; it never translates a sentence that it has
-    learned from. Repeat a stopped run to go on from its translations.
+    learned from. Repeat a stopped run to continue it.
 
     Examples:
       miner paraphrase build de-en.tsv -o paraphrases.tsv
@@ -151,7 +151,7 @@ def pivot(
 
     Writes pointwise mutual information, both sentences, both conditional probabilities and the
     number of common translations, the best first. Text whose sentences have several translations,
-    such as Tatoeba, gives many pairs. With --encoder prints the share that is estimated right.
+    such as Tatoeba, gives many pairs. With --encoder the estimated share of right pairs is printed.
 
     Examples:
       miner paraphrase pivot de-en.tsv fr-en.tsv -o paraphrases.tsv
@@ -168,7 +168,7 @@ def pivot(
     def rows() -> Any:
         for number, bitext in enumerate(bitexts):
             pairs = read_bitext(bitext, None, layout)
-            # Sentences of different languages that look alike are no common translation.
+            # Sentences of different languages that look alike are not a common translation.
             for source, target in zip(pairs.source, pairs.target, strict=True):
                 yield f"{number} {source}", target
 
@@ -205,7 +205,7 @@ def lexicon(
 ) -> None:
     """Write words and their paraphrases, from sentence pairs (P18).
 
-    PARAPHRASES is a file of pairs, for example by 'miner paraphrase build'. Writes word,
+    PARAPHRASES is a file of pairs, for example from 'miner paraphrase build'. Writes word,
     paraphrase, adjusted pointwise mutual information and count.
 
     Examples:

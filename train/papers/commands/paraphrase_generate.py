@@ -27,11 +27,11 @@ def train(
     threads: int | None = options.threads,
     given: dict[str, Any] = Settings(GeneratorConfig, "given", dict)(),
 ) -> None:
-    """Learn to write paraphrases from PAIRS, for example of 'miner paraphrase build' (P18).
+    """Learn to write paraphrases from PAIRS, for example from 'miner paraphrase build' (P18).
 
     A small transformer reads the translation (column 2) and writes the reference (column 1), so
-    that it learns to write human text. After each epoch it is judged by the likelihood of held-out
-    references, and the best epoch is kept. Repeat the command of a stopped training to go on.
+    that it learns to write human text. The epoch with the highest likelihood of held-out references
+    is kept. Repeat the command of a stopped training to continue it.
 
     Examples:
       miner paraphrase train paraphrases.tsv -o models/generator
@@ -105,8 +105,9 @@ def generate(
     """Write paraphrases of the sentences of FILE.
 
     Writes sentence, paraphrase, cost, score, cosine and n-gram overlap, and with --references the
-    perplexity. Candidates that copy their sentence are left out, and a sentence without others has
-    no row. Prints mean overlap, BLEU and cosine. Repeat a stopped run to go on.
+    perplexity. Candidates that copy their sentence are dropped, and a sentence without other
+    candidates has no row. Prints mean overlap, BLEU and cosine. Repeat a stopped run to continue
+    it.
 
     Examples:
       miner paraphrase generate --model models/generator news.en -o paraphrases.tsv

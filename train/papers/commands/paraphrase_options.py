@@ -12,7 +12,7 @@ json_file = options.json_file("counts and means", "")
 
 
 def columns(first: str, second: str) -> Decorator:
-    """Options for the columns of both sides; ``first`` and ``second`` say of what they are."""
+    """Options for the columns of both sides; ``first`` and ``second`` describe their content."""
     return options.bitext_format(
         *("source_column", "target_column", "header"),
         source_column={"help": f"Column of the {first} [1]."},
@@ -33,7 +33,9 @@ def restart(what: str) -> Decorator:
 def tell(
     means: Mapping[str, float], path: str | None, record: Mapping[str, Any] | None = None
 ) -> None:
-    """Print counts and means, and write ``record``, or else these, to ``path`` as JSON."""
+    """Print counts and means, and write ``record``, by default the same values, to ``path`` as
+    JSON.
+    """
     for name, value in means.items():
         options.say(f"{name}: {value:,.3f}".removesuffix(".000"))
     if path is not None:

@@ -1,4 +1,4 @@
-"""``miner paraphrase tune``: bounds of a filter by training on what they keep."""
+"""``miner paraphrase tune``: bounds of a filter, tuned by training on the pairs within them."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from miner_train.config import TrainConfig
 from miner_train.recipes import RECIPES
 from miner_train.recipes import recipe as start_of
 
-# Scores of a paraphrase whose bounds can be tuned, with the grid that P17 has for them.
+# Scores of a paraphrase whose bounds can be tuned, on P17's grids.
 BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity", "classifier")
 
 
@@ -40,13 +40,13 @@ def tune(
     json_file: str | None = options.json_file("the rows"),
     given: dict[str, Any] = Settings(TrainConfig, "given", dict)(),
 ) -> None:
-    """Try bounds of a filter on PARAPHRASES by training on what they keep (P17).
+    """Tune the bounds of a filter on PARAPHRASES by training on the pairs within them (P17).
 
     Reads reference, translation and, for the cost, column 3. For each pair of bounds of P17's grid
     it draws the same number of references with a translation within the bounds, trains a model, and
     prints the best epoch's correlation of cosines with human grades. Length, perplexity and
-    classifier judge the translation. Take grades of a development set: bounds and epochs are tuned
-    on them.
+    classifier apply to the translation. Use grades of a development set, because bounds and epochs
+    are tuned on them.
 
     Examples:
       miner paraphrase tune paraphrases.tsv --by overlap1 --grades stsb.dev.tsv

@@ -46,10 +46,10 @@ def train_classifier(
     of two domains. The classifier gives each sentence a probability of being good, and the filter
     'classifier' keeps those above a bound.
 
-    It learns whatever tells the two corpora apart. Take them from one domain, about as many
-    sentences of each, and no translations or copies of the other; else it learns the topic. Best
-    are --pairs, whose sides have one topic. The best epoch on held-out sentences is kept, and the
-    accuracy on further sentences (--test) is printed.
+    It learns any difference between the two corpora. Take both from one domain, with about equal
+    numbers of sentences, and without translations or copies of each other; otherwise it learns the
+    topic. --pairs are best, because their sides share a topic. The best epoch on held-out sentences
+    is kept, and the accuracy on further sentences (--test) is printed.
 
     Examples:
       # Sentences that people wrote, and machine translations of others, in one language:
