@@ -144,7 +144,7 @@ class Room:
         return np.empty(shape, dtype)
 
     def free(self, *arrays: np.ndarray) -> None:
-        """Count the memory of ``arrays``, which are used no more, as free again."""
+        """Return the memory of ``arrays``, which are no longer used, to the budget."""
         self.left += sum(array.nbytes for array in arrays if not isinstance(array, np.memmap))
 
 
@@ -153,5 +153,5 @@ def _size(shape: Shape, dtype: Any) -> int:
 
 
 def _temporary(directory: Path | None) -> AbstractContextManager[None]:
-    """Turn an OSError into a ResourceError, if the file is in the system's temporary directory."""
+    """Convert an OSError to a ResourceError if the file is in the system's temporary directory."""
     return writing(tempfile.gettempdir()) if directory is None else nullcontext()

@@ -65,7 +65,7 @@ def _signal(number: int) -> str:
 
 
 def main() -> None:
-    """Call the function that the first argument names; print its value, or the error's line."""
+    """Call the function named by the first argument; print its value, or the error's line."""
     module, _, name = sys.argv[1].partition(":")
     try:
         found = getattr(importlib.import_module(module), name)(**json.loads(sys.argv[2]))

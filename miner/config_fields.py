@@ -26,7 +26,7 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True)
 class Need:
-    """Condition under which a setting has an effect, and its name: "a recurrent encoder"."""
+    """Condition under which a setting has an effect, with a name: "a recurrent encoder"."""
 
     name: str
     met: Callable[[Any], bool]
@@ -77,7 +77,7 @@ def option(default: Any, help: str, choices: Iterable[str] = (), **more: Any) ->
 
 
 def no_option(default: Any, reason: str) -> Any:
-    """Field that users of the command line do not set, and why."""
+    """Define a field without a command-line option, with the reason."""
     return setting("", default, "", reason=reason)
 
 

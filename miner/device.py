@@ -70,7 +70,9 @@ def import_torch() -> Any:
 
 @contextmanager
 def gpu_errors() -> Iterator[None]:
-    """Name the RuntimeErrors of FAISS and torch: MemoryError, or ResourceError with the reason."""
+    """Convert RuntimeErrors of FAISS and torch to MemoryError, or to ResourceError with the
+    reason.
+    """
     try:
         yield
     except NotImplementedError:

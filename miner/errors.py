@@ -21,7 +21,7 @@ _REMEDIES = {
 
 
 class MinerError(Exception):
-    """Base of all: a fault of the input, an artifact or the machine, not of the program."""
+    """Base of all errors: a fault of the input, an artifact or the machine, not of the program."""
 
     def __init__(self, message: str):
         super().__init__(" ".join(message.splitlines()))
@@ -45,7 +45,9 @@ class UnreadableError(CorpusError):
 
 @contextmanager
 def strictly() -> Iterator[None]:
-    """Turn UnreadableError into CorpusError: no line of this file may be skipped or replaced."""
+    """Convert UnreadableError to CorpusError, for files of which no line may be skipped or
+    replaced.
+    """
     try:
         yield
     except UnreadableError as error:
@@ -71,7 +73,7 @@ class MismatchError(MinerError):
 
 
 class DependencyError(MinerError):
-    """Library that is missing, doubled or unusable. The message names the pip command."""
+    """Library that is missing, installed twice or unusable. The message names the pip command."""
 
 
 class ResourceError(MinerError):
@@ -105,7 +107,7 @@ def resource_error(error: OSError, where: str | os.PathLike[str]) -> ResourceErr
 
 @contextmanager
 def writing(where: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn an OSError of the block into the error for a write there."""
+    """Convert an OSError of the block to the error for a write there."""
     try:
         yield
     except OSError as error:

@@ -9,10 +9,10 @@ _DECODER = json.JSONDecoder()
 
 
 def parsed(text: str | bytes) -> Any:
-    """Parse JSON. Raises ValueError, also for lists in lists too deep for Python's parser."""
+    """Parse JSON. Raises ValueError, also for nesting too deep for Python's parser."""
     try:
         if isinstance(text, str):
-            # Half the time of json.loads on a line without white space around it.
+            # Takes half the time of json.loads on a line without surrounding white space.
             with suppress(ValueError):  # reported by json.loads
                 value, end = _DECODER.raw_decode(text)
                 if end == len(text):

@@ -15,7 +15,7 @@ from miner.errors import DependencyError
 PACKAGES = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 # Device files of NVIDIA drivers; one of them exists if there is a GPU (the second within WSL).
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")
-# Extras that bring torch, wherever it runs, and PyTorch's index of builds for CPUs.
+# Extras that install torch, and PyTorch's index of CPU builds.
 BRING_TORCH = ("train", "hf")
 CPU_TORCH = "https://download.pytorch.org/whl/cpu"
 

@@ -18,9 +18,9 @@ _MEMORY = (
     (("memory.max", "memory.high"), "memory.current", "active_file inactive_file slab_reclaimable"),
     (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_active_file total_inactive_file"),
 )
-# Bytes from which a limit is none: version 1 has no other word for it.
+# Bytes from which a limit counts as none: cgroup version 1 cannot express "unlimited".
 _NO_LIMIT = 1 << 60
-# Limit of the groups above, of which a container with version 1 may not see the files.
+# Key of the parent groups' limit, because a container with version 1 may not see their files.
 _ABOVE = "hierarchical_memory_limit"
 
 

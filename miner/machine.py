@@ -1,4 +1,4 @@
-"""Threads, memory and speed of this machine. Libraries load when they are needed."""
+"""Threads, memory and speed of this machine. Libraries are imported on demand."""
 
 import math
 import mmap
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-# Bytes without which no search works.
+# Minimum bytes of memory for a search.
 LEAST_MEMORY = 64 << 20
 
 
@@ -31,7 +31,7 @@ def thread_count(threads: int | None = None) -> int:
 
 @cache
 def _usable_cores() -> int:
-    """Cores of this process, read once: compiled loops ask at each call."""
+    """Cores of this process, cached because compiled loops ask at each call."""
     return max(1, math.ceil(min(_cores(), cpu_quota())))
 
 

@@ -1,4 +1,6 @@
-"""Words that users choose among. It imports next to nothing, so that a help text loads fast."""
+"""Choices of options, and their validation. Imports almost nothing, so that help texts load
+fast.
+"""
 
 import re
 from collections.abc import Sequence

@@ -43,7 +43,7 @@ def in_order(
 
 
 class _Loops(threading.local):
-    """Threads of the compiled loops that a thread calls; None for the default."""
+    """Thread-local number of threads of compiled loops; None for the default."""
 
     threads: int | None = None
 
@@ -75,7 +75,7 @@ def in_ranges(loop: Callable[[int, int], None], count: int, size: int) -> None:
     if threads <= 1:
         loop(0, count)
         return
-    starts = iter(range(0, count, size))  # shared by the threads
+    starts = iter(range(0, count, size))  # shared by all threads
 
     def work() -> None:
         for start in starts:

@@ -1,4 +1,4 @@
-"""Progress of long work: the type of everything that reports it."""
+"""`Reporter`: type of the functions that receive progress."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
@@ -10,11 +10,11 @@ Reporter = Callable[[str, int, int | None], None]
 
 
 def silent(*what: object) -> None:
-    """Report nothing, and do nothing with a line for the user or a result."""
+    """Ignore progress, a line for the user, or a result."""
 
 
 def counted(stage: str, items: Collection[T], report: Reporter) -> Iterator[T]:
-    """Yield each item; report the number that is done before it, and at the end."""
+    """Yield each item; report the number of items done before it, and the total at the end."""
     for done, item in enumerate(items):
         report(stage, done, len(items))
         yield item

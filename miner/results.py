@@ -1,4 +1,4 @@
-"""`Results`: rows that a call returns: to iterate, index, slice, show, and as tables."""
+"""`Results`: base of returned rows, which iterate, index, slice, print, and convert to tables."""
 
 from __future__ import annotations
 
@@ -105,7 +105,9 @@ class KeptPairs(Results):
 
 
 def estimated(precision: float | None) -> str:
-    """Return the words that end a line about results, nothing without an estimate."""
+    """Return the end of a line about results, with the estimated precision; "" without an
+    estimate.
+    """
     return "" if precision is None else f", estimated precision {precision:.3f}"
 
 

@@ -9,7 +9,7 @@ def aligned(rows: Iterable[Sequence[str]], left: int = 1) -> list[str]:
     Widths are those on a terminal, where a Chinese character takes two columns. White space at the
     ends of cells is dropped.
     """
-    from tabulate import tabulate  # here, so that a help text loads fast
+    from tabulate import tabulate  # imported here so that help texts load fast
 
     return tabulate(
         list(rows),

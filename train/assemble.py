@@ -1,4 +1,4 @@
-"""Model from the arrays that a training learned."""
+"""Conversion of the arrays of a training to a model."""
 
 from collections.abc import Mapping
 from typing import Any

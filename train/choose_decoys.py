@@ -50,7 +50,7 @@ def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, l
 
 
 def _seen(split: SplitPairs, texts: np.ndarray) -> str:
-    """Identify the language of sentences by their text ids; "" where they are of several."""
+    """Identify the language of sentences by their text ids; "" if they are in several."""
     spread = texts[np.linspace(0, len(texts) - 1, SAMPLE).astype(np.int64)]
     found = identify([split.sentences[i] for i in np.unique(spread).tolist()])
     return found.shares[0][0] if found.shares and found.shares[0][1] >= AGREED else ""

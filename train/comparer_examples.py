@@ -24,11 +24,12 @@ from miner_train.corrupt_pieces import Ids, Pieces, corrupt_pieces
 # Wrong pairs per right pair, how many of them at most by rules of English, and share of corruptions
 # in the target.
 WRONG, BY_RULE, IN_TARGET = 5, 2, 0.7
-# Tokens of a sentence to learn from.
+# Minimum and maximum tokens of a sentence to learn from.
 SHORTEST, LONGEST = 3, 80
 # Share of pairs joined to the next one: much training text has short sentences, web text does not.
 JOINED = 0.25
-# Sentences among which a pair's nearest neighbours are looked for, and how many are drawn from.
+# Sentences among which a pair's nearest neighbours are searched, and number of neighbours drawn
+# from.
 POOL, NEAREST = 2000, 3
 # Pairs of a text sampled for its names, clauses and token frequencies.
 SAMPLE = 20_000
@@ -173,7 +174,7 @@ class ExampleMaker:
 
 
 def forgetting(lexicon: Lexicon, unknown: np.ndarray) -> Lexicon:
-    """Return a lexicon without translations of and by the ``unknown (V,) bool`` token ids."""
+    """Return a lexicon without the ``unknown (V,) bool`` token ids on either side."""
     own = np.repeat(np.arange(lexicon.size), np.diff(lexicon.offsets))
     kept = ~(unknown[own] | unknown[lexicon.pieces])
     offsets = offsets_of(np.bincount(own[kept], minlength=lexicon.size))

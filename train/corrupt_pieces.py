@@ -1,4 +1,4 @@
-"""Corruptions of sentences as token ids, in any language: words dropped, added, exchanged, moved.
+"""Corruptions of token ids, in any language: words dropped, added, replaced, moved.
 
 The comparer learns from them (:mod:`miner_train.learn_comparer`). They need no grammar and no word
 list: words are runs of pieces, and a word's opposites are among its neighbours in the embedding.
@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 
-# Neighbours of a piece that it is exchanged for, and pieces compared at a time.
+# Number of neighbours that may replace a piece, and pieces compared at a time.
 NEIGHBOURS, BLOCK = 10, 1024
 # Share of a piece's occurrences on one side from which it counts as a piece of that side's
 # languages.
@@ -35,7 +35,7 @@ class Pieces:
         self.starts = np.array([begins_word(name) for name in names])
         words = np.array([name.strip(SPACE_MARK).isalpha() for name in names]) & self.starts
         share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-        share = share[1] / np.maximum(share.sum(axis=0), 1e-12)  # (V,) of the target side
+        share = share[1] / np.maximum(share.sum(axis=0), 1e-12)  # (V,) share on the target side
         self.near = np.full((len(names), NEIGHBOURS), -1, dtype=np.int32)
         every = counts.sum(axis=0)
         for own in (share >= OWN_SIDE, share <= 1 - OWN_SIDE):
@@ -52,7 +52,7 @@ class Pieces:
                 self.near[rows[first : first + BLOCK]] = rows[best]
 
     def words(self, ids: Ids) -> list[Ids]:
-        """Split token ids into words. The first word begins with the first id."""
+        """Split token ids into words. The first id always begins a word."""
         found: list[Ids] = []
         for token in ids:
             if not found or self.starts[token]:

@@ -13,7 +13,7 @@ from miner.machine import thread_count
 from miner.parallel import in_order
 from miner.ragged import offsets_of, take_lists
 
-# Tokenises sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
+# Tokeniser of sentences: token ids (t,) int32 and offsets (n + 1,) int64 of a ragged array.
 Tokenise = Callable[[Sequence[str]], tuple[np.ndarray, np.ndarray]]
 # Number of the language pair of pairs in unknown languages.
 UNKNOWN = -1
@@ -44,7 +44,7 @@ class Sentences:
         return Sentences(*take_lists(self.ids, self.offsets, rows), more)
 
 
-# Unit vectors of sentences by the current parameters.
+# Encoder of sentences to unit vectors, with the current parameters.
 Encode = Callable[[Sentences], np.ndarray]
 
 
@@ -57,7 +57,7 @@ def join(parts: Sequence[Sentences]) -> Sentences:
 
 
 def dropped(sentences: Sentences, rate: float, generator: np.random.Generator) -> Sentences:
-    """Leave out each token of the first units with probability ``rate``, never a whole sentence."""
+    """Drop each token of the first units with probability ``rate``, never a whole sentence."""
     if rate == 0:
         return sentences
     lengths = np.diff(sentences.offsets)
@@ -172,7 +172,7 @@ def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
 
 
 def fingerprint(source: Sequence[str], target: Sequence[str], *marks: np.ndarray) -> str:
-    """Hash of a training's text and marks: a checkpoint is continued on the same text only."""
+    """Hash a training's text and marks, because a checkpoint is continued only on the same text."""
     digest = hashlib.sha256(b"".join(one.tobytes() for one in marks))
     for side in (source, target):
         for sentence in side:

@@ -1,4 +1,4 @@
-"""Choice of the best epoch: by semantic similarity, as P19 by STS 2017, or by a teacher."""
+"""Measures that select the best epoch: semantic similarity, as P19 by STS 2017, or a teacher."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from miner_train.data import Encode, Sentences, Tokenise, tokenize
 
 @dataclass(frozen=True)
 class Development:
-    """Measure, the higher the better, by which the best epoch is chosen."""
+    """Measure that selects the best epoch: the higher the better."""
 
     name: str
     score: Callable[[Encode], float]

@@ -208,11 +208,14 @@ def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) 
 
 
 def _start(teacher: SentenceEncoder, vocabulary: bytes, pairs: PairData, axes: Axes) -> np.ndarray:
-    """Return the initial embeddings of pieces ``(V, d) float32``: the teacher's, on the axes."""
+    """Return the initial embeddings of pieces ``(V, d) float32``: the teacher's vectors on its
+    axes.
+    """
     ids = np.concatenate([pairs.source.ids, pairs.target.ids])
 
     def reduce(vectors: np.ndarray) -> np.ndarray:
         turned = vectors @ axes.axes
-        return turned - turned.mean(axis=0)  # pieces lie elsewhere than sentences
+        # centred, because pieces and sentences have different means
+        return turned - turned.mean(axis=0)
 
     return piece_vectors(teacher, PieceTokenizer(vocabulary), ids, reduce)

@@ -35,7 +35,7 @@ from miner_train.read import Text
 from miner_train.stages import Report, stage
 from miner_train.vocabulary import train_vocabulary
 
-# Settings that the model has decided.
+# Settings determined by the model.
 DECIDED = ("encoder", "fold_case", "vocabularies", "dimension", "dtype")
 
 
@@ -115,7 +115,7 @@ def _field(content: bytes) -> bytes:
 
 
 def _used(vocabulary: bytes, sentences: list[str], first: int, one_script: bool) -> set[str]:
-    """Return the pieces from the id ``first`` on that these sentences are cut into."""
+    """Return the pieces from the id ``first`` on that occur in these sentences."""
     tokenizer = PieceTokenizer(vocabulary, one_script=one_script)
     ids = np.unique(tokenizer(sentences)[0])
     return {tokenizer.processor.id_to_piece(i) for i in ids[ids >= first].tolist()}
@@ -131,8 +131,8 @@ def start(base: Model, size: int) -> np.ndarray:
 def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: Report) -> Model:
     """Return the model with the new pieces' part of ``learned``, lexicons and decoys of new text.
 
-    All that the base has stays: vectors, the verifier and the quality function, and the lexicons of
-    its languages.
+    Everything in the base is unchanged: vectors, the verifier and the quality function, and the
+    lexicons of its languages.
     """
     count, own, part = len(base.parts[0].weights), base.parts[0], learned.parts[0]
     weights = np.concatenate([own.weights, part.weights[count:].astype(own.weights.dtype)])

@@ -37,7 +37,7 @@ from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, piece_vectors
 from miner_train.vocabulary import learn_vocabularies
 
-# Dimensions of the pieces' vectors: verification compares directions, and these are enough.
+# Dimensions of the pieces' vectors, enough for comparing directions in verification.
 DIMENSION = 256
 # Maximum held-out pairs, and maximum other sentences, that the encoder encodes.
 HELD_OUT, DISTRACTORS = 4000, 20_000

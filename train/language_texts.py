@@ -64,7 +64,7 @@ def texts_by_languages(split: SplitPairs) -> list[LanguageText]:
 
 
 def codes(pair: str) -> tuple[str, str]:
-    """ISO 639 codes of the source and target of a language pair (``de-en``)."""
+    """Return the ISO 639 codes of source and target in a language pair (``de-en``)."""
     source, target = map(primary, pair.split("-"))
     return source, target
 

@@ -19,7 +19,7 @@ from miner_train.learn_comparer import drawn
 PAIRS, PASSES = 400, 4
 # Range of the logarithm of emissions, and minimum count of a jump.
 LOWEST, HIGHEST, SELDOM = -4.0, 8.0, 1e-3
-# Jumps and share of unaligned tokens to start from: tokens mostly follow in order.
+# Initial probabilities of jumps, and share of unaligned tokens: tokens mostly follow in order.
 JUMP = (*(0.005, 0.01, 0.01, 0.01, 0.02, 0.06), 0.08, *(0.5, 0.15, 0.06, 0.03, 0.02, 0.01), 0.05)
 UNALIGNED = 0.1
 
@@ -55,7 +55,7 @@ def _arrays(emission: np.ndarray, jump: np.ndarray, unaligned: float) -> tuple[n
 
 
 def jump_probabilities(counts: np.ndarray) -> np.ndarray:
-    """Return the probabilities of jumps of an aligner, from counts of -FARTHEST to FARTHEST."""
+    """Return the jump probabilities of an aligner, from counts of -FARTHEST to FARTHEST."""
     share = counts / counts.sum()
     near = share[FARTHEST - REACH : FARTHEST + REACH + 1]
     return np.append(near, 1 - near.sum())

@@ -28,11 +28,11 @@ SIZE, HIDDEN = 24, 48
 PAIRS, LEAST = 400_000, 60_000
 # Translations whose examples are in memory at a time.
 ROUND = 16_000
-# Translations, each with its wrong pairs, of a step.
+# Translations, each with its wrong pairs, per step.
 BATCH = 160
-# Highest learning rate, and the share of all steps in which it rises to that.
+# Maximum learning rate, and share of the steps in which it rises.
 RATE, RISE = 4e-3, 0.2
-# Columns of a token's vector that start as principal components of the embedding.
+# Columns of a token's vector initialised with principal components of the embedding.
 COMPONENTS = 16
 
 
@@ -154,7 +154,7 @@ def shares(counts: Sequence[int]) -> list[int]:
 
 
 def drawn(text: tuple[Sequence[str], Sequence[str]], most: int, seed: Sequence[int]) -> np.ndarray:
-    """Draw rows of a text, with chances in proportion to the length, in random order."""
+    """Draw rows of a text in random order, with probabilities in proportion to the length."""
     generator = np.random.default_rng(seed)
     return generator.permutation(drawn_by_length(text[0], most, generator))
 
@@ -190,7 +190,7 @@ def _rounds(
 
 
 def principal(table: np.ndarray, width: int) -> np.ndarray:
-    """Return vectors ``(V, width) float32`` to start from: principal components, then noise."""
+    """Return initial vectors ``(V, width) float32``: principal components, then noise."""
     unit = table / np.maximum(np.linalg.norm(table, axis=1), 1e-9)[:, None]
     _, vectors = np.linalg.eigh(unit.T.astype(np.float64) @ unit)
     found = np.random.default_rng(1).normal(scale=0.1, size=(len(table), width))
@@ -247,7 +247,9 @@ class Trainer:
 
 
 def rate(done: float) -> float:
-    """Return the learning rate after a part ``done`` in [0, 1] of all steps: up, then down."""
+    """Return the learning rate after the part ``done`` in [0, 1] of all steps: rising, then
+    falling.
+    """
     if done < RISE:
         return RATE * (0.04 + 0.96 * done / RISE)
     return RATE * (1 + math.cos(math.pi * (done - RISE) / (1 - RISE))) / 2

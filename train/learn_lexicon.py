@@ -10,7 +10,7 @@ from miner_train.data import PairData, Sentences, join
 
 # Minimum number of pairs in which two tokens occur together to be translations.
 TOGETHER = 2
-# Entries below this probability are dropped after each iteration but the first.
+# Probability below which entries are dropped after each iteration except the first.
 UNLIKELY = 0.001
 # Minimum expected number of sentences of an entry in the training text; others, mostly there by
 # chance, are dropped at the end.

@@ -29,7 +29,7 @@ LEFT_OUT = re.compile("[\u0e00-\u0eff]")
 # Share of a word's lower-case occurrences from which it is no name; minimum occurrences of a listed
 # word.
 USUAL, LISTED = 0.3, 2
-# Occurrences of a letter that has a code.
+# Minimum occurrences of a letter with a code.
 SEEN = 3
 # Minimum association (Dice's coefficient) of a name and a word; maximum rows of a name that are
 # read.
@@ -38,12 +38,12 @@ ASSOCIATED, LOOKED_AT = 0.3, 200
 HAN = 0.42
 # Rounds that find names with the learned model and learn from them again.
 AGAIN = 2
-# Longest word, in letters, and longest sequence of letters in a script without spaces.
+# Maximum letters of a word, and of a run of letters in a script without spaces.
 WORD, SEQUENCE = 24, 8
 # Minimum gain of a match beyond chance to learn from it again.
 SURE = 4.0
 
-# Segments, and their counts, expected and by chance.
+# Segments with their expected counts, and counts by chance.
 Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 _NAME = re.compile(r"(?<![^\W\d_])[A-ZÀ-ÖØ-Þ][^\W\d_]{2,}")
@@ -89,7 +89,7 @@ def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
         for letter, count in counts.most_common()
         if count >= SEEN and not letter.isascii() and not LEFT_OUT.match(letter)
     ]
-    letters = sorted(often[: (1 << FOREIGN_BITS) - FIRST])  # codes that a segment can hold
+    letters = sorted(often[: (1 << FOREIGN_BITS) - FIRST])  # as many codes as a segment can hold
     codes = codes_of(np.array([*map(ord, letters)], dtype=np.uint32))
     learned = []
     for text in spelled:
@@ -186,7 +186,7 @@ def _associated(text: Spelled) -> list[tuple[str, str]]:
 
 
 def _learned(pairs: Sequence[tuple[str, str]], codes: dict[str, int]) -> Learned:
-    """Return the segments of pairs of words; how often they are expected, and by chance."""
+    """Return the segments of pairs of words, with their expected counts, and counts by chance."""
     sides = [spell(side, codes) for side in zip(*pairs, strict=True)]
     segments, *shares, _ = learn(*((flat.astype(np.int64), offsets) for flat, offsets in sides))
     return segments, shares[0] * len(pairs), shares[1] * len(pairs)
@@ -206,7 +206,7 @@ def merged(learned: Sequence[Learned]) -> tuple[np.ndarray, np.ndarray]:
 def _found_again(
     text: Spelled, codes: dict[str, int], segments: np.ndarray, gains: np.ndarray
 ) -> list[tuple[str, str]]:
-    """Return the names and the words of their sentences that match them."""
+    """Return names with the words of their sentences that match them."""
     known = np.array([ord(letter) for letter in codes], dtype=np.uint32)
     names = [(row, name) for row, found in enumerate(text.names) for name in sorted(set(found))]
     matches = _matches(text.foreign, names, codes, operations_of(known, segments, gains))

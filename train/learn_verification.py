@@ -51,7 +51,8 @@ def add_verification(
         groups = rows_by_languages(split, translations)
         with stage("learning translation probabilities", report):
             lexicons = learn_lexicons(split.pairs, groups, len(model.verifying.weights))
-            # Rounded now, so that the verifier learns from the probabilities that it will meet.
+            # Rounded now, so that the verifier learns from the same probabilities that it will
+            # read.
             lexicons = lexicon_file.from_bytes(lexicon_file.to_bytes(lexicons), "lexicon")
     with_lexicons = replace(model, lexicons=lexicons, comparer={})
     texts = texts_by_languages(split)

@@ -39,7 +39,7 @@ DISTRACTORS, ALL_DISTRACTORS = 40_000, 200_000
 ENOUGH = 500
 # Minimum number of translations among the candidates.
 FEWEST = 10
-# Inverse strength of the regularisation: scikit-learn's C, times the number of translations.
+# Inverse regularisation strength: scikit-learn's C, times the number of translations.
 INVERSE_PENALTY = 1000.0
 
 

@@ -110,7 +110,7 @@ class Trainer:
         self.groups = groups or {}
         self.development: Development | None = None
         self.teacher: np.ndarray | None = None
-        # With pairs of both labels no negatives are chosen.
+        # Without negatives, if pairs have both labels.
         self.labelled = config.objective == "contrastive" and not data.same.all()
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -148,7 +148,7 @@ class Trainer:
         return state
 
     def run_epoch(self) -> Iterator[int]:
-        """Train for the rest of the epoch; yield the pairs done in all after each mega-batch.
+        """Train for the rest of the epoch; yield the total pairs done after each mega-batch.
 
         The state is then consistent.
         """

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from miner.kernels.embed import scale_both
 
-# exp(-x) is a normal float32 number up to this x.
+# Largest x for which exp(-x) is a normal float32 number.
 LARGEST_EXPONENT = 87.0
 # Maximum cosines in memory at a time; 32 MB of them.
 MOST = 1 << 23
@@ -163,7 +163,7 @@ def softmax_with_negatives(
     """
     targets = torch.cat([target, target_negative])
     there = softmax_over(source, targets, forbidden_to_source, scale, margin)
-    # Joined here and not before: torch adds gradients in the order of the operations.
+    # Joined here and not earlier, because torch adds gradients in the order of the operations.
     sources = torch.cat([source, source_negative])
     back = softmax_over(target, sources, forbidden_to_target, scale, margin)
     return 0.5 * (there + back)

@@ -18,11 +18,11 @@ from miner.machine import thread_count
 # Nearest sentences to compare exactly: the partner, duplicates, and those that rounding may
 # promote.
 KEPT = 8
-# Among this many sentences or fewer, all are compared, which is faster than a search.
+# Number of sentences up to which all are compared, which is faster than a search.
 FEW = 256
 # Random draws before all sentences are searched for an allowed one.
 DRAWS = 8
-# Candidates in memory at a time where all are compared; 32 MB.
+# Maximum candidates in memory when all are compared; 32 MB.
 MOST = 1 << 22
 
 
@@ -175,5 +175,5 @@ def _drawn(
         if len(allowed):
             chosen[i] = generator.choice(allowed)
     for_source, for_target = chosen[:n], chosen[n:]
-    # Draws from the opposite column are its rows, from 0.
+    # Draws from the opposite column are rows of that column, from 0.
     return (for_source if either else np.where(for_source < 0, -1, for_source + n)), for_target

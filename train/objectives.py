@@ -1,4 +1,4 @@
-"""Batches of a pool of pairs, each with its loss and gradient."""
+"""Batches of a pool of pairs, with loss and gradient."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""Embeddings of pieces that start from a teacher's vectors of their texts (``--pieces-from``).
+"""Initial embeddings of pieces from a teacher's vectors of their texts (``--pieces-from``).
 
 A transformer has read each word in more text than any bitext has. Its vector of a piece's text, as
 in model2vec (Tulkens and van Dongen 2024), is where the training of the piece begins.
@@ -52,7 +52,7 @@ def start_from_teacher(
 def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Fill the NaN rows of ``known`` among ``rows``, from the teacher's ``vectors``."""
     new = np.isnan(known[rows, 0])
-    fitted = ~new & known[rows].any(axis=1)  # zero: pieces that no training met
+    fitted = ~new & known[rows].any(axis=1)  # pieces that no training met are zero
     left, right = vectors[fitted].astype(np.float64), known[rows[fitted]].astype(np.float64)
     square = left.T @ left
     square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))

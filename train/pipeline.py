@@ -84,7 +84,7 @@ def train_model(
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
-    replaceable(output, CONFIG)  # refused now rather than after hours of work
+    replaceable(output, CONFIG)  # refuse now rather than after hours of work
     if base is not None:
         extend.check_extensible(base, config)
     if teacher is not None and not config.architecture.plain:

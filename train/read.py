@@ -19,9 +19,9 @@ from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, fingerprint
 from miner_train.stages import Report
 
-# Codes of a language pair.
+# Pattern of the codes of a language pair.
 LANGUAGES = re.compile(r"(?<![a-z])[a-z]{2,3}-[a-z]{2,3}(?![a-z])")
-# Reasons for leaving out pairs that the record of a model names even with a count of 0.
+# Reasons for dropping pairs that a model's record names even with a count of 0.
 USUAL = ("empty", "not UTF-8")
 
 
@@ -49,7 +49,9 @@ class TextPair:
 
     @property
     def languages(self) -> str | None:
-        """Language pair as ``named``, or by the name of the folder (``de-en``) or of the file."""
+        """Return the language pair: ``named``, or from the name of the folder (``de-en``) or
+        file.
+        """
         if self.named is not None:
             return self.named
         place = Path(self.source)

@@ -127,7 +127,7 @@ def recipe(name: str, encoder: str | None = None) -> TrainConfig:
         plain = TrainConfig(encoder=encoder)
         for field in dataclasses.fields(TrainConfig):
             setting: Setting = field.metadata["setting"]
-            # Only the encoder decides whether these have an effect.
+            # Only the encoder decides whether these settings have an effect.
             by_encoder = setting.group in ("Encoder", "Vocabulary", "Optimisation")
             if by_encoder and setting.need and not setting.idle and not setting.need.met(plain):
                 own[field.name] = field.default

@@ -38,7 +38,7 @@ def relearn_verification(
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
-    replaceable(output, CONFIG)  # refused now rather than after minutes of work
+    replaceable(output, CONFIG)  # refuse now rather than after minutes of work
     known = load(model)
     if known.verifying is None:
         raise ArtifactError(

@@ -73,7 +73,7 @@ def _by_batches(
 def _resampled(
     order: np.ndarray, language: np.ndarray, temperature: float, generator: np.random.Generator
 ) -> np.ndarray:
-    """Repeat or leave out rows of ``order``, so that each language pair has its share."""
+    """Repeat or drop rows of ``order``, so that each language pair has its share."""
     groups = [order[language[order] == number] for number in np.unique(language)]
     takes = shares(np.array([len(rows) for rows in groups]), temperature)
     found = []

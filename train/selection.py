@@ -56,7 +56,7 @@ def draw(count: int, sample: int, seed: int) -> np.ndarray:
 
 
 def seen(sides: Sequence[Sequence[str]], unwanted: Sequence[Unwanted]) -> np.ndarray:
-    """Find the pairs with a side that is ``unwanted``: ``(n,) bool``.
+    """Find the pairs with a side that ``unwanted`` excludes: ``(n,) bool``.
 
     ``sides`` are the columns, ``n`` sentences each.
     """

@@ -26,7 +26,7 @@ from miner.text.output import atomic_file
 KEY = "key.json"
 # Sentences per part: a killed run repeats at most one part.
 PART = 8192
-# Vectors that the axes are computed from.
+# Vectors from which the axes are computed.
 SAMPLE = 100_000
 # Weight of a piece of probability p: RARE / (RARE + p) (Arora et al. 2017).
 RARE = 1e-3
@@ -71,7 +71,7 @@ def cached_vectors(
 def _check_key(
     place: Path, name: str | Path, teacher: SentenceEncoder, sentences: Sequence[str]
 ) -> None:
-    """Compare the key of the directory with teacher and text; write it to a new directory."""
+    """Compare the directory's key with teacher and text; write it to a new directory."""
     lines = (sentence.encode("utf-8", "surrogatepass") + b"\n" for sentence in sentences)
     key = {
         "teacher": teacher.address,
@@ -112,7 +112,7 @@ class Axes:
 
     @classmethod
     def of(cls, parts: Sequence[np.ndarray], dimension: int) -> "Axes":
-        """Compute the ``dimension`` axes of the largest variance, from an even sample."""
+        """Compute the ``dimension`` axes of largest variance, from an even sample."""
         step = -(-sum(map(len, parts)) // SAMPLE) or 1
         sample = np.concatenate([part[::step] for part in parts]).astype(np.float64)
         mean = sample.mean(axis=0)
@@ -124,7 +124,7 @@ class Axes:
         )
 
     def reduce(self, vectors: np.ndarray) -> np.ndarray:
-        """Centre vectors ``(n, D)`` and turn them to the axes: unit rows ``(n, d) float32``."""
+        """Centre vectors ``(n, D)`` and project them on the axes: unit rows ``(n, d) float32``."""
         return unit_rows((vectors.astype(np.float32) - self.mean) @ self.axes)
 
 
@@ -140,7 +140,7 @@ def piece_vectors(
     ids: np.ndarray,
     reduce: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Return vectors ``(V, d) float32`` of pieces, as model2vec does (Tulkens and van Dongen 2024).
+    """Return vectors ``(V, d) float32`` of pieces, as in model2vec (Tulkens and van Dongen 2024).
 
     A piece's vector is the encoder's vector of its text, without the mark of a space, reduced by
     ``reduce`` to ``(V, d)``. Its length falls with the frequency of the piece among ``ids (t,)``.

@@ -1,4 +1,4 @@
-"""Checkpoint of a training: files beside the model to be, replaced atomically."""
+"""Checkpoint of a training: files beside the future model, replaced atomically."""
 
 import json
 import shutil
@@ -72,7 +72,7 @@ class Checkpoint:
         write_whole(self.directory / KEY, self.key.encode())
 
     def load_state(self) -> dict[str, np.ndarray] | None:
-        """Read the arrays of :meth:`save_state`, None without any. Raises ArtifactError."""
+        """Read the arrays of :meth:`save_state`; None if there are none. Raises ArtifactError."""
         return self._load(STATE)
 
     def save_state(self, state: Mapping[str, np.ndarray]) -> None:

@@ -26,8 +26,8 @@ from miner_train.config import TrainConfig
 from miner_train.sampling import shares
 from miner_train.stages import Report, stage
 
-# SentencePiece adds its counts per thread, so the vocabulary depends on the number of threads. A
-# fixed number makes it the same on every machine.
+# Number of threads, fixed because SentencePiece adds its counts per thread, so that the vocabulary
+# is the same on every machine.
 THREADS = 8
 # Sentences whose units are counted at a time.
 BLOCK = 20_000
@@ -195,7 +195,7 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
         counts = np.bincount(place, weights, len(keys)).astype(np.int64)
     if not len(keys):
         raise _nothing()
-    # Keys sort as their text does.
+    # Keys sort like their text.
     order = np.argsort(-counts, kind="stable")[: config.types]
     return _lines(unpack_trigrams(keys[order]))
 

@@ -255,7 +255,7 @@ def align_texts(
     coarse: bool = False,
     weights: Weights | None = None,
 ) -> tuple[Beads, list[str]]:
-    """Align the sentences of two documents; return the beads, and doubts about them."""
+    """Align the sentences of two documents; return the beads, and warnings about them."""
     weights = Weights.load() if weights is None else weights
     sides = [Side.of(own, one) for own, one in zip(texts, encoders, strict=True)]
     lattice = Lattice.of(sides[0], sides[1], settings)

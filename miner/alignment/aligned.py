@@ -1,4 +1,4 @@
-"""Result of an alignment: rows of beads with their texts, documents and lines, and their files."""
+"""Result of an alignment: rows of beads with their texts, documents and lines, and output files."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LADDER = ".ladder"
-# Cells that lines of TSV have without `lines`.
+# Cells of a TSV line without `lines`.
 FEW = ("score", *SIDES)
-# Sentences a line from which on lines are split. Text with a sentence a line has up to 1.3, since
-# abbreviations and quotations are split, too.
+# Sentences per line from which lines are split. Text with a sentence a line has up to 1.3, because
+# the splitter also cuts at abbreviations and quotations.
 UNSPLIT = 1.5
 # Sentence ends of Khmer and Tibetan, which sentencex does not know.
 FURTHER_END = re.compile(r"(?<=[។៕༎།])(?=\s+[^\s།༎])|(?<=[។៕])(?=[\u1780-\u17b3])")
 # Text wrapped at a fixed width: maximum width, minimum lines, minimum share of lines of nearly that
 # width, and minimum share that end within a sentence.
 WIDEST, FEWEST, FULL, WITHIN = 120, 20, 0.6, 0.5
-# Marks that a line ends with within a sentence, beside letters: commas, and vowel signs.
+# Characters other than letters at which a wrapped line may end within a sentence: commas, and vowel
+# signs.
 _WITHIN = f",-،、，፣՝{MARKS}"
 
 
@@ -97,7 +98,7 @@ def is_wrapped(texts: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class DocumentFile:
-    """File that is a document, a sentence a line."""
+    """File of a document with a sentence a line."""
 
     file: TextFile
 

@@ -24,7 +24,7 @@ MOST = 7
 KINDS = np.array(
     [(1, 0), (0, 1), *((a, total - a) for total in range(2, MOST + 1) for a in range(1, total))]
 )
-# Features of the second stage, beside the kind: see `miner.alignment.fine`.
+# Features of the second stage, besides the kind: see `miner.alignment.fine`.
 FINE = (*FEATURES, "quality", "quality_scaled", "association", "weakest", "merged")
 WEIGHTS = Path(__file__).parent / "weights.json"
 
@@ -82,7 +82,8 @@ class Beads:
 
 
 def decode(scores: np.ndarray, limits: Band) -> Beads:
-    """Choose the alignment with the largest sum of probabilities, by the sentences that they cover.
+    """Choose the alignment with the largest sum of probabilities, weighted by the sentences
+    covered.
 
     ``scores (cells, K) float32`` of the beads in the band ``limits``.
     """
@@ -113,7 +114,7 @@ def cells_of(spans: np.ndarray, limits: Band) -> np.ndarray:
 
 
 def spans_of(cell: np.ndarray, kind: np.ndarray, limits: Band) -> np.ndarray:
-    """Return the spans ``(p, 4)`` of beads, by the cells that they end in and their kinds."""
+    """Return the spans ``(p, 4)`` of beads, from the cells where they end and their kinds."""
     low, first = limits
     end = np.searchsorted(first, cell, "right") - 1
     other = low[end] + cell - first[end]

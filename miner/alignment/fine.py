@@ -23,9 +23,9 @@ from miner.scoring.quality import Quality, features_of_rows
 LEAST, TEMPER = 1e-3, np.float32(0.5)
 # Quantile of the source sentences' best values that counts as the usual level.
 USUAL = 0.65
-# Share of joined sentences that counts as none.
+# Share of joined sentences below which joining counts as unused.
 SELDOM = 0.02
-# Largest logit of a quality that counts.
+# Maximum absolute logit of a quality.
 CLIP = 8.0
 # Mean logit of the quality of neighbouring beads at which they are as likely related as not (beads
 # of unrelated text have -6 to -8, free translations -2, weak languages -3); slope; and number of
@@ -85,7 +85,7 @@ def likely(
 ) -> LikelyBeads:
     """Choose the likely beads by the first stage's ``scores (cells, K)``, and compare their texts.
 
-    The best alignment is among them, and so are the beads ``right``, cells and kinds.
+    They include the best alignment, and the beads ``right``, cells and kinds.
     """
     limits = lattice.band
     posterior = np.empty_like(scores)

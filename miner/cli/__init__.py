@@ -19,7 +19,8 @@ from miner.cli.settings_options import Group
 from miner.errors import MinerError
 from miner.machine import keep_libraries_to_quota
 
-# In the order of ``miner --help``. Each is the command of its name in the module of its name.
+# Commands by heading, in the order of ``miner --help``. Each is the command of its name in the
+# module of its name.
 HEADINGS = {
     "Mine and clean": ("mine", "score", "filter", "split", "review", "explain"),
     "Align": ("align", "align-documents"),
@@ -93,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"\nminer: interrupted; to go on, repeat: miner {command}", err=True)
         return 130
     except (BrokenPipeError, SystemExit):  # click exits only for a broken pipe
-        # Standard error raises none, so that data could not be written.
+        # Standard error never raises, so this is data that could not be written.
         if not _is_left(sys.stdout):
             return _fail("a pipe broke before all was written: its reader has ended")
         # The reader of our output has closed it. Buffered text must not raise at exit.
@@ -145,7 +146,7 @@ def _is_left(stream: TextIO) -> bool:
     if not hasattr(select, "poll"):  # Windows
         return True
     poll = select.poll()
-    poll.register(stream.fileno(), 0)  # errors are always reported
+    poll.register(stream.fileno(), 0)  # errors are always reported, even if no event is requested
     return bool(poll.poll(0))
 
 

@@ -90,7 +90,7 @@ def get(
 
 
 def table(datasets: Iterable[Dataset]) -> list[str]:
-    """Lines of a table of all sets, and their notes."""
+    """Return the lines of a table of all sets, and their notes."""
     heads = ("name", "content", "pairs", "size", "licence", "checksum")
     rows = [heads]
     notes = []
@@ -108,7 +108,7 @@ def table(datasets: Iterable[Dataset]) -> list[str]:
 
 
 def details(dataset: Dataset) -> list[str]:
-    """Lines with all details of a set."""
+    """Return lines with all details of a set."""
     lines = [
         f"{dataset.name}: {dataset.content}",
         f"home      {dataset.home}",
@@ -146,7 +146,7 @@ def checksums(files: Sequence[File]) -> str:
 
 
 def summary(dataset: Dataset, part: str, got: Got) -> list[str]:
-    """Lines on a part: each download with its checksum, each file with its rows."""
+    """Return lines about a part: each download with its checksum, each file with its rows."""
     title = dataset.name if dataset.whole else f"{dataset.name} {part}"
     lines = [f"{title}: licence {dataset.licence}" + ("" if got.new else ", already there")]
     for source in got.files:

@@ -17,7 +17,7 @@ from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat
 from miner_train.config import TrainConfig
 
-# Settings of a training that a distillation has, too.
+# Settings of a training that also apply to a distillation.
 SETTINGS = (
     *("pieces", "coverage", "vocabulary_sample", "fold_case", "dimension", "scale", "margin"),
     *("batch", "epochs", "rate", "final_rate", "dropout", "sample", "heldout", "seed", "dtype"),

@@ -9,7 +9,7 @@ from miner.cli.settings_options import Command
 from miner.errors import DependencyError
 
 LIBRARIES = ("numpy", "h5py", "sentencepiece", "torch", "pyarrow", "backports.zstd")
-# Extras that only work on this program itself needs.
+# Extras that only development of this program needs.
 INTERNAL = ("bench", "dev")
 _REQUIRED = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]")
 _TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")

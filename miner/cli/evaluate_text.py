@@ -38,8 +38,8 @@ def contrast(
 
     A case is a translation and a copy of it with one fault: another number, a negation added or
     removed, an antonym, another name, two names swapped, a clause omitted or added, a word added,
-    another gender or tense. Cases are made from --bitext, chosen by the text alone, or read from
-    --cases, with the severities of DEMETR.
+    another gender or tense. Cases are generated from --bitext or read from --cases, with the
+    severities of DEMETR.
 
     Examples:
       miner evaluate contrast --bitext news.de-en.tsv

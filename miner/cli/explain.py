@@ -108,7 +108,7 @@ def second_lines(
 
 
 def matches(found: Explanation) -> list[str]:
-    """Lay out the tokens of both sentences, each with its best counterpart."""
+    """Format the tokens of both sentences, each with its best counterpart."""
     lines = []
     for name, tokens, others in (
         ("source", found.source, found.target),
@@ -124,7 +124,7 @@ def matches(found: Explanation) -> list[str]:
 
 
 def terms(found: Explanation, name: str) -> list[str]:
-    """Lay out a probability and its terms."""
+    """Format a probability and its terms."""
     ordered = sorted(found.parts.items(), key=lambda item: -abs(item[1]))
     return [
         f"{name}: {found.probability:.3f}",

@@ -127,7 +127,7 @@ class Output:
 
     @property
     def places(self) -> dict[str, str | None]:
-        """Outputs by the options that name them."""
+        """Outputs by option."""
         pages = {"--rejected": self.rejected, "--report": self.page}
         return {"-o": self.output, "the second file of -o": self.target, **pages}
 
@@ -223,7 +223,7 @@ class Output:
             say(f"warning: {mined.warnings[-1]}")
 
 
-# Options that mining commands share.
+# Options of all mining commands.
 keeping = Settings(Keep, "keep", dict)()
 output = Settings(Output, "output")()
 

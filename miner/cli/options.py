@@ -1,4 +1,4 @@
-"""Options that several commands share, their lines for the user, and the opener of encoders."""
+"""Options shared by several commands, messages to the user, and the opening of encoders."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from miner.text.formats import BitextFormat, file_format
 if TYPE_CHECKING:
     from miner.encoder.sentence_encoder import SentenceEncoder
 
-# Lines by which a format is doubted.
+# Number of lines read to check a format.
 PEEKED = 50
 
 
@@ -125,8 +125,8 @@ side: Any = click.option(
 # One file with both sides, or one file for each side.
 bitext = several(
     click.argument("bitext", nargs=-1, metavar="BITEXT | SOURCE TARGET"),
-    click.option("--source", metavar="FILE", help="SOURCE by name, with --target."),
-    click.option("--target", metavar="FILE", help="TARGET, aligned line by line."),
+    click.option("--source", metavar="FILE", help="Source file, with --target."),
+    click.option("--target", metavar="FILE", help="Target file, aligned line by line."),
 )
 reading = several(
     text_format(
@@ -233,7 +233,7 @@ def say(line: str) -> None:
 
 
 def _wrapped(line: str, width: int) -> str:
-    """Wrap a line, unless it is the row of a table."""
+    """Wrap a line, unless it is a row of a table."""
     if "  " in line:
         return line
     return textwrap.fill(
@@ -245,7 +245,7 @@ def _wrapped(line: str, width: int) -> str:
 def opened(
     name: str, threads: int | None, device: str, side: str | None, loading: Loading = USUAL
 ) -> Iterator[SentenceEncoder]:
-    """Open an encoder and print its facts, and in the end its warnings."""
+    """Open an encoder and print facts about it, and its warnings at the end."""
     from miner.encoder.open_encoder import open_encoder
 
     encoder = open_encoder(name, threads, device, side, loading)
@@ -287,7 +287,7 @@ def check_columns(paths: Iterable[str], format: str | None, column: str | None) 
 
 
 def _text_beside_ids(rows: list[list[str]]) -> int | None:
-    """Return the first column of words, from 1, if the first column has none in any row."""
+    """Return the first column with words, from 1, if the first column has none in any row."""
 
     def is_id(cell: str) -> bool:
         if " " in cell:

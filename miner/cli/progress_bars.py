@@ -34,7 +34,7 @@ class Progress:
         self.stage: str | None = None
         self.bar: tqdm | None = None
         self.peak = 0.0
-        self.first = 0  # done by an earlier run, which is not this run's speed
+        self.first = 0  # done by an earlier run, so not part of this run's speed
         self.begun = self.told = 0.0
 
     def __enter__(self) -> Progress:
@@ -109,5 +109,5 @@ class Progress:
 
 
 def stamp() -> str:
-    """Return the time of day, at which a line of progress begins."""
+    """Return the time of day, with which a line of progress begins."""
     return time.strftime("%H:%M:%S")

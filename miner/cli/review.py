@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from miner.review.page import Unmatched
     from miner.review.review import Question, Review, Summary
 
-# Keys in the terminal, and the answer and kind of error that each stands for.
+# Keys in the terminal, with the answer and the kind of error of each.
 KEYS = {"y": ("yes", ""), "n": ("no", ""), "p": ("partly", ""), "s": ("skip", "")}
 KEYS |= {str(number): ("no", kind) for number, kind in enumerate(KINDS, 1)}
 MORE_KEYS = (
@@ -108,7 +108,7 @@ def review(
 
 
 def _serve(opened: Review, count: int, unmatched: Unmatched, name: str) -> None:
-    """Serve a page until the judge finishes there, or here by Ctrl-C."""
+    """Serve the page until the judge finishes there, or presses Ctrl-C here."""
     from miner.review.page import Server
 
     with Server(opened, unmatched, name, count) as server:
@@ -159,7 +159,7 @@ def _show(question: Question, number: int, unmatched: Unmatched) -> None:
 
 
 def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | None]) -> Unmatched:
-    """Return the function that finds words without counterpart; none, if the model cannot."""
+    """Return the function that finds words without counterpart, or None if the model cannot."""
     from miner.encoder.open_encoder import open_encoder
     from miner.errors import ArtifactError, DependencyError
     from miner.scoring.highlight import unmatched

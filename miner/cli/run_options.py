@@ -16,9 +16,9 @@ from miner.config_fields import read_toml
 from miner.errors import ArtifactError, writing
 from miner.names import CONFIG_KEYS, PEER_CONFIGS
 
-# Keys in a context's ``meta``: -1 with -q, 1 with -v; and the options that the file sets.
+# Keys in a context's ``meta``: verbosity (-1 with -q, 1 with -v), and options set by the file.
 VOLUME, FROM_FILE = "miner.volume", "miner.options"
-# Options that no configuration sets.
+# Options that a configuration cannot set.
 NEVER = ("config", "save_config", "quiet", "verbose", "help")
 
 

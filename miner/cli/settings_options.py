@@ -25,7 +25,7 @@ from miner.config_fields import (
 )
 from miner.errors import UnreadableError
 
-# Adds options to a function: as a decorator, or as the default of the parameter that receives them.
+# Decorator that adds options to a function; also the default of the parameter that receives them.
 Decorator: TypeAlias = Any
 # Options under each heading of a help text, in this order; others are under the first heading. An
 # option of settings that is not listed follows the option before it.
@@ -43,7 +43,7 @@ HEADINGS = {
     "Foreign encoders": "second second-pairs source-prompt target-prompt runtime",
     "Any command": "config save-config quiet verbose",
 }
-# Key of the word after "-o FILE", among the facts about a command line.
+# Key in a command line's facts of the word after "-o FILE".
 AFTER_OUTPUT = "miner.after_output"
 PLAIN: dict[str, click.ParamType] = {
     "int": click.INT,
@@ -268,7 +268,7 @@ class Group(click.Group):
         super().__init__(help=text, epilog=examples, **more)
 
     def further(self) -> list[str]:
-        """List the commands that other packages bring."""
+        """Return the names of commands that other packages add."""
         if self.prefix is None:
             return []
         found = extensions.names(extensions.COMMANDS)

@@ -24,8 +24,8 @@ def split(
     """Split BITEXT, or aligned files SOURCE and TARGET, into train, dev and test in DIR.
 
     No sentence, near-copy or document is in two of them. Rows are unchanged, in order, and in the
-    format of BITEXT; manifest.json describes the files. The text of a row decides where it goes:
-    with shares it stays there when other text is added, with numbers some rows leave for train.
+    format of BITEXT; manifest.json describes the files. The text of a row decides its part: with
+    shares it stays there when text is added, with numbers some rows move to train.
 
     Examples:
       miner split pairs.tsv --dev 2000 --test 2000 -o split

@@ -25,7 +25,7 @@ ADDED: dict[str, Any] = {"pieces": 8000, "batch": 512, "epochs": 10}
 
 
 def list_all(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    """Explain encoders, objectives and recipes, and end."""
+    """Print encoders, objectives and recipes, and exit."""
     if wanted and not context.resilient_parsing:
         click.echo(listing())
         context.exit()

@@ -22,7 +22,7 @@ _files = partial(option, (), multiple=True, metavar="FILE", kind="text")
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Files to learn from: sources beside their targets, and files with both sides."""
+    """Files of parallel text: source files with target files, and files with both sides."""
 
     sources: tuple[str, ...] = _files("Source; repeatable.", option="--source")
     targets: tuple[str, ...] = _files("Its target, line by line.", option="--target")

@@ -125,7 +125,7 @@ def _files(path: Path) -> Generator[_File, None, None]:
 
 
 def _sound(path: Path, items: Iterator[T]) -> Generator[T, None, None]:
-    """Yield ``items``; report exceptions of the iterator, and not of its consumer, as damage."""
+    """Yield ``items``; exceptions of the iterator, not of its consumer, are reported as damage."""
     try:
         yield from items
     except DAMAGE as error:

@@ -108,7 +108,7 @@ STS_WIKI = "http://ixa2.si.ehu.eus/stswiki"
 
 
 def _whole(*files: File | str) -> dict[str, tuple[File, ...]]:
-    """Return the parts of a set that is not split by language; a text is a file's address."""
+    """Return the parts of a set that is not split by language; a string is a file's address."""
     return {ALL: tuple(File(file) if isinstance(file, str) else file for file in files)}
 
 
@@ -143,7 +143,9 @@ def _sts(year: int) -> Dataset:
 
 
 def _senteval(name: str, content: str, *files: File | str) -> Dataset:
-    """Return a set of SentEval that no other entry holds; the addresses are of its script."""
+    """Return a set of SentEval that is only available there; addresses as in its download
+    script.
+    """
     home = "https://github.com/facebookresearch/SentEval"
     note = "for 'miner evaluate senteval'"
     return Dataset(name, content, home, _whole(*files), note=note)

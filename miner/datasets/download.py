@@ -31,10 +31,10 @@ from miner.text.output import open_output
 BLOCK = 1 << 18
 TIMEOUT = 30.0  # seconds to wait for a byte
 TRIES = 4  # attempts in a row without progress
-SPARE = 1 << 26  # bytes of disk to leave free beside a file of unknown length
+SPARE = 1 << 26  # bytes of disk space to leave free with a file of unknown length
 PAUSE = 1.0  # seconds before the second attempt; doubles with each
 AGENT = "bitext-miner"
-# First bytes of a file by suffix, which an error page with status 200 does not have.
+# First bytes of files by suffix, to detect an error page sent with status 200.
 MAGIC = {".zip": b"PK", ".tgz": b"\x1f\x8b", **COMPRESSED}
 WEB_PAGE = re.compile(rb"\s*(<!doctype html|<html)", re.IGNORECASE)
 
@@ -112,7 +112,7 @@ def _download(address: str, path: Path, size: int | None, report: Reporter) -> N
 
 
 def _attempt(address: str, part: Path, note: Path, size: int | None, report: Reporter) -> None:
-    """Request the missing bytes once. Raises _Broken, DownloadError and, of the disk, OSError."""
+    """Request the missing bytes once. Raises _Broken, DownloadError and, for the disk, OSError."""
     before = _read_note(note, address)
     done = part.stat().st_size if part.exists() and before else 0
     if done and done == before.get("length"):
@@ -225,7 +225,7 @@ def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[st
         return False
     if _length(response) not in (None, int(found[3]) - done):
         return False
-    # Without a validator the two parts may be of two versions.
+    # Without a validator the two parts may belong to different versions.
     validators = [name for name in ("ETag", "Last-Modified") if before.get(name)]
     same = all(response.headers.get(name) == before[name] for name in validators)
     return bool(validators) and same and int(found[3]) == before.get("length")

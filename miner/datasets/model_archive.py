@@ -1,4 +1,4 @@
-"""Models elsewhere: download, check and unpack the archive of a release, or a repository."""
+"""Download of models: check and unpack the archive of a release, or copy a repository."""
 
 import hashlib
 import re

@@ -20,7 +20,7 @@ from miner.text.output import StrPath, open_output
 DOWNLOADS, RECORD = "downloads", "SOURCES.json"
 
 Record = dict[str, Any]
-# Opens the progress display of the download of a file, by its name.
+# Function that opens the progress display of a file's download, by file name.
 Showing = Callable[[str], AbstractContextManager[Reporter]]
 
 

@@ -66,14 +66,15 @@ def calibrate(pairs: Scores, knocked: Scores) -> tuple[Scores, Estimate] | None:
         each = each_stands_for(score, decoy, weight)
         right = share_right(score, decoy, each * weight)
     wrong, q_value = counted_wrong(score, decoy, each * weight)
-    # Equal shares in the order of the scores, so that a threshold can cut anywhere.
+    # Equal probabilities are spread in the order of the scores, so that a threshold can cut
+    # anywhere.
     right = right * (1 - TIE) + TIE * np.linspace(1, 0, len(right))
     estimate = Estimate(right, wrong, q_value, len(pairs), len(decoy))
     return Scores(pairs.source, pairs.target, right), estimate
 
 
 def each_stands_for(score: np.ndarray, decoy: np.ndarray, weight: np.ndarray) -> float:
-    """Return the number of wrong pairs for each decoy of weight 1, by the poor pairs."""
+    """Return the number of wrong pairs per decoy of weight 1, estimated from the poor pairs."""
     order = np.argsort(decoy)
     total = np.cumsum(weight[order])
     poor = decoy[order][np.searchsorted(total, POOR * total[-1])]

@@ -1,4 +1,4 @@
-"""`DocumentFormat`: where the documents of a file are."""
+"""`DocumentFormat`: columns and format of files of documents."""
 
 from dataclasses import dataclass
 

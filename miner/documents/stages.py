@@ -277,7 +277,7 @@ def votes(
 ) -> None:
     """Score the candidates of the source documents ``span``: ``source``, ``target``, ``score``.
 
-    ``without`` has ``partner (n,)``: the document that is not there for each source.
+    ``without`` has ``partner (n,)``: the document to skip for each source.
     """
     partner = None if without is None else without.array("partner")
     forward = near(*sides, lists[0], partner)

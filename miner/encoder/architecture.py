@@ -1,4 +1,4 @@
-"""Architecture of an encoder: the parts it has, the units they read, how their vectors combine.
+"""Architecture of an encoder: its parts, their units, and the combination of their vectors.
 
 Free of numpy and of every other library, so that configurations and help texts load fast.
 """

@@ -23,7 +23,7 @@ from miner.text.durable import replace_directory
 
 # Minimum bytes of a cached array; computing a smaller one takes no longer than reading it.
 LEAST = 1 << 19
-# Smaller files, in bytes, are read and not mapped; empty arrays cannot be mapped.
+# Minimum bytes of a file that is mapped rather than read; empty arrays cannot be mapped.
 _PAGE = 4096
 # Days without use after which an entry is removed, when a new one is written.
 STALE_DAYS = 30
@@ -72,8 +72,8 @@ def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
     try:
         if not _is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
             raise ValueError("altered")
-        with suppress(OSError):  # it may be the administrator's
-            os.utime(place)  # in use: not stale
+        with suppress(OSError):  # the folder may belong to the administrator
+            os.utime(place)  # marks it as in use
         return {one: _array(place / f"{one}.npy") for one in names}
     except (OSError, ValueError, EOFError):
         return None
@@ -122,7 +122,7 @@ def key_of(digest: str, *more: str) -> str:
 
 @cache
 def _code() -> str:
-    """Hash of that code."""
+    """Return the hash of the code that computes the arrays."""
     digest = sha256()
     for one in _FOLDERS:
         for path in sorted((Path(__file__).parent.parent / one).glob("*.[cp]*")):

@@ -23,7 +23,7 @@ from miner.libraries import library
 from miner.machine import thread_count
 from miner.parallel import in_order
 
-# (ids, offsets, out): fills out (n, d), float32 or float16, with unit vectors of lists of ids.
+# Pooling function (ids, offsets, out): fills out (n, d), float32 or float16, with unit vectors.
 Pool = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 
 

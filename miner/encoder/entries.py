@@ -32,7 +32,7 @@ class Entry:
 
     @classmethod
     def of(cls, encoder: SentenceEncoder, device: str = "auto") -> Entry:
-        """Return the entry of an encoder, to be opened on ``device`` elsewhere."""
+        """Return the reference to an encoder, to be opened on ``device`` elsewhere."""
         return cls(encoder.address, encoder.fingerprint, encoder.side, encoder.loading, device)
 
     @classmethod
@@ -70,7 +70,7 @@ class Entry:
         return found
 
 
-# Encoders of this process by fingerprint and side, for tasks that it does itself.
+# Registered encoders of this process by fingerprint and side.
 _lent: dict[tuple[str, str | None], SentenceEncoder] = {}
 
 

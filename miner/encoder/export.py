@@ -228,7 +228,7 @@ def card(model: Model, licence: str | None = None, hub: bool = False) -> str:
 
 
 def _figures(model: Model) -> list[str]:
-    """Lines on the training text and the metrics that the training recorded."""
+    """Return lines about the training text and the metrics recorded by the training."""
     training = model.training
     lines = []
     if "pairs" in training:

@@ -16,7 +16,7 @@ from miner.names import SIDES
 from miner.text.text_format import is_blank
 from miner.text_table import quoted
 
-# Encoded once to learn the dimension of an encoder, and its fingerprint where it has none.
+# Sentences encoded once to learn an encoder's dimension, and its fingerprint if it has none.
 PROBES = ("Good morning!", "The train arrives at six.", "Где находится вокзал?", "图书馆在哪里？")
 
 

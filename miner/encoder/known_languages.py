@@ -54,7 +54,9 @@ def as_dict(languages: Mapping[str, KnownLanguage]) -> dict[str, dict[str, Any]]
 
 
 def read(record: Any, name: str) -> dict[str, KnownLanguage]:
-    """Read :func:`as_dict`; nothing for None. Raises ArtifactError, naming the file ``name``."""
+    """Read the output of :func:`as_dict`; empty for None. Raises ArtifactError, naming the file
+    ``name``.
+    """
     try:
         return {
             str(code): KnownLanguage(

@@ -27,9 +27,9 @@ from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
 from miner.errors import ArtifactError, reason
 from miner.ragged import offsets_of
 
-# Arrays of a direction.
+# Names of the arrays of a direction.
 NAMES = ("tokens", "counts", "rows", "pieces", "probabilities")
-# Codes of bytes: probability exp(-code * PROBABILITY), count exp(code * COUNT).
+# Scales of the byte codes: probability exp(-code * PROBABILITY), count exp(code * COUNT).
 PROBABILITY = -np.log(LEAST) / 255
 COUNT = np.log(1e9) / 255
 

@@ -27,7 +27,7 @@ MOST = 0.99
 # Arrays of a lexicon.
 _ARRAYS = tuple(one.name for one in fields(Lexicon))
 
-# Languages of a table: of the token that is translated, and of its translations.
+# Languages of a table: of the tokens translated, and of their translations.
 Direction = tuple[str, str]
 
 
@@ -73,7 +73,7 @@ class Lexicons:
     def of(self, source: str | None, target: str | None) -> Lexicon:
         """Return the lexicon for two languages, by their ISO 639 or BCP 47 codes; None if unknown.
 
-        Their order does not matter. Tables are mixed by how common a token is in either language.
+        Their order does not matter. Tables are mixed by the frequency of a token in each language.
         """
         a, b = sorted(self._known(language) for language in (source, target))
         key = key_of(self.digest, a, b)
@@ -94,7 +94,7 @@ class Lexicons:
         return frozenset(language for pair in self.tables for language in pair) - {UNKNOWN}
 
     def _known(self, language: str | None) -> str:
-        """Find the code by which the tables name a language; UNKNOWN if they do not."""
+        """Return the code that the tables use for a language; UNKNOWN if they have none."""
         if language is None:
             return UNKNOWN
         own = primary(language)
@@ -151,6 +151,6 @@ def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexi
     keep = value >= LEAST
     key, value = key[keep], value[keep]
     offsets = offsets_of(np.bincount(key // size, minlength=size))
-    # Rounding may exceed 1 by a little.
+    # Rounding may exceed 1 slightly.
     probability = np.minimum(value, 1).astype(np.float32)
     return Lexicon(offsets, (key % size).astype(np.int32), probability, frequency)

@@ -1,4 +1,4 @@
-"""Names of encoders of other libraries, and the settings they are loaded with.
+"""Names of encoders of other libraries, and settings to load them.
 
 Free of numpy and of every other library, so that help texts load fast.
 """

@@ -49,13 +49,13 @@ VERIFIER = "verifier.json"
 DECOYS = "decoys.zip"
 CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
-# Belong to verification; models may be without.
+# Optional files of verification.
 COMPARER, NAMES = "comparer.npz", "names.npz"
 DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 
 def resolve(path: str | Path) -> Path:
-    """Return the directory that a ``--model`` value names; ``default`` is the shipped model."""
+    """Return the directory of a ``--model`` value; ``default`` is the shipped model."""
     return DEFAULT if str(path) == "default" else Path(path)
 
 
@@ -178,7 +178,7 @@ def fingerprint_of(files: Mapping[str, str]) -> str:
 
 
 def open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
-    # Nothing writes to it, but loops are compiled for writable arrays only.
+    # Never written to, but loops are compiled for writable arrays only.
     array = open_npy(path, "c")
     if shape is not None and array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")

@@ -1,4 +1,4 @@
-"""Facts of a model for people to read: encoder, size, training text, metrics, and its card."""
+"""Facts about a model for people: encoder, size, training text, metrics, and its card."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ def facts(name: str) -> list[str]:
 
 
 def _training(model: Model) -> Iterator[list[str]]:
-    """Yield rows on the training text and the metrics that the training recorded."""
+    """Yield rows about the training text and the metrics recorded by the training."""
     training = model.training
     if "teacher" in training:
         count = sum(one["sentences"] for one in training.get("sentences", []))
@@ -86,7 +86,7 @@ def _training(model: Model) -> Iterator[list[str]]:
 
 
 def _languages(model: Model) -> list[str]:
-    """Lines of a table of the model's languages; none for a model that records none."""
+    """Return the lines of a table of the model's languages; none if it records none."""
     if not model.languages:
         return []
     tests = sorted({test for one in model.languages.values() for test in one.accuracy})

@@ -1,4 +1,4 @@
-"""Encoder of a model: the embeddings of its units in the types they are stored in, its network."""
+"""`Part`: the embeddings of one kind of unit, in their storage types, and the network over them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 # clipped: many small errors cost more than a few large ones.
 NIBBLE = 7
 SHARES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
-# Rows quantised at a time: they stay in the processor's cache.
+# Rows quantised at a time, so that they stay in the processor's cache.
 ROWS = 512
 
 

@@ -26,12 +26,12 @@ from miner.text.file_digests import file_sha256
 # Characters of a padded batch: of transformers on a CPU and on a GPU, and of averages of
 # embeddings, where a batch of a few words is too little for two threads.
 BATCH, GPU_BATCH, STATIC_BATCH = 1 << 13, 1 << 15, 1 << 17
-# Characters of a usual prompt and the marks around a sentence.
+# Characters assumed for a prompt and the marks around a sentence.
 PROMPT = 10
 # Suffixes of files that affect the vectors; backends with a weights directory of that name.
 SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
 EXPORTED = ("onnx", "openvino")
-# File of a directory without which no encoder is in it.
+# Files of which at least one must be in an encoder's directory.
 MARKERS = {HF: ("modules.json", "config.json"), MODEL2VEC: ("config.json",)}
 CARD = "README.md"
 NAME = (
@@ -200,7 +200,7 @@ def torch_threads(threads: int) -> Iterator[None]:
 
 
 def directory_digest(directory: Path, backend: str = "torch") -> str:
-    """Hash the names and SHA-256 of the files that decide an encoder's vectors."""
+    """Hash the names and SHA-256 of the files that affect an encoder's vectors."""
     digest = hashlib.sha256()
     for path in _files(directory, backend):
         digest.update(f"{path.relative_to(directory).as_posix()}\n{file_sha256(path)}\n".encode())
@@ -254,7 +254,7 @@ def _directory(kind: str, place: str) -> str | None:
 
 
 def _snapshot(place: str, local: str | None) -> Path:
-    """Return the directory of an encoder that was loaded."""
+    """Return the directory of a loaded encoder."""
     if local is not None:
         return Path(local)
     hub = import_module("huggingface_hub")

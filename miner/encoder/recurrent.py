@@ -174,7 +174,7 @@ class Network(nn.Module):
         every step computes that many rows, also for sentences that have ended.
         """
         lengths = np.diff(offsets)
-        # Longest first: at every step, sentences that go on stand before sentences that ended.
+        # Longest first: at every step, sentences that continue precede sentences that have ended.
         order = np.argsort(-lengths, kind="stable")
         going = np.searchsorted(-lengths[order], -np.arange(max(lengths, default=0)), side="left")
         vectors = [

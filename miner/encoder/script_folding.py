@@ -82,4 +82,4 @@ def _replaced(text: str) -> str:
     if bool(persian) != bool(arabic):
         text = text.translate(_TO_PERSIAN if persian else _TO_ARABIC)
     text = _OTHER_DIGIT.sub(lambda digit: str(int(digit[0])), text)
-    return visible(text)  # joiners lose the letters beside them
+    return visible(text)  # joiners may be removed with the letters beside them

@@ -51,7 +51,7 @@ class SentenceEncoder(Protocol):
         ...
 
     def facts(self) -> list[str]:
-        """Lines to show before the work: licence and prompts of an encoder from elsewhere."""
+        """Lines to show before the work: licence and prompts of an external encoder."""
         ...
 
     def warnings(self) -> list[str]:

@@ -44,9 +44,9 @@ class TrigramTokenizer:
 
 
 class HashedTrigrams:
-    """Token ids are hashes of the trigram around each character, in ``[0, size)``.
+    """Tokenizer without a vocabulary, to compare texts in any script.
 
-    A tokenizer without a vocabulary, for comparing texts of any script.
+    Token ids are hashes of the trigram around each character, in ``[0, size)``.
     """
 
     size = 1 << HASH_BITS
@@ -67,7 +67,7 @@ class HashedTrigrams:
 
 
 def pack_trigrams(trigrams: Sequence[str]) -> np.ndarray:
-    """Pack texts of three characters into integers, ``(n,) uint64``, in the order of the texts."""
+    """Pack texts of three characters into integers, ``(n,) uint64``, with the same order."""
     from miner.kernels.units import BITS
 
     codes = code_points(trigrams)[0].reshape(-1, 3).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Vocabularies of unigram pieces: SentencePiece's file to the trie that pieces are looked up in."""
+"""Reader of SentencePiece's unigram vocabularies: the trie for looking up pieces."""
 
 from collections.abc import Iterator
 

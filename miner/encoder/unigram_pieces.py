@@ -60,7 +60,7 @@ class UnigramPieces:
         # Action of unigram.segment by code point; UNSEEN until a text contains it.
         self._actions = np.zeros(CODE_POINTS, np.int32)
         self._longer = np.zeros(0, np.int32)
-        # Actions of joiners where a script needs them; elsewhere they are dropped.
+        # Actions of joiners in scripts that need them; elsewhere joiners are dropped.
         joiners = (self._action(chr(code), chr(JOINED[0])) for code in (NON_JOINER, JOINER))
         self._joiners = np.array(
             [one if isinstance(one, int) else unigram.REFUSE for one in joiners]
@@ -113,7 +113,7 @@ class UnigramPieces:
         return ids[:total].copy(), counts
 
     def _join(self, codes: np.ndarray, offsets: np.ndarray, actions: np.ndarray) -> None:
-        """Set the actions of joiners, which are always unseen, by the characters beside them."""
+        """Set the actions of joiners, which are always UNSEEN, from the characters beside them."""
         places = np.flatnonzero(actions == unigram.UNSEEN)
         edge = np.zeros(len(codes) + 1, bool)
         edge[offsets] = True
@@ -131,7 +131,7 @@ class UnigramPieces:
         actions[places] = np.where(hidden, unigram.REFUSE, found)
 
     def _learn(self, codes: np.ndarray) -> None:
-        """Find the actions of characters."""
+        """Determine the actions of new characters."""
         actions = [self._action(chr(code)) for code in codes.tolist()]
         with self._lock:
             longer = self._longer.tolist()
@@ -139,7 +139,7 @@ class UnigramPieces:
                 if isinstance(characters, list):
                     actions[i] = unigram.LONGER - len(longer)
                     longer += len(characters), *characters
-            # Before the actions that refer to it: other threads read both without the lock.
+            # Set before the actions that refer to it: other threads read both without the lock.
             self._longer = np.array(longer, np.int32)
             self._actions[codes] = actions
 
@@ -147,7 +147,7 @@ class UnigramPieces:
         """Return the action of a character; a list of numbers if it becomes several characters."""
         if JOINING.match(character) or (self._one_script and depends(character)):
             return unigram.REFUSE
-        # Between two letters, as normalisation drops spaces at both ends.
+        # Between two letters, because normalisation strips spaces at both ends.
         text = [f"{beside}{character}{beside}"]
         made = self._normalise(in_one_script(text) if self._one_script else text)[0][1:-1]
         if made in ("", " "):

@@ -76,7 +76,7 @@ class WordTokenizer:
 
 
 class _WordTable:
-    """Hash table from words to token ids, read by a compiled loop."""
+    """Hash table from words to token ids, for a compiled loop."""
 
     def __init__(self, types: Sequence[str]):
         from miner.kernels.units import fingerprints, table

@@ -194,7 +194,7 @@ def _mine(
     found = run(source, target, verifier, settings, estimating=verifier is not None)
     threshold = raw = None
     if verifier is not None:
-        with suppress(MinerError):  # too small a set, or a language without decoys
+        with suppress(MinerError):  # the set may be too small, or its language have no decoys
             calibrated, estimate = calibrate(found)
             raw = list(each_duplicate(found.pairs).ids())
             found = calibrated
@@ -240,7 +240,7 @@ def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
     """
     mining_set = result.mining_set
     split = "training" if result.test is None else "test"
-    # Every line has an id that can be resampled, also where it holds no sentence.
+    # Every line has an id that can be resampled, even without a sentence.
     corpus = Reader(
         mining_set.need(f"{split}.{mining_set.languages[0]}"), format="bucc", every=True
     )

@@ -219,7 +219,9 @@ def _item(case: Case) -> tuple[str, str]:
 def _shares(
     right: dict[str, np.ndarray], chosen: np.ndarray, item: np.ndarray, items: int
 ) -> dict[str, tuple[Statistic, int]]:
-    """Share of the ``chosen (n,) bool`` cases that each score puts right, and their number."""
+    """Return the share of the ``chosen (n,) bool`` cases that each score gets right, and their
+    number.
+    """
     every = np.bincount(item[chosen], minlength=items).astype(np.float64)
     return {
         by: (ratio(np.bincount(item[chosen & good], minlength=items), every), int(chosen.sum()))

@@ -41,7 +41,7 @@ class EvaluatedModel(Protocol):
 
 
 class MinerModel:
-    """Any encoder that opens by name. ``encoders``: of source and target; mostly the same."""
+    """Encoder that opens by name. ``encoders``: of source and target; usually the same."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class PrecomputedVectors:
                 "needed"
             )
         if array.dtype == np.float16:
-            # Rounding makes unit vectors a little longer or shorter; float32 rows are rescaled.
+            # float32 rows are rescaled, because rounding changed their unit length slightly.
             array = array.astype(np.float32)
         blocks = unit_blocks(array, np.arange(len(array)), str(path))
         self._vectors = np.concatenate([np.empty((0, array.shape[1]), np.float32), *blocks])

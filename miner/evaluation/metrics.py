@@ -19,7 +19,8 @@ import numpy as np
 IdPair: TypeAlias = tuple[Hashable, Hashable]
 ScoredIds: TypeAlias = tuple[float, Hashable, Hashable]
 
-# Maps weights (b, n) float64 of n items to b values. A weight is how often an item counts.
+# Function of weights (b, n) float64 of n items, to b values. A weight is the number of times an
+# item counts.
 Statistic: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 

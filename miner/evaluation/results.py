@@ -17,7 +17,7 @@ from miner.errors import MismatchError
 from miner.evaluation.metrics import Statistic, value_of
 
 RESAMPLES = 1000
-# Share of the resamples that an interval holds.
+# Share of the resamples inside an interval.
 CONFIDENCE = 0.95
 # Maximum weights in memory at a time.
 WEIGHTS_AT_ONCE = 1 << 22

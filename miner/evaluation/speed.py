@@ -35,7 +35,7 @@ IDS_TO_VECTORS = "sentences/s pieces to vectors"
 
 
 def further() -> list[ModuleType]:
-    """Return the evaluations that other packages bring."""
+    """Return the evaluations that other packages add."""
     names = extensions.names(extensions.EVALUATIONS)
     return [extensions.load(extensions.EVALUATIONS, name) for name in names]
 
@@ -105,7 +105,7 @@ def timed_work(encoder: SentenceEncoder, text: list[str]) -> dict[str, Callable[
 
 def sentences_in_time(encoder: SentenceEncoder, text: list[str]) -> int:
     """Number of sentences that fit in the time budget (never fewer than the warm-up needs)."""
-    encoder.encode(text[:WARM_UP])  # compiles the loops, too
+    encoder.encode(text[:WARM_UP])  # also compiles the loops
     begun = time.perf_counter()
     encoder.encode(text[:WARM_UP])
     rate = len(text[:WARM_UP]) / (time.perf_counter() - begun)

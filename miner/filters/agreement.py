@@ -1,4 +1,4 @@
-"""Filters on parts that a translation keeps: numbers, addresses, the kind of sentence."""
+"""Filters on parts that a translation preserves: numbers, addresses, kind of sentence."""
 
 import math
 import re
@@ -53,7 +53,7 @@ def numbers(source: str, target: str) -> float:
 
 
 def _hosts(text: str) -> set[str]:
-    """The longest part of each address's host name, which sites in other languages share.
+    """Return the longest part of each address's host name, which sites in other languages share.
 
     The last part, the country, differs between them.
     """
@@ -74,10 +74,10 @@ def _readable(name: str) -> str:
 
 
 def addresses(source: str, target: str) -> int:
-    """Number of web sites and hosts of mail addresses that only one side names.
+    """Return the number of web sites and hosts of mail addresses that only one side names.
 
-    The name of a host counts without its address, too: Firma for www.firma.de. Hosts for examples
-    may be translated.
+    A host's name counts without its address too: Firma for www.firma.de. Example hosts may be
+    translated.
     """
     if not any(mark in text for text in (source, target) for mark in ("@", "://", "www.", "WWW.")):
         return 0
@@ -96,10 +96,11 @@ def _ending(text: str) -> int:
 
 
 def ending(source: str, target: str) -> float:
-    """1 if both sides end alike; 0.5 if one ends in no mark; 0 if only one is a question.
+    """Return 1 if both sides end alike; 0.5 if one ends without a mark; 0 if only one is a
+    question.
 
-    Japanese and Burmese questions often end in a full stop, Thai ones in nothing, Greek ones in a
-    semicolon.
+    Japanese and Burmese questions often end in a full stop, Thai ones without a mark, Greek ones in
+    a semicolon.
     """
     left, right = _ending(source), _ending(target)
     return 1.0 if left == right else 0.5 if left * right == 0 else 0.0

@@ -1,6 +1,6 @@
-"""The duplicates filter: of pairs with the same text, keep the best-scoring one.
+"""Filter `duplicates`: of pairs with the same text, keep the best-scoring one.
 
-It compares the pairs that the filters before it have left, so its result depends on theirs.
+It compares the pairs kept by the filters before it, so its result depends on theirs.
 """
 
 import math
@@ -13,7 +13,7 @@ from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filte
 from miner.scoring.margin import match_one_to_one
 from miner.text.near_copies import encoded, key, told
 
-# Texts that are compared: the columns of `keys`.
+# Compared texts: the columns of `keys`.
 TEXTS = ("pair", "source", "target")
 
 
@@ -23,7 +23,7 @@ def keys(batch: Batch, exact: bool) -> np.ndarray:
     sides = (batch.source, batch.target) if exact else batch.sides
     for row, pair in enumerate(zip(*sides, strict=True)):
         source, target = (encoded(text if exact else told(text)) for text in pair)
-        # The length keeps "a", "bc" apart from "ab", "c".
+        # The length distinguishes "a", "bc" from "ab", "c".
         texts = (b"%d " % len(source) + source + target, source, target)
         for column, text in enumerate(texts):
             out[row, column] = key(text)
@@ -31,13 +31,14 @@ def keys(batch: Batch, exact: bool) -> np.ndarray:
 
 
 def duplicates_of_either(keys: np.ndarray, score: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """For each pair the row of the duplicate that stays, -1 for a pair that stays: ``(m,) int64``.
+    """Return for each pair the row of the kept duplicate, -1 for a pair that is kept: ``(m,)
+    int64``.
 
-    A pair goes if its source or its target is in a better pair that stays. keys: ``(m, 2) uint64``,
-    of source and target. score: ``(m,)``, higher is better; of equal scores the first row stays.
+    A pair is removed if its source or its target is in a better pair that is kept. keys: ``(m, 2)
+    uint64``, of source and target. score: ``(m,)``, higher is better; the first row wins a tie.
     rows: ``(m,) int64``, ascending.
     """
-    # Places instead of scores, as hashes must not decide between equal ones.
+    # Ranks instead of scores, because hashes must not decide between equal ones.
     worth = np.empty(len(rows))
     worth[np.lexsort((rows, -score))] = -np.arange(len(rows))
     sides = [np.unique(column, return_inverse=True)[1] for column in keys.T]
@@ -58,7 +59,7 @@ class Duplicates(Comparison):
     def __init__(self, settings: Mapping[str, Any], context: Context):
         self.of, self.exact = settings["of"], settings["exact"]
         self.field = ("exact key" if self.exact else "key", "<u8", 3)
-        # With "either", a pair depends on one that depends on others, and so on.
+        # With "either", a pair depends on another, which depends on others, and so on.
         self.by = "all" if self.of == "either" else "best"
 
     def sketch(self, batch: Batch) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""The encoding filter: text whose bytes were once decoded wrongly, and its repair by ftfy.
+"""Filter `encoding`: text whose bytes were decoded wrongly, and its repair by ftfy.
 
-ftfy finds the text that it can repair: UTF-8 that was decoded as Windows-1252 or a similar
-encoding, once or several times. Characters that were lost (U+FFFD) cannot be repaired.
+ftfy finds the text that it can repair: UTF-8 decoded as Windows-1252 or a similar encoding, once or
+several times. Lost characters (U+FFFD) cannot be repaired.
 """
 
 import html
@@ -19,29 +19,29 @@ _BROKEN = re.compile(
     "[\ufffd\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f"
     "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]"
 )
-# A text that ftfy changes has one of a few characters, or two adjacent ones outside of ASCII, the
-# second no letter of a non-Latin script. Most text has neither, and ftfy is slow to find out. A
-# test compares this with ftfy's own expression.
+# Pattern of text that ftfy may change: one of a few characters, or two adjacent ones outside of
+# ASCII, the second not a letter of a non-Latin script. Most text does not match, and ftfy is slow
+# to find out. A test compares this with ftfy's expression.
 _SUSPICIOUS = re.compile(
     "[\x80-\x9fÂÃŒœ]|[^\x00-\x7f][\xa0-\u0385\u0402\u0490\u0491\u2000-\u2fff\uf8ff\ufb01\ufb02\ufffd]"
 )
 
 
-# Characters that a repair removes, and others that it replaces by a space; entities, but for &lt;
+# Characters that a repair removes; characters that it replaces by a space; entities, except &lt;
 # and &gt;, which would become tags.
 _NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 # Characters of a word that is compared letter by letter, in a time that grows with their square.
 _LONG = 100
 # Marks that a stray Â often precedes in wrongly decoded text.
 _AFTER_A = frozenset("£§©®°±·¿¡")
-# Words of a text that may be right although ftfy would change them.
+# Maximum words of a text that may be right although ftfy would change them.
 _CHANCE = 2
 _FEED = re.compile("[\x0b\x0c\x1c-\x1f]")
 _ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
 
 def broken(source: str, target: str) -> float:
-    """1 if a side has characters that no text should have, or if ftfy would repair it."""
+    """Return 1 if a side has characters that no text should have, or if ftfy would repair it."""
     for text, other in ((source, target), (target, source)):
         if text.isascii() and text.isprintable():
             continue
@@ -64,8 +64,8 @@ def repaired(text: str, other: str = "") -> str:
 def decoded(text: str, other: str = "") -> str:
     """Decode the wrongly decoded parts of a text, and change nothing else.
 
-    Letters before a mark as in «MAÇÃ» and 90 Å² stay where nothing else is wrong, and so does text
-    that the translation ``other`` has, too; a copy of the text tells nothing.
+    Letters before a mark, as in «MAÇÃ» and 90 Å², are kept if nothing else is wrong, and so is text
+    that the translation ``other`` also has, unless it is a copy.
     """
     other = "" if other == text else other
     if text.isascii() or not _SUSPICIOUS.search(text):
@@ -77,7 +77,7 @@ def decoded(text: str, other: str = "") -> str:
 
 
 def _wrong(text: str, found: str, other: str) -> bool:
-    """Return True if one of the changed parts cannot be right as it stands."""
+    """Return True if one of the changed parts cannot be right in its original form."""
     words = text.split(" "), found.split(" ")
     if len(words[0]) != len(words[1]):
         return True
@@ -88,10 +88,10 @@ def _wrong(text: str, found: str, other: str) -> bool:
 
 
 def _wrong_word(before: str, after: str, other: str) -> bool:
-    """Return True if a changed part of one word cannot be right as it stands."""
+    """Return True if a changed part of one word cannot be right in its original form."""
     changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     for kind, start, end, _, _ in changes:
-        end += kind == "delete"  # the mark stays, as ° of Â°
+        end += kind == "delete"  # the mark itself is kept, as ° of Â°
         part = before[start:end]
         if kind == "equal" or part in other:
             continue
@@ -107,7 +107,7 @@ def _wrong_word(before: str, after: str, other: str) -> bool:
 @lru_cache(maxsize=1)
 def _fixer() -> Callable[[str], str]:
     """Return ftfy's repair of encodings, loaded and ready."""
-    import ftfy  # here, as it loads slowly
+    import ftfy  # imported here because it loads slowly
 
     # `fix_encoding` uses only the settings about encodings.
     config = ftfy.TextFixerConfig(explain=False)

@@ -1,8 +1,8 @@
 """Filters by language: language and same_language by the model of py3langid, lid by fastText.
 
-The score of py3langid is by how much another language is likelier, not which one is the likeliest.
-A short sentence, a list of nouns, a script or a name that both languages have give little evidence,
-so that they never score far from their own language.
+The score by py3langid is the lead of another language, not which language is likeliest. A short
+sentence, a list of nouns, a script or a name that both languages share is weak evidence, so such
+text never scores far from its language.
 """
 
 import math
@@ -21,7 +21,7 @@ from miner.scoring.languages import Evidence, identifier
 from miner.text.language_codes import alike, describe, primary
 from miner.text.output import one_line
 
-# Labels that fastText gives a text: the likeliest, among them all scripts of a language.
+# Maximum labels that fastText returns for a text: enough for all scripts of a language.
 MOST = 8
 
 # Characters that names and their translations share at the start (Januar, January).
@@ -35,7 +35,7 @@ _KNOWN: WeakKeyDictionary[Batch, tuple[Evidence, Evidence]] = WeakKeyDictionary(
 
 
 def known(language: str) -> bool:
-    """Tell whether the model knows the language of a BCP-47 code; `language` passes others."""
+    """Return True if the model knows the language of a BCP-47 code; `language` passes others."""
     return bool(identifier().columns(language).any())
 
 
@@ -63,7 +63,7 @@ def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 
 class _Doubt:
-    """How much likelier another language is for texts that should be in one."""
+    """Lead of another language in texts that should be in one."""
 
     def __init__(self, language: str):
         self.model = identifier()
@@ -104,7 +104,9 @@ class _Doubt:
         return self.model.leads(found, best)
 
     def _in_script(self, text: str) -> tuple[str, bool]:
-        """Drop letters of other scripts, if most are in the language's; tell whether they are."""
+        """Drop letters of other scripts if most are in the language's; also return whether they
+        are.
+        """
         if self.foreign is None:
             return text, False
         bare = self.foreign.sub(" ", text)
@@ -130,7 +132,7 @@ def _without(text: str, other: str) -> str:
 def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
     model = identifier()
     left, right = context.languages
-    if left and right and not alike(left).isdisjoint(alike(right)):  # as intended
+    if left and right and not alike(left).isdisjoint(alike(right)):  # the intended languages
         return lambda batch: np.zeros(len(batch))
     groups = np.array([model.columns(label) for label in model.labels])
     names = model.columns(_OF_NAMES)
@@ -146,8 +148,10 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         return out
 
     def leads(*sides: Evidence) -> np.ndarray:
-        """Lead of the language that both sides are likeliest in over any other; 0 without one."""
-        # The first label of a language stands for all.
+        """Return the lead of the likeliest common language of both sides over any other; 0
+        without one.
+        """
+        # The first label of a language represents all of them.
         source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
         out = np.zeros(len(source))
         same = np.flatnonzero((source == target) & (~names[source] | wanted))

@@ -9,7 +9,7 @@ import numpy as np
 from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, each
 from miner.text.words import other_characters, words_without_spaces
 
-# Characters that a word of a script without spaces counts as: those of an English word and a space.
+# Characters that a word of a script without spaces counts as: an average English word and a space.
 CHARACTERS_A_WORD = 5.5
 
 SIDES = ("source", "target", "shorter", "longer")

@@ -1,6 +1,6 @@
-"""The near_duplicates filter: of pairs with nearly the same text, keep the best-scoring one.
+"""Filter `near_duplicates`: of pairs with nearly the same text, keep the best-scoring one.
 
-It compares the pairs that the filters before it have left, so its result depends on theirs.
+It compares the pairs kept by the filters before it, so its result depends on theirs.
 """
 
 import numpy as np
@@ -31,10 +31,10 @@ class NearDuplicates(Comparison):
         return near_copies.band_keys(sketches)
 
     def scores(self, rivals: Rivals) -> np.ndarray:
-        """Similarity of each pair to a better one, 0 if there is none like it.
+        """Return the similarity of each pair to a better one, 0 if there is none like it.
 
         It is the greatest estimated share of common shingles (Jaccard) with the best pair of a
-        band, even if that one is removed for a still better one. Bands whose keys collide, one in
+        band, even if that pair is removed for a still better one. Bands with colliding keys, one in
         billions, are compared in full like any others.
         """
         alike = np.zeros(len(rivals.rows))

@@ -1,4 +1,5 @@
-"""Filters on the words that the two sides share: n-gram overlap, and BLEU of one side by the other.
+"""Filters on the words that the two sides share: n-gram overlap, and BLEU of one side against the
+other.
 
 For paraphrases: a high overlap means that little was paraphrased, none that the meaning differs
 (Wieting et al. 2017, section 5.7: upper bounds of 0.6 to 1, lower ones of 0 to 0.3). In two
@@ -22,11 +23,11 @@ ORDERS = 4
 def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
     """Count the n-grams that two sentences share, for each n from 1 to ``orders``.
 
-    A repeated n-gram counts as often as it is in both.
+    A repeated n-gram counts as often as both sentences have it.
     """
     numbers: dict[str, int] = {}
-    # An n-gram is a number, made of the numbers of its first n - 1 tokens and of its last token.
-    # Sets of numbers are twice as fast as sets of tuples.
+    # An n-gram is a number, computed from the numbers of its first n - 1 tokens and of its last
+    # token. Sets of numbers are twice as fast as sets of tuples.
     left, right = tails = [
         [numbers.setdefault(token, len(numbers)) for token in side] for side in (one, other)
     ]
@@ -39,7 +40,7 @@ def shared(one: Sequence[str], other: Sequence[str], orders: int) -> list[int]:
             )
         kinds = set(left), set(right)
         common = kinds[0] & kinds[1]
-        # If a side repeats nothing, each counts once: most sentences need no Counter.
+        # If a side has no repeats, each n-gram counts once: most sentences need no Counter.
         once = len(kinds[0]) == len(left) or len(kinds[1]) == len(right)
         if once:
             counts.append(len(common))
@@ -56,8 +57,8 @@ def overlap(source: Sequence[str], target: Sequence[str], n: int, clipped: bool 
 
     Each occurrence in the shorter side counts if the n-gram is in the longer one at all, as in the
     released code of the paper; of equally long sides the source is the shorter. ``clipped`` is the
-    other reading of the text: an n-gram counts as often as it is in both. They differ where a side
-    repeats itself. 0 if a side has fewer than ``n`` tokens.
+    other reading of the paper: an n-gram counts as often as both sides have it. They differ if a
+    side repeats itself. 0 if a side has fewer than ``n`` tokens.
     """
     possible = min(len(source), len(target)) - n + 1
     if possible <= 0:

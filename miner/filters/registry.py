@@ -33,11 +33,11 @@ FAMILIES = (
     selection,
 )
 FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}
-# Filters that read a text alone, or compare it with other rows: for text in one language.
+# Filters for text in one language: those of single texts, and those that compare rows.
 MONO = (
     *("without", "without_vectors", "empty", "letters", "repeated", "markup", "length"),
     *("longest_word", "script", "encoding", "language", "lid", "cost", "perplexity"),
     *("classifier", "duplicates", "near_duplicates"),
 )
-# Default filters that need no model and look at one pair.
+# Default filters without a model, each of single pairs.
 RULES = tuple(name for name, one in FILTERS.items() if one.default and one.stage == LOCAL)

@@ -13,18 +13,18 @@ from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, fold, spaced
 
 _LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
 
-# Characters that are neither letters nor marks on letters; digits of all scripts are among them.
+# Characters that are neither letters nor their marks, digits of all scripts included.
 _NO_LETTER = re.compile(rf"[\d_]|[^\w{MARKS}{JOINERS}]")
 _ASCII_NO_LETTER = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
 _SPACELESS = re.compile(f"[{SPACELESS}]")
-# Translates every byte of ASCII that is no letter to a space: splitting bytes into words this way
-# is three times as fast as a regular expression.
+# Table that translates all ASCII bytes except letters to spaces, because splitting bytes in this
+# way is three times as fast as a regular expression.
 _LETTERS = bytes(byte if byte > 127 or chr(byte).isalpha() else ord(" ") for byte in range(256))
-# Words added to the length of every sentence, so that a short one, a name or a cry, is never
+# Words added to the length of every sentence, so that a short one, such as a name, is never
 # entirely copied or repeated.
 _SLACK = 4
-_PERIOD = 8  # tokens of the longest phrase whose repetition is found
+_PERIOD = 8  # maximum tokens of a phrase whose repetition is found
 
 _MARKUP = re.compile(
     r"</?[a-zA-Z][^<>]{0,300}>|<!--|-->|<!\[CDATA|&(?:[a-zA-Z]{2,8}|#\d{2,6}|#x[0-9a-fA-F]{2,6});"
@@ -38,20 +38,20 @@ def empty(source: str, target: str) -> float:
 
 
 def identical(source: str, target: str) -> float:
-    """1 if both sides have the same letters and digits in the same order, or none at all."""
+    """Return 1 if both sides have the same letters and digits in the same order, or none at all."""
     if source == target:
         return 1.0
     left, right = fold(source), fold(target)
     first = _LETTER_OR_DIGIT.search(left), _LETTER_OR_DIGIT.search(right)
     if not first[0] or not first[1]:
         return float(first[0] is first[1])
-    if first[0].group() != first[1].group():  # as in most pairs
+    if first[0].group() != first[1].group():  # the usual case
         return 0.0
     return float(NO_WORD.sub("", left) == NO_WORD.sub("", right))
 
 
 def letters(text: str) -> float:
-    """Share of the characters, white space aside, that are letters; 0 if there are none."""
+    """Return the share of letters among the characters except white space; 0 if there are none."""
     visible = "".join(text.split())
     if not visible:
         return 0.0
@@ -61,10 +61,10 @@ def letters(text: str) -> float:
 
 
 def copied(source: str, target: str) -> float:
-    """Share of the shorter side's words, plus `_SLACK`, that the other side has, too.
+    """Return the share of the shorter side's words, plus `_SLACK`, that the other side also has.
 
-    Words are separated by white space, digits and the punctuation of ASCII. A word of one character
-    never counts as copied, and so no character of a script without spaces does.
+    Words are separated by white space, digits and ASCII punctuation. A word of one character never
+    counts as copied, so text in scripts without spaces is not affected.
     """
     left, right = _words(source), _words(target)
     shared = left & right
@@ -82,10 +82,11 @@ def _words(text: str) -> set[bytes]:
 
 
 def repeated(texts: Sequence[str]) -> np.ndarray:
-    """Share of each text's tokens, plus `_SLACK`, that repeat the phrase before: ``(n,) float64``.
+    """Return the share of each text's tokens, plus `_SLACK`, that repeat a phrase: ``(n,)
+    float64``.
 
-    The longest run counts in which each token equals the one a period before it, over all periods
-    of up to `_PERIOD` tokens.
+    It counts the longest run in which each token equals the token a period before it, over all
+    periods of up to `_PERIOD` tokens.
     """
     lines = [spaced(text.casefold()) for text in texts]
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
@@ -94,7 +95,7 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
     longest = np.zeros(len(lines), dtype=np.int64)
     for period in range(1, min(_PERIOD, len(line) - 1) + 1):
         same = (token[period:] == token[:-period]) & (line[period:] == line[:-period])
-        # A run ends with its line, since `same` is False across lines.
+        # A run ends with its line, because `same` is False across lines.
         edges = np.flatnonzero(np.diff(same, prepend=False, append=False)).reshape(-1, 2)
         np.maximum.at(longest, line[edges[:, 0]], edges[:, 1] - edges[:, 0])
     return longest / (sizes + _SLACK)
@@ -102,7 +103,8 @@ def repeated(texts: Sequence[str]) -> np.ndarray:
 
 def markup(text: str) -> int:
     """Number of tags, entities, and braces of templates and links."""
-    # Most text has none of these, and a regular expression takes longer to find out.
+    # Most text has none of these characters, which a regular expression would take longer to find
+    # out.
     if any(mark in text for mark in ("<", ">", "&", "[", "]", "{", "}", "'''")):
         return len(_MARKUP.findall(text))
     return 0

@@ -1,8 +1,8 @@
-"""The script filter, and tables of scripts and of the languages written in them.
+"""Filter `script`, and tables of scripts and of the languages written in them.
 
 The tables are ours. The properties of the library regex count other characters as letters of a
 script (vowel signs, half-width forms, symbols) and take nearly twice as long; langcodes knows one
-script for each language and guesses Latin for those that it does not know.
+script for each language and guesses Latin for unknown languages.
 """
 
 import re
@@ -49,7 +49,7 @@ SCRIPTS = {
     "Hani": "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f",
 }
 
-# Scripts that a code may name itself, as in ja-Latn; some names stand for several.
+# Script codes within language codes (ja-Latn); some codes cover several scripts.
 _ALIASES = {
     "Hans": ("Hani",),
     "Hant": ("Hani", "Bopo"),
@@ -100,7 +100,7 @@ _WRITTEN_IN = {
 
 
 def known(language: str) -> bool:
-    """Tell whether the scripts of a BCP-47 code are known; `script` passes texts of others."""
+    """Return True if the scripts of a BCP-47 code are known; `script` passes texts of others."""
     return bool(scripts_of(language))
 
 

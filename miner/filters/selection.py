@@ -1,6 +1,6 @@
-"""Filters that choose among good pairs: by rank, of each source, of lengths or corpora.
+"""Filters that select among good pairs: by rank, per source, by length or corpus.
 
-They compare the pairs that the filters before them have left, so their result depends on theirs.
+They compare the pairs kept by the filters before them, so their result depends on theirs.
 """
 
 import math
@@ -12,12 +12,12 @@ import numpy as np
 from miner.filters.duplicates import Duplicates
 from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
 
-# Tokens of a bin of lengths, and bins; the last one has all longer texts.
+# Tokens per bin of lengths, and number of bins; the last bin has all longer texts.
 WIDTH, BINS = 5, 11
 
 
 class PerSource(Duplicates):
-    """Place of a pair among the pairs with its source, 1 the best."""
+    """Rank of a pair among the pairs with its source, 1 the best."""
 
     def __init__(self, settings: Mapping[str, Any], context: Context):
         super().__init__({"of": "source", "exact": False}, context)
@@ -48,10 +48,10 @@ class Decile(Comparison):
 
 
 class Mixed(Comparison):
-    """Place of a pair in a mixture of groups, 1 for the first pair that is taken.
+    """Rank of a pair in a mixture of groups, 1 for the first pair selected.
 
-    The pairs of a group are taken best first, and groups in proportion to their weight, its size to
-    the power of 1 / temperature. A group that is used up leaves its share to the others.
+    The pairs of a group are selected best first, and groups in proportion to their weight, size to
+    the power of 1 / temperature. An exhausted group leaves its share to the others.
     """
 
     by = "all"
@@ -82,7 +82,7 @@ class Mixed(Comparison):
 
 
 def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the place of each pair in its group, 0 for the one of the highest rank: ``(m,)``."""
+    """Return the rank of each pair in its group, 0 for the best: ``(m,)``."""
     order = np.lexsort((rows, -rank, group))
     size = np.bincount(group, minlength=1)
     place = np.empty(len(order), np.int64)

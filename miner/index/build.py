@@ -47,7 +47,7 @@ class Text:
 
     @classmethod
     def of(cls, run: Run, side: int, names: Sequence[Name], encoder: SentenceEncoder) -> Text:
-        """Return a side. Streams and texts are copied to the work directory."""
+        """Return the side. Streams and texts in memory are copied to the work directory."""
         own = text_files(names, run.work / "streams" / SIDES[side])
         return cls(SIDES[side], own, Entry.of(encoder), encoder.dimension)
 
@@ -134,7 +134,9 @@ def index_texts(
     factory: str = FLAT,
     old: StoredIndex | None = None,
 ) -> list[Result]:
-    """Register all that makes the indexes of these sides, after the rows of ``old``, if any."""
+    """Register the tasks that build the indexes of these sides, after the rows of ``old``, if
+    any.
+    """
     found = []
     for text, own in zip(texts, encode_texts(run, texts, reading), strict=True):
         partitions = 0 if old is not None else max(1, -(-own.rows // (run.lines or LINES)))
@@ -240,7 +242,7 @@ def encode_files(
                 size = one.value["rows"]
                 own = [span for span in encoded.spans if row <= span.first < row + size]
                 for block in _records(file, one, own, row, source.records, *shape, reading):
-                    # Bits: many times as fast as a comparison of float16.
+                    # Comparing bits is many times as fast as comparing float16.
                     bits = block.view(f"u{block.itemsize}")
                     zero += len(block) - int(np.count_nonzero(bits.any(axis=1)))
                     yield block

@@ -175,7 +175,7 @@ class VectorWriter:
         self._path = directory / EMBEDDINGS
         with h5py.File(self._path, "r") as file:
             self._total = len(file["embeddings"])
-            start = file["embeddings"].id.get_offset() or 0  # none for no rows
+            start = file["embeddings"].id.get_offset() or 0  # none without rows
         self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by __exit__)
         self._file.seek(start)
         self.rows = 0
@@ -268,7 +268,7 @@ class Store:
         """
         known = np.zeros(len(self), dtype=bool)
         for start in range(0, len(self), BLOCK):
-            # Bits without the sign: many times as fast as a comparison of float16.
+            # Bits without the sign, many times as fast as comparing float16.
             bits = self.vectors[start : start + BLOCK].view(np.uint16) & 0x7FFF
             known[start : start + BLOCK] = bits.any(axis=1)
             release_pages(self.vectors)
@@ -294,7 +294,7 @@ def _file_map(path: Path) -> mmap.mmap | bytes:
     try:
         with open(path, "rb") as file:
             if not os.fstat(file.fileno()).st_size:
-                return b""  # which cannot be mapped
+                return b""  # an empty file cannot be mapped
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except FileNotFoundError:
         raise ArtifactError(f"{path}: missing; build the index again") from None

@@ -163,7 +163,7 @@ class StoredIndex:
 
     @classmethod
     def built(cls, path: str | Path) -> Self:
-        """Open an index that was just written; its checksums were taken of the data written."""
+        """Open an index that was just written; its checksums come from the data in memory."""
         index = cls.open(path)
         index._verified = True
         return index
@@ -257,6 +257,6 @@ def _sha256(path: Path) -> str:
 
 
 def digest(meta: dict[str, Any]) -> str:
-    """Return the SHA-256 of all keys of ``meta.json`` but its digest."""
+    """Return the SHA-256 of all keys of ``meta.json`` except its digest."""
     content = {key: value for key, value in meta.items() if key != DIGEST}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

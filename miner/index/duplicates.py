@@ -77,7 +77,9 @@ def first_rows(hashes: np.ndarray, sentence: Callable[[int], str]) -> np.ndarray
 
 
 def write_first(first: np.ndarray, row: Sequence[np.ndarray], firsts: Sequence[np.ndarray]) -> None:
-    """Write each row's first row with its plain form, ``(n,)``; joins the results of partitions."""
+    """Write the first row with each row's plain form, ``(n,)``, from the results of all
+    partitions.
+    """
     for start in range(0, len(first), BLOCK):
         end = min(start + BLOCK, len(first))
         block = np.arange(start, end)

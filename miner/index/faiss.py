@@ -74,7 +74,7 @@ def faiss() -> Any:
 def gpu_count() -> int:
     """Count the GPUs that the installed FAISS can use.
 
-    FAISS aborts the process where the driver does not suit it: a child process asks, once.
+    FAISS aborts the process if the driver does not fit, so a child process counts, once.
     """
     if not hasattr(faiss(), "StandardGpuResources") or not has_driver():
         return 0
@@ -188,7 +188,7 @@ def build(
 
 
 def _trained_on_gpus(path: Path, index: Any, sample: np.ndarray, device: str) -> Any:
-    """Return ``index`` trained in a child process; None if no GPU clusters for it, or can."""
+    """Return ``index`` trained in a child process; None if no GPU can train it."""
     library = faiss()
     gpus = gpu_ids(device, gpu_count()) if device != "cpu" else []
     if not gpus or library.try_extract_index_ivf(index) is None:

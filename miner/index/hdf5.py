@@ -40,10 +40,10 @@ def errors() -> Iterator[None]:
 
 @contextmanager
 def opened(path: StrPath) -> Iterator[h5py.File]:
-    """Open a file of anybody for reading.
+    """Open an untrusted file for reading.
 
-    Raises :class:`~miner.errors.ArtifactError` for whatever HDF5 finds wrong in it, also later, in
-    the body: h5py raises errors of many types for damaged files.
+    Raises :class:`~miner.errors.ArtifactError` for any fault that HDF5 finds, also later in the
+    body: h5py raises errors of many types for damaged files.
     """
     try:
         with h5py.File(path, "r") as file:

@@ -102,7 +102,9 @@ def stamp(path: str | Path) -> Stamp:
 
 
 def _copy(blocks: Iterable[bytes], copy: Path) -> None:
-    """Write blocks to a file. The file's time is a digest: of the same text, it is the same."""
+    """Write blocks to a file. Its time is set to a digest, so that equal texts have equal
+    stamps.
+    """
     digest = hashlib.sha256()
     with writing(copy):
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from miner.text.language_codes import language_pair
 # Names of filters, or tables as in a TOML file.
 Filters = Sequence[str | Mapping[str, Any]]
 Pairs = Sequence[Sequence[str]]
-# Pairs of a batch; a call costs a tenth of a second beside its pairs.
+# Pairs of a batch; a call costs a tenth of a second in addition to its pairs.
 BATCH = 10_000
 # Default filters that judge each pair separately.
 USUAL = (*RULES, "quality")

@@ -18,18 +18,18 @@ from miner.parallel import in_ranges
 
 # Maximum tokens of a sentence that are compared; the rest of a longer text is ignored.
 MOST = 384
-# Evidence is the logarithm of how much likelier than chance a translation is, over this number.
+# Divisor of evidence, the log ratio of a translation's probability to chance.
 EVIDENCE = 10.0
 # Penalty of a counterpart at the full length of the sentence away.
 DISTANCE = 0.15
-# Numbers that describe a token and its counterpart: of `_describe`, then of `_describe_match`.
+# Columns that describe a token and its counterpart: of `_describe`, then of `_describe_match`.
 COLUMNS = 22
 # Column of a token's surprise, in nats.
 SURPRISE = 21
 # Table of surprise by token id and match quality: number of columns, lowest match, columns per nat
 # of match, codes per nat of surprise.
 BINS, LOWEST, PER_MATCH, PER_NAT = 24, -9.0, 2.0, 16
-# Farthest jump that is counted by itself.
+# Longest jump that is counted separately.
 FARTHEST = 40
 # Pairs that a thread takes at a time.
 CHUNK = 256

@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.kernels.library import kernel
 
-# Features of a bead beside its kind.
+# Features of a bead besides its kind.
 FEATURES = ("similarity", "usual", "cosine", "delta", "left_out", "loose")
 
 # Arrays of two documents, flattened: see :func:`score_beads`.

@@ -66,7 +66,7 @@ def scan(
     own, others = (
         np.sqrt(np.einsum("nd,nd->n", side, side, dtype=np.float64)) for side in (queries, base)
     )
-    # Bound on the error of the float32 product, four times too large.
+    # Bound on the error of the float32 product, with a safety factor of four.
     rounding = 4.0 * queries.shape[1] * 2.0**-24 * own * others.max(initial=0.0)
     in_ranges(
         lambda first, last: _scan(queries, base, rounding, start, similarity, row, first, last),

@@ -24,7 +24,7 @@ EVIDENCES, PER_EVIDENCE = 12, 12.0
 # Longest jump with a probability of its own, and the number of jump parameters.
 REACH = 6
 JUMPS = 2 * REACH + 2
-# Posterior that is added to each counterpart's, so that the logarithm of none is finite.
+# Floor added to each counterpart's posterior, so that its logarithm is finite.
 FLOOR = 0.001
 
 _PAIR = (

@@ -28,8 +28,8 @@ HOPELESS = np.float32(-7.0)
 # Letters of a searched word, minimum and maximum; maximum words of a sentence.
 SHORTEST, LONGEST, WORDS = 3, 20, 12
 NONE = np.float32(-1e9)
-# Numbers that weigh a match: a constant, its gain, the logarithm of the text's letters, the word's
-# letters, and the square of a gain above 0.
+# Number of weights of a match: a constant, its gain, the logarithm of the text's letters, the
+# word's letters, and the squared positive gain.
 WEIGHTS = 5
 # Items that a thread takes at a time.
 CHUNK = 64

@@ -31,7 +31,7 @@ import numpy as np
 
 from miner.errors import DependencyError
 
-# Level of instructions that every processor has.
+# Instruction level that every processor has.
 GENERIC = "generic"
 
 _SCALARS: dict[str, Any] = {"int": ctypes.c_int64, "float": ctypes.c_double}
@@ -44,7 +44,7 @@ _SIZE = re.compile(r"([A-Za-z]\w*|)(?:\+?(\d+))?$")
 
 
 class Kernel:
-    """Function of the library, by its declaration."""
+    """Function of the library, called through its declaration."""
 
     def __init__(self, declaration: str):
         head, _, rest = declaration.partition("(")
@@ -102,7 +102,7 @@ class _Argument:
             self.sizes.append((found[1], int(found[2] or 0)))
 
     def check(self, kernel: Kernel, value: Any, sizes: dict[str, int]) -> str:
-        """Return the type of an array that fits; add the sizes that it is the first to have."""
+        """Return the type name of a matching array; add the sizes that it defines first."""
         assert self.kinds is not None
         if not isinstance(value, np.ndarray) or _CODES.get(value.dtype) not in self.kinds:
             found = value.dtype if isinstance(value, np.ndarray) else type(value).__name__

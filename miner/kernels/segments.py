@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.kernels.library import kernel
 
-# Lengths of segments, foreign and Latin, and how likely each is before anything is learned.
+# Shapes of segments: foreign and Latin length, with their initial probabilities.
 SHAPES = np.array([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), (1, 4), (1, 5), (2, 1), (2, 2), (2, 3)])
 USUAL = np.array([0.02, 0.02, 0.6, 0.2, 0.1, 0.04, 0.02, 0.03, 0.05, 0.02])
 # Maximum letters of a segment, and bits of a letter in its key.

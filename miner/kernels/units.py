@@ -1,4 +1,4 @@
-"""Tokenisation into character trigrams and words: a hash table and the loops that look ids up.
+"""Tokenisation into character trigrams and words: a hash table and the loops that look up ids.
 
 Sentences are flat code points: sentence ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
 """

@@ -59,9 +59,10 @@ def number_of_clusters(sizes: tuple[int, int]) -> int:
 
 
 def probes(here: int) -> slice:
-    """Return which of the nearest clusters a sentence of side ``here`` probes.
+    """Return which of its nearest clusters a sentence of side ``here`` probes.
 
-    Sources probe the cluster that they belong to; targets need not, as all is compared then.
+    Sources probe the cluster that they belong to; targets need not, because every pair is then
+    compared from one side.
     """
     return slice(here, PROBES)
 

@@ -25,7 +25,7 @@ from miner.machine import blas
 
 # Rows and columns of a product of the float32 engine: the block stays in a shared cache.
 PRODUCT_SIZE = 1024
-# Standard deviations that the error of an int8 similarity is taken to stay within.
+# Standard deviations within which the error of an int8 similarity is assumed to stay.
 DEVIATIONS = 5.0
 # Share of vectors whose int8 steps may exceed the step assumed by the error bound; size of the
 # sample that measures it; number of its vectors in memory at a time.
@@ -94,7 +94,7 @@ def search_device(device: str, engine: str, exact: bool = False) -> str:
     if engine == "faiss":
         return resolve_device(device, faiss.gpu_count, "FAISS")
     if device == "auto" and not has_driver():
-        return "cpu"  # without loading a library to learn it
+        return "cpu"  # avoids loading a library to find out
     return resolve_device(device, _gpu_count, "torch or FAISS")
 
 

@@ -35,7 +35,7 @@ TOLERANCE, AGREEING = 1e-3, 0.98
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of an engine on a GPU: pairs of vectors compared in a second, or its ``fault``."""
+    """Trial of an engine on a GPU: pairs of vectors compared per second, or its ``fault``."""
 
     engine: str
     pairs: float = 0.0
@@ -138,7 +138,7 @@ def _lists(engine: GpuEngine, rows: np.ndarray, columns: np.ndarray) -> tuple[Li
 
 
 def _difference(rows: np.ndarray, columns: np.ndarray, lists: list[np.ndarray]) -> str:
-    """Return the words for the first error of lists of positions, or an empty string."""
+    """Describe the first difference between lists of positions; "" if there is none."""
     exact = rows.astype(np.float64) @ columns.astype(np.float64).T  # (rows, columns)
     bound = half_bound(rows)
     for place, matrix in zip(lists, (exact, exact.T), strict=True):
@@ -166,7 +166,7 @@ def compressed_on_gpu(index: Any, queries: np.ndarray, width: int, gpus: list[in
     except (MemoryError, RuntimeError, MinerError) as error:
         warn_no_gpu("the search", reason(error))
         return None
-    # Missing neighbours have the lowest float32 on both devices.
+    # Missing neighbours have the lowest float32 value on both devices.
     same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
     if same.mean() < AGREEING:
         warn_no_gpu("the search", "its similarities differ from the CPU's")

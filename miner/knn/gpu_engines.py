@@ -36,7 +36,7 @@ SHARE, ASSUMED = 0.8, 2 << 30
 # Maximum rows of a block, and bytes of device memory per similarity while the best are selected:
 # the float16 product, its copy in topk, and the order.
 LARGEST, CELL = 1 << 22, 8
-# Bytes of page-locked memory through which vectors are copied.
+# Bytes of the page-locked buffer through which vectors are copied.
 STAGE = 64 << 20
 # Bound on the error of rounding to float16: 2^-11 for each of the two vectors and for the product,
 # all of at most unit length, and a margin for double rounding.
@@ -51,7 +51,7 @@ def half_bound(queries: np.ndarray) -> float:
 class GpuEngine:
     """Base of both engines. ``device`` is ``cuda``, all GPUs, or ``cuda:N``.
 
-    ``gpus`` are their numbers, where they were counted already.
+    ``gpus``: their numbers, if already known.
     """
 
     name = ""
@@ -170,7 +170,7 @@ class TorchEngine(GpuEngine):
                 self._topk(left, right, lists[0].width, lists[1].width)
                 for left, right in zip(rows, columns, strict=True)
                 if len(right)
-            ]  # launched on all devices before any answer is awaited
+            ]  # launched on all devices before waiting for any result
             found = [tuple(part.cpu().numpy() for part in shard) for shard in shards]
         first = t
         for ahead, column, back, row in found:

@@ -88,7 +88,7 @@ def refine_part(
 def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -> Engine:
     """Choose the engine of a search by its settings, the machine, and a probe of the vectors.
 
-    Sets the thread counts of the libraries, too. Raises the errors of :func:`nearest_both`.
+    Also sets the thread counts of the libraries. Raises the errors of :func:`nearest_both`.
     """
     threads = thread_count(settings.threads)
     engine = "fused" if settings.engine == "auto" else settings.engine
@@ -97,7 +97,7 @@ def engine_for(source: VectorSet, target: VectorSet, settings: SearchSettings) -
             raise ResourceError(
                 "--exact needs flat indexes, and one is compressed; build it with --index flat"
             )
-        engine = "faiss"  # no other engine reads its indexes
+        engine = "faiss"  # only FAISS reads its indexes
     small = len(source) * len(target) <= SMALL_ON_GPU
     wanted = "cpu" if settings.device == "auto" and small else settings.device
     device = search_device(wanted, engine, settings.exact)
@@ -144,7 +144,7 @@ class BlockSearch:
         # candidates are refined, the sorting arrays with a margin.
         row = max(2 * (4 * d + engine.bytes_per_row(d)), 8 * d + widest * (d * 6 + 48))
         self.block = BLOCK
-        if isinstance(engine, GpuEngine):  # no larger than the sides, rounded up
+        if isinstance(engine, GpuEngine):  # the sides, rounded up, are an upper limit
             self.block = min(LARGEST, 1 << max(len(source), len(target), BLOCK).bit_length())
         while lists + self.block * row > memory and self.block > LEAST_BLOCK:
             self.block //= 2
@@ -164,7 +164,7 @@ class BlockSearch:
         return max(1, min(wanted, len(base)))
 
     def candidates(self) -> tuple[Lists, Lists]:
-        """Collect the candidates of both sides; positions count within the two sets.
+        """Collect the candidates of both sides; positions are relative to the two sets.
 
         Lists of several parts of a matrix, merged by :meth:`~miner.knn.lists.Lists.merge`, equal
         the lists of the whole matrix.

@@ -28,7 +28,7 @@ class Lists:
 
     @classmethod
     def closed(cls, size: int) -> "Lists":
-        """Return lists that no candidate enters, since no similarity reaches infinity."""
+        """Return lists that no candidate enters, because no similarity reaches infinity."""
         least = np.full(size, np.inf, dtype=np.float32)
         return cls(np.empty((1, 1), np.float32), np.empty((1, 1), np.int32), least)
 

@@ -22,7 +22,7 @@ OWN, PROBABLE = 0.5, 0.05
 # Maximum postings read for a query, its rarest tokens first. Bounds the time of a query for any
 # size of corpus.
 BUDGET = 10_000
-# Sentences that a query finds.
+# Number of sentences that a query retrieves.
 RETRIEVED = 64
 
 

@@ -15,9 +15,9 @@ from miner.knn.recall import scan
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
 
-# Bytes of a file of vectors that may be in memory while candidates are ranked.
+# Maximum bytes of a vector file kept in memory while candidates are ranked.
 PAGES = 64 << 20
-# Candidates beyond k of a second search in float32: enough for a cluster of near-duplicates.
+# Extra candidates beyond k in a second, float32 search: enough for a cluster of near-duplicates.
 SECOND_SLACK = 60
 
 
@@ -77,7 +77,7 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
     if base.vectors.nbytes <= PAGES:
         rescore(vectors, base.vectors, rows, scores)
     else:
-        # Candidates lie all over a large file: they are read in its order, and its pages are
+        # Candidates are scattered over a large file: they are read in file order, and pages are
         # dropped after each part.
         flat, values = rows.ravel(), scores.reshape(-1)
         order = np.argsort(flat, kind="stable")

@@ -13,13 +13,13 @@ from miner.scoring.logistic import fit_ridge
 
 # Maximum length in characters; longer sentences count as this long.
 LONGEST = 2000
-# Precision of the normal distributions of the weights of lengths and features around 0.
+# Precision of the normal priors of the weights of lengths and features around 0.
 LENGTH_PENALTY, PENALTY = 1e-2, 30.0
 # Poor matches: log-odds above this quantile of the decoys, and probability below this one.
 ABOVE, BELOW = 0.1, 0.05
 # Maximum absolute logarithm of the second weight.
 MOST = 2.0
-# Poor matches of either kind without which the second weights are 1.
+# Minimum number of poor pairs and of poor decoys; with fewer the second weights are 1.
 FEWEST = 100
 
 

@@ -37,10 +37,10 @@ BLOCK, IDS = 16_384, 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Decoys:
-    """Sentences to mix in among the targets.
+    """Pool of decoys and their draws.
 
-    ``text`` and ``sentences`` are the pool that ``draws``, lists of its rows, choose from.
-    ``alike`` is the share of the pool with the vocabulary of the targets.
+    ``text`` and ``sentences`` are the pool, ``draws`` lists of its rows. ``alike`` is the share of
+    the pool with the vocabulary of the targets.
     """
 
     sentences: list[str]

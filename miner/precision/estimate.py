@@ -44,7 +44,7 @@ TRANSLATION, TRANSLATIONS = 0.5, 0.01
 ALIKE = 0.02
 # Minimum number of matched decoys: with fewer the estimate is doubtful, and margins have none.
 FEWEST_MATCHED = 20
-# Spread of the scores of right pairs where labels join (benchmarks/LOG.md).
+# Spread of the scores of right pairs with labels (benchmarks/LOG.md).
 LABELLED_SPREAD = 1.9
 # Recall is not estimated if scores find less than the share FOUND of SEVERAL right pairs.
 FOUND, SEVERAL = 0.2, 50
@@ -104,7 +104,7 @@ class Estimate:
         """Return the lowest score whose pairs have this estimated precision; None if there is
         none.
         """
-        # 1 - 0.9 is a little less than 0.1.
+        # Tolerance, because 1 - 0.9 is slightly less than 0.1 in floating point.
         kept = int(np.searchsorted(self.q_value, 1 - precision + 1e-9, side="right"))
         return float(self.score[kept - 1]) if kept else None
 
@@ -360,7 +360,7 @@ def counted_wrong(
 def _without_translations(
     matched: DecoyPairs, used: np.ndarray
 ) -> tuple[DecoyPairs, np.ndarray, int]:
-    """Drop decoys that match as translations do, if they are many; return their number, too."""
+    """Drop decoys that match like translations, if there are many; return their number too."""
     translated = matched.score >= TRANSLATION
     dropped = int(translated.sum()) if translated.sum() > TRANSLATIONS * len(used) else 0
     if dropped:

@@ -30,7 +30,7 @@ NEAR, NEAR_COPIES, NEAR_SHARE, EACH = 1.0, 0.06, 1.0, 3.0
 # Standard deviation of the logarithm of the number of wrong pairs by knock-outs, which are text of
 # the corpus.
 SCALE = 0.3
-# Other matches of a likely source, as good as its partner, are second translations.
+# Other matches of a likely source that are as good as its partner are second translations.
 TRANSLATION = 0.5
 
 

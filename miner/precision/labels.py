@@ -37,7 +37,7 @@ LEAST = 0.003
 # Precision of the normal prior of a feature's weight, and weight of a pair without a label, in
 # labels (tried values: benchmarks/LOG.md).
 PENALTY, SHARE = 10.0, 0.1
-# Labels below which nothing is fitted to them, and below which near-copies are still doubted.
+# Minimum number of labels to fit, and to stop doubting near-copies.
 FEWEST, FEW = 20, 30
 # Standard deviation of the logarithm of the number of all right pairs (at most 5% wrong on the six
 # texts of the benchmark), and minimum distance of a labelled pair's score from 0.5.
@@ -46,7 +46,9 @@ UNLIKE_TOTAL, NEAREST = 0.05, 0.01
 
 @dataclass(frozen=True, eq=False)
 class Labelled(Columns):
-    """Pairs with a label: their ``rows (n,) int64`` among all, and how right they are, ``(n,)``."""
+    """Pairs with a label: their ``rows (n,) int64`` among all, and the labels in [0, 1],
+    ``(n,)``.
+    """
 
     rows: np.ndarray
     right: np.ndarray

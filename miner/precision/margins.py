@@ -32,7 +32,7 @@ from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
 
-# Expected slope of log-odds of being right on margins, in standard deviations of decoys' margins.
+# Expected slope of log-odds of being right over margins, per standard deviation of decoys' margins.
 SLOPE = 2.0
 # Most wrong pairs have other margins than decoys, so that the mixture models the best tenth of the
 # decoys, and trusts their tail (benchmarks/LOG.md).
@@ -193,7 +193,7 @@ def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
     """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them."""
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
     settings = found.settings
-    # Without a compressed index of the sources: the neighbours of decoys are to be exact.
+    # Without the compressed index of the sources, because the neighbours of decoys must be exact.
     exhaustive = "fused" if settings.engine == "hybrid" else settings.engine
     forward, backward = nearest_both(
         replace(found.sides[0], ann=None), decoys, replace(settings, engine=exhaustive)

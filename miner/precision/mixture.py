@@ -20,7 +20,7 @@ import numpy as np
 
 from miner.scoring.logistic import shift_to, sigmoid
 
-# Bins of equal numbers and bins of equal width.
+# Number of bins of equal counts, and of bins of equal width.
 BINS = 200
 # Prior standard deviations of the parameters: logarithm of the scale, tilt per standard deviation
 # of decoys, intercept, logarithm of the slope. Prior means: 0, 0, INTERCEPT, and the expected
@@ -148,7 +148,7 @@ class Mixture:
         )
 
     def wrong(self, logit: np.ndarray) -> np.ndarray:
-        """Return the number of wrong pairs that a decoy of this log-odds and weight 1 stands for.
+        """Return the number of wrong pairs per decoy of weight 1, at these log-odds.
 
         It is constant below the range of the mixture.
         """
@@ -311,8 +311,8 @@ def _climb(
 ) -> tuple[float, list[float]]:
     """Minimise the penalised negative log-likelihood by Fisher scoring with damping.
 
-    Returned are its value and the parameters. ``prior`` is the centre and the standard deviation of
-    the parameters, ``(4,)`` each.
+    Returns its value and the parameters. ``prior``: mean and standard deviation of the parameters,
+    ``(4,)`` each.
     """
     center, precision = prior[0], 1 / np.square(prior[1])
 

@@ -20,7 +20,7 @@ from miner.text.language_codes import ENGLISH
 MOST, FEWEST = 500, 20
 LONGEST = 2000
 
-# score_of(rows, logits of quality): scores of near-decoys of the pairs at these rows.
+# Function of rows and quality logits that scores the near-decoys of the pairs at these rows.
 ScoreOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 

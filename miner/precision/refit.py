@@ -36,7 +36,8 @@ MORE_RIGHT = 1.05
 LESS_RIGHT = 0.5
 # Minimum expected number of right pairs; with fewer, the model's function is used.
 FEWEST_RIGHT = 30
-# Slope of log-odds on a model's, which are too flat: it learned from harder negatives.
+# Expected slope of log-odds over a model's log-odds, which are too flat because it learned from
+# harder negatives.
 MODEL_SLOPE = 2.0
 # Number of best pairs, all used by a fit, and size of the sample of the others.
 BEST, OTHERS = 100_000, 100_000
@@ -144,7 +145,7 @@ def folds(text: PreparedText, rows: np.ndarray) -> np.ndarray:
 
 
 def _sample(logit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Choose pairs to fit to: their rows, and how many pairs each stands for."""
+    """Choose pairs to fit to: their rows, and the number of pairs that each represents."""
     if len(logit) <= BEST + OTHERS:
         return np.arange(len(logit)), np.ones(len(logit))
     order = np.argsort(-logit, kind="stable")

@@ -1,4 +1,4 @@
-"""Page about an alignment: both documents side by side, and the beads drawn between them."""
+"""HTML report of an alignment: both documents side by side, with the beads drawn between them."""
 
 from itertools import pairwise
 from typing import Any

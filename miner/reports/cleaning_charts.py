@@ -1,4 +1,4 @@
-"""Charts of the page about a cleaning, by Bokeh, and the curve of thresholds that they show."""
+"""Bokeh charts of the report of a cleaning, and the curve of thresholds in them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from miner.filters.filter_types import MODEL
 from miner.reports import page
 
 INSIDE, OUTSIDE, WORDS = "#4c78a8", "#e45756", "#f58518"
-# Thresholds at equal distances, of pairs and of scores.
+# Number of thresholds at equal steps, of pairs and of scores each.
 STEPS = 1000
 
 
@@ -37,7 +37,7 @@ class Curve:
 def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     """Compute the curve of a run, at thresholds of six digits.
 
-    ``free`` is the same run without a bound on the score that ranks.
+    ``free`` is the same run without a bound on the ranking score.
     """
     step = found.config.ranking
     assert step is not None and free.rank is not None
@@ -56,7 +56,7 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     tried = np.append(tried, min(int(found.kept.sum()), total))
     limits = _lax(rank[np.unique(tried[tried > 0]) - 1])
     limits = np.append(limits, [] if bound is None else [sign * bound])
-    # Compared in float32, as bounds are.
+    # Compared in float32, like bounds.
     limits = np.unique(limits)[::-1]
     count = np.searchsorted(-rank, -limits.astype(np.float32).astype(np.float64), side="right")
     limits, count = limits[count > 0], count[count > 0]

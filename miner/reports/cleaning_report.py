@@ -29,10 +29,10 @@ CUT, KEPT = 400, 12
 def write(
     path: StrPath, filtered: Filtered, *, sample: bool = False, report: Reporter = silent
 ) -> None:
-    """Write the page about a cleaning, reading its text once more for the samples.
+    """Write the report of a cleaning, reading its text again for the samples.
 
-    ``sample``: only a sample was cleaned. Raises DependencyError without Bokeh, ResourceError
-    where the page cannot be written, and CorpusError for a text that has changed.
+    ``sample``: only a sample was cleaned. Raises DependencyError without Bokeh, ResourceError if
+    the page cannot be written, and CorpusError for a text that has changed.
     """
     check(path)
     found = filtered.whole()
@@ -85,7 +85,7 @@ def write(
 
 
 def _measures(step: Step) -> bool:
-    """Return whether the score is a measure; of a filter that names a row it is a line."""
+    """Return True if the score is a measure, False if it is the line of another row."""
     return not step.filter.names_row
 
 
@@ -124,7 +124,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
 
 
 def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
-    """Return a row of the funnel, numbers as text."""
+    """Return a row of the funnel, with numbers as text."""
     total, seconds = found.count, sum(one.seconds for one in found.stages)
     summaries = {step.label: step.filter.summary for step in found.config.steps}
     anchors = {step.label: number for number, step in enumerate(samples.steps(found))}

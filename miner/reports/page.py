@@ -56,7 +56,7 @@ def write(
 
         code = bokeh.resources.Resources(mode="inline", components=["bokeh"]).render_js()
         script, divisions = bokeh.embed.components(dict(charts))
-    # Equal pages are equal files.
+    # Deterministic ids, so that equal pages are equal files.
     names = {name: f"chart-{n}" for n, name in enumerate(dict.fromkeys(_RANDOM.findall(script)))}
     script, *marks = (
         _RANDOM.sub(lambda found: names.get(found[0], found[0]), text)

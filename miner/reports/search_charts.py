@@ -1,4 +1,4 @@
-"""Thresholds of the page about a search, and its charts: a histogram and a curve."""
+"""Thresholds and charts of the report of a search: a histogram and a curve."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from miner.scoring.pairs import Pairs
 
 # Number of thresholds on the slider.
 STEPS = 1000
-# Probabilities with a tick on the axis, which shows their logit within ±LIMIT.
+# Probabilities with a tick on the axis, which shows logits within ±LIMIT.
 TICKS = (0.0001, 0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999, 0.9999)
 LIMIT = 12.0
 

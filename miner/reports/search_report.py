@@ -15,12 +15,13 @@ from miner.scoring.explain import match
 from miner.scoring.highlight import segments, spans_of
 from miner.scoring.verifier import FEATURES
 
-# Bands of probability that samples are shown of.
+# Bands of probability from which samples are shown.
 BANDS = ((0.99, 1.0), (0.9, 0.99), (0.5, 0.9), (0.1, 0.5), (0.01, 0.1), (0.0, 0.01))
 SAMPLES = 6
 # Pairs shown on either side of the threshold, and of each suspicious kind.
 AROUND, SUSPECTS = 8, 8
-# Below this many pieces a sentence is very short; above this share of same pieces, a near-copy.
+# Pieces below which a sentence is very short, and share of common pieces above which a pair is a
+# near-copy.
 SHORT, COPIED = 4, 0.8
 
 
@@ -55,7 +56,7 @@ def write(path: str | Path, mined: Mined) -> None:
 
 
 def _said(steps: dict[str, list[Any]]) -> list[str]:
-    """Return the text that the slider shows for each threshold."""
+    """Return the text of the slider for each threshold."""
     said = [
         f"--threshold {score:.6f} keeps {kept:,} pairs"
         for score, kept in zip(steps["score"], steps["kept"], strict=True)
@@ -215,7 +216,7 @@ def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
 
 
 def _sides(found: Search, source: str, target: str) -> list[tuple[list[tuple[str, bool]], str]]:
-    """Return the pieces of both sentences, True for words to be marked, and a note below."""
+    """Return the pieces of both sentences, True for words to highlight, and a note."""
     if found.verifier is None:
         return [([(source, False)], ""), ([(target, False)], "")]
     sides = []

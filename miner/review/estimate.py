@@ -15,7 +15,7 @@ from miner.review.sample import is_probability
 from miner.scoring.judgement_fit import fit_answers
 from miner.scoring.logistic import log_odds
 
-# Share of cases in which an interval is to hold the true value.
+# Coverage of intervals: share of cases in which one should contain the true value.
 INSIDE = 0.9
 # Precision of the normal priors of shift and slope of a score's log-odds: around a calibrated
 # probability, and for scores of unknown scale.
@@ -59,7 +59,7 @@ class Judged:
             center, penalty = (0.0, 0.0), UNKNOWN
         design = np.column_stack([np.ones(len(x)), np.clip(x, -FARTHEST, FARTHEST)])
         own = design[self.rows]
-        sure = 0.0, 1.0  # answers are the truth that is estimated
+        sure = 0.0, 1.0  # answers are the truth to be estimated
         fitted = fit_answers(own, self.right, np.array(penalty), np.array(center), errors=sure)
         return fitted.probability(design)
 
@@ -116,7 +116,7 @@ class Judged:
 
 
 def _figure(value: float, expected: float, variance: float) -> Figure:
-    """Return an estimated share with its interval: Jeffreys', by the effective number of answers.
+    """Return an estimated share with Jeffreys' interval, by the effective number of answers.
 
     This is the number in a simple random sample of the same variance, where ``expected`` is right.
     """

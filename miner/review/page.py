@@ -22,7 +22,7 @@ from miner.review.review import Review
 from miner.scoring.highlight import Spans, segments
 from miner.text.answers import KINDS, RIGHT, SKIP
 
-# Finds the words without a counterpart in the two texts of a pair.
+# Function that finds the words without a counterpart in the two texts of a pair.
 Unmatched = Callable[[str, str], tuple[Spans, Spans]]
 HOSTS = ("127.0.0.1", "localhost")
 # Maximum bytes of a request's content, and timeout of a request in seconds.
@@ -102,12 +102,13 @@ class Server(ThreadingHTTPServer):
         return {"judged": found.answered, "missing": found.missing, "lines": lines}
 
     def finish(self) -> dict[str, Any]:
-        Thread(target=self.shutdown).start()  # which waits for the loop that serves this request
+        # in a thread, because it waits for the loop that serves this request
+        Thread(target=self.shutdown).start()
         return {"name": self.name, "done": self.done, "goal": self.goal, "finished": True}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers the requests of a page."""
+    """Handler of the requests of the page."""
 
     server: Server
     timeout = PATIENCE

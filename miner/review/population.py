@@ -24,7 +24,7 @@ REASON = "filter"
 
 @dataclass(frozen=True)
 class Origin:
-    """Files of pairs and where their scores and reasons are; see :func:`origin_of`."""
+    """Files of pairs, and the columns of their scores and reasons; see :func:`origin_of`."""
 
     source: str
     target: str | None

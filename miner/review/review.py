@@ -304,7 +304,7 @@ class Review:
         )
 
     def _restart(self) -> None:
-        """Begin the order of asking again, without the pairs that were judged."""
+        """Recompute the order of questions, without the pairs that were judged."""
         self._pending = []
         self._queue = self._again() if self.again else self._fresh()
 

@@ -43,7 +43,7 @@ def strata(score: np.ndarray) -> np.ndarray:
         return np.zeros(len(score), dtype=np.int64)
     middle = np.cumsum(weight) - weight / 2
     number = np.minimum(middle / weight.sum() * STRATA, STRATA - 1).astype(np.int64)
-    # All pairs of a score get the stratum of the first.
+    # All pairs of equal score get the stratum of the first.
     number = number[np.searchsorted(ascending, ascending, side="left")]
     out = np.empty(len(score), dtype=np.int64)
     out[order] = np.unique(number, return_inverse=True)[1]

@@ -24,7 +24,7 @@ FEATURES = (SURPRISE, COMPARED)
 
 # Token ids of sentences ``(t,) int32``, and their offsets ``(n + 1,) int64``.
 Text = tuple[np.ndarray, np.ndarray]
-# Arrays of an aligner, as :mod:`miner.kernels.hidden_markov` has them, and table of surprise.
+# Arrays of an aligner, in the order of :mod:`miner.kernels.hidden_markov`, and table of surprise.
 Matching = tuple[tuple[np.ndarray, ...], np.ndarray]
 
 
@@ -125,7 +125,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
     from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
 
     found = {key: array.shape for key, array in arrays.items()}
-    # Lengths of a token's vector and of a hidden layer.
+    # Sizes of a token's vector and of a hidden layer.
     size, hidden = (found[key][-1] if found.get(key) else 0 for key in ("units", "logit"))
     expected = {
         **dict(zip(ALIGNER, ((COSINES, EVIDENCES), (JUMPS,), (1,)), strict=True)),

@@ -16,7 +16,7 @@ CONTEXT_FEATURES = (
     "gap_min",
     "rank",
 )
-# Largest lead that counts; a pair without a rival has it.
+# Maximum lead; the lead of a pair without a rival.
 MAX_LEAD = 12.0
 
 

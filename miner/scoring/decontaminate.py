@@ -17,7 +17,7 @@ from miner.text.text_format import Column
 
 # Rows read or compared at a time, and maximum lines, whose numbers a float32 can hold.
 BLOCK, MOST = 4096, 1 << 24
-# Columns that have text in formats with named columns.
+# Names of text columns in formats with named columns.
 _NAMES = (*SIDES, "text")
 
 

@@ -1,4 +1,4 @@
-"""Words without a counterpart, to be marked in the two texts of a pair."""
+"""Highlights in the two texts of a pair: words without a counterpart."""
 
 import re
 
@@ -13,7 +13,7 @@ _WORD = re.compile(rf"[{SPACELESS}]|[^\W{SPACELESS}]+")
 
 
 def unmatched(verifier: Verifier, source: str, target: str) -> tuple[Spans, Spans]:
-    """Return where words without a counterpart begin and end, in each text, in order."""
+    """Return start and end of the words without a counterpart in each text, in order."""
     return spans_of((source, target), match(verifier, source, target))
 
 

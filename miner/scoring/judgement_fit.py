@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.scoring.logistic import Logistic, fit_ridge, shift_to, sigmoid
 
-# Precision of the normal distributions of the constant around 0 and of the slope around 1.
+# Precision of the normal priors of the constant around 0 and of the slope around 1.
 CONSTANT, SLOPE = 0.5, 5.0
 FARTHEST = 8.0
 # Beta pseudo-counts of pairs that look right (faulty, sound), and of answers (wrong, right).

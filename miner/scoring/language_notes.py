@@ -153,7 +153,7 @@ def _alike(languages: tuple[Identified, Identified]) -> bool:
 
 
 def _why(facts: KnownLanguage) -> str:
-    """State the evidence of a low level."""
+    """Describe the evidence for a low level."""
     pairs = f"{facts.pairs:,} training pairs"
     if not facts.accuracy:
         return f"only {pairs}"

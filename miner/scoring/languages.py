@@ -25,9 +25,9 @@ from miner.text.written_forms import written_form
 HEAD, SPREAD = 500, 1500
 # Minimum share of a sample in one language; below it the language stays open.
 ENOUGH = 0.5
-# Further languages with this share of a sample, or more, are named.
+# Share of a sample from which a further language is named.
 NAMED = 0.1
-# Share of a sample from which its language counts as that of all.
+# Share of a sample from which its language counts as the only one.
 MOSTLY = 0.9
 # Characters of a sample, about ten sentences, that identify a language almost without error.
 SURE = 500
@@ -35,9 +35,9 @@ SURE = 500
 _CHARACTERS, _EXCERPTS, _PARTS = 120, 8, 3
 # Label of the model for numbers, markup and code, and often for short texts of names.
 _NO_LANGUAGE = "zxx"
-# Files of the unpacked model; all but the first two are arguments of `naive_bayes`.
+# Arrays of the unpacked model; all but the first two are arguments of `naive_bayes`.
 _NAMES = "labels", "apart", "move", "row", "out", "table", "prior"
-# Han characters, and the letters that show which language a text with them is in.
+# Han characters, and other characters that identify the language of a text with them.
 _HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
 _OTHER_CJK = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3105-\u312f\uac00-\ud7a3\uff66-\uff9d]")
 # Encodings of Japanese and Chinese: a Han character missing in one language's encodings belongs to
@@ -46,7 +46,7 @@ _HAN_SETS = {"ja": ("cp932",), "zh": ("gb2312", "big5")}
 # Share of the expected lead of one language over another from which a lead counts, and lead in nats
 # that always counts: lists of names and nouns stay below both.
 _USUAL, _SURELY = 0.5, 55
-# Expected nats an n-gram from which a lead counts in full.
+# Expected lead in nats per n-gram from which a lead counts in full.
 _APART = 2.0
 
 
@@ -193,7 +193,9 @@ def _excerpts(text: str) -> list[str]:
 
 
 def _windows(text: str, count: int, size: int) -> list[str]:
-    """Return ``count`` parts of ``size`` characters of a text, evenly spread, from word to word."""
+    """Return ``count`` evenly spread parts of about ``size`` characters of a text, cut between
+    words.
+    """
     if count == 1 or len(text) <= size:
         return [text[:size]]
     parts = []
@@ -207,7 +209,7 @@ def _windows(text: str, count: int, size: int) -> list[str]:
 
 
 def _encoded(text: str) -> bytes:
-    """Normalise as in the model's training: NFC, and lower case instead of all capitals."""
+    """Normalise like the model's training text: NFC, and lower case instead of all capitals."""
     text = visible(text)
     text = unicodedata.normalize("NFC", text.lower() if text.isupper() else text)
     return text.encode("utf-8", errors="replace")

@@ -85,7 +85,7 @@ def log_odds(probability: np.ndarray) -> np.ndarray:
 
 
 def shift_to(logit: np.ndarray, total: float) -> float:
-    """Return the constant that, added to ``logit (m,)``, makes probabilities sum to ``total``.
+    """Return the constant that, added to ``logit (m,)``, makes the probabilities sum to ``total``.
 
     It lies in [-FARTHEST, FARTHEST]; the nearer end where no constant in it does.
     """
@@ -119,7 +119,7 @@ def fit_ridge(
 
         def loss(at: np.ndarray) -> tuple[float, np.ndarray]:
             logit = design @ at
-            soft = np.logaddexp(0, -logit)  # -log of the share
+            soft = np.logaddexp(0, -logit)  # -log of the probability
             return float(total @ soft + negative @ logit + penalty @ (at - center) ** 2 / 2), soft
 
         value, soft = loss(at)

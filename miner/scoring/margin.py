@@ -212,7 +212,8 @@ class CandidateBlocks:
         backward_place = backward.place[own][first]
         backward_similarity = backward.similarity[own][first]
 
-        # Sorted by hand: np.union1d hashes from numpy 2.3 on, which is many times slower here.
+        # Sorted explicitly, because np.union1d hashes from numpy 2.3 on, which is many times slower
+        # here.
         key = np.sort(np.concatenate((forward_key, backward_key)))
         key = key[run_starts(key)]
         apart = self._apart(key)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from miner.text.number_words import CONVERSIONS, LARGE_WORD, MINUS, MONTHS
 from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits, roman
 
-# Digits, or signs of East Asian numbers beside which a digit stands on the other side.
+# Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")
 # Relative error of a converted unit, and numbers of a text that are tried.
 _ROUNDED, _TRIED = Decimal("0.06"), 20
@@ -25,9 +25,9 @@ _LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
 _SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
 _QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
-# Characters between a number and a word for its sign.
+# Maximum characters between a number and a word for its sign.
 _NEAR = 16
-# Digits of the shortest telephone number.
+# Minimum digits of a telephone number.
 _TELEPHONE = 6
 
 
@@ -73,7 +73,7 @@ def compare(source: str, target: str) -> Agreement:
     if not (_DIGIT.search(source) or _DIGIT.search(target) or any(map(UNUSUAL.search, texts))):
         other = _other_ordinals(source, target)
         return NOTHING._replace(contradicts=True) if other else NOTHING
-    if source > target:  # so that the order of the sides does not matter
+    if source > target:  # so that swapping the sides changes nothing
         found = compare(target, source)
         swapped = [(one, other) for other, one in found.converted]
         return found._replace(missing=found.missing[::-1], converted=swapped)

@@ -18,7 +18,7 @@ from miner.text.words import LONGEST
 
 # Rows of embeddings converted at a time.
 ROWS = 512
-# Scales of int8 rows above which float32 products have their full precision.
+# Scale of int8 rows above which float32 products have full precision.
 TINY = 1e-30
 # Two-sided metrics appear as the mean and the worse of both sides, so that swapping source and
 # target does not matter.
@@ -149,7 +149,7 @@ def _as_quantised(part: Part) -> bool:
 
 
 def _described(part: Part) -> dict[str, np.ndarray]:
-    """Return the arrays of a `TokenTable`; no codes where the part has the same."""
+    """Return the arrays of a `TokenTable`; without codes if the part has the same."""
     as_stored, parts = _as_quantised(part), []
     # A few rows at a time, so that their float32 numbers stay in the cache.
     for start in range(0, max(len(part.weights), 1), ROWS):
@@ -192,7 +192,7 @@ class TokenTable:
         return table, self.lexicon.entries
 
     def with_lexicon(self, lexicon: Lexicon) -> "TokenTable":
-        """Return these tokens with other translations."""
+        """Return this table with another lexicon."""
         other = copy(self)
         other.lexicon = lexicon
         return other

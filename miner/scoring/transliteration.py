@@ -22,20 +22,20 @@ from miner.kernels.segments import letters_of
 from miner.ragged import take_lists
 from miner.text.words import SPACELESS
 
-# Feature of a pair of sentences.
+# Name of the feature: share of names spelled on the other side.
 TRANSLITERATED = "transliterated"
 # Arrays of a model: foreign letters as code points; segments and their gains; hashes of words that
 # are not names; weights of a match.
 ARRAYS = ("letters", "segments", "gains", "ordinary", "weights")
 KINDS = [np.uint32, np.int64, np.float32, np.uint32, np.float32]
-# Code of the model's first letter.
+# Code of the model's first foreign letter.
 FIRST = UNKNOWN + 1
 # Names of the cached arrays: script and spelling of token ids, and operations.
 SPELLED = "script", "spelling", "offsets"
 OPERATIONS = "starts", "second", "latin", "gain", "inside"
-# Ends a text, where many are spelled at once: no character.
+# Noncharacter that ends a text when several are spelled at once.
 _END = chr(0x10FFFF)
-# Gain of a Latin letter for itself.
+# Gain of a Latin letter matched with itself.
 SAME = 3.0
 # Latin letters that do not decompose into a basic letter and a mark.
 _BASIC = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
@@ -149,7 +149,7 @@ def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, n
 
 
 def _codes(letter: str, codes: Mapping[str, int]) -> str:
-    """Return the codes of a character as a text of these code points."""
+    """Return the codes of a character as a string of these code points."""
     found = ""
     for one in normalised(letter):
         if one == " ":

@@ -83,7 +83,7 @@ class Trigrams:
         after_one = alone + word_left[first] * word[second]
         alone, pair_left = _discounted(count, context, len(pair_keys))
         after_two = alone + pair_left[context] * after_one[pair]
-        with np.errstate(divide="ignore"):  # no text has the start of a sentence for a word
+        with np.errstate(divide="ignore"):  # the start mark is never predicted
             return cls(
                 numbers,
                 (np.log(word), np.log(word_left)),

@@ -1,4 +1,4 @@
-"""Scores and choice of a search's candidates, block by block, so that memory stays bounded."""
+"""Scoring and choice of a search's candidates in blocks, so that memory stays bounded."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ def features(
 ) -> np.ndarray:
     """Compute :data:`~miner.scoring.verifier.FEATURES` of chosen pairs, ``(m, f) float32``."""
     out = np.empty((len(pairs), len(FEATURES)), dtype=np.float32)
-    order = np.argsort(pairs.source_row, kind="stable")  # in which logits are looked up
+    order = np.argsort(pairs.source_row, kind="stable")  # the order in which logits are looked up
     for start in range(0, len(order), BLOCK):
         part = order[start : start + BLOCK]
         block = pairs.take(part)

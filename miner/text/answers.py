@@ -130,7 +130,7 @@ class Answers:
             own[judge] = before[-1]
 
     def votes(self, key: int) -> list[float]:
-        """Return how right each judge finds a pair: 1 or 0."""
+        """Return the answers of all judges about a pair: 1 or 0 each."""
         found = self.standing.get(key, {}).values()
         return [RIGHT[one.answer] for one in found if one.answer in RIGHT]
 
@@ -144,15 +144,15 @@ class Answers:
 
     @property
     def skipped(self) -> set[int]:
-        """Pairs that all their judges skip."""
+        """Pairs that all of their judges skipped."""
         return {key for key, own in self.standing.items() if own and not self.votes(key)}
 
     def times(self, key: int, judge: str) -> int:
-        """Count the answers of a judge about a pair."""
+        """Count a judge's answers about a pair."""
         return len(self._before.get((key, judge), ()))
 
     def labels(self) -> dict[tuple[str, str], float]:
-        """Return how right each pair with an answer is, by its texts."""
+        """Return the majority vote on each judged pair, by its texts."""
         found = {}
         for key, own in self.standing.items():
             right = self.right(key)
@@ -162,12 +162,14 @@ class Answers:
         return found
 
     def kinds(self, key: int) -> set[str]:
-        """Return the kinds of errors that judges name of a pair."""
+        """Return the kinds of errors that judges named for a pair."""
         found = self.standing.get(key, {}).values()
         return {one.kind or one.answer for one in found if one.kind or one.answer == "partly"}
 
     def agreement(self) -> list[tuple[str, str, int, float]]:
-        """Return each two judges with common pairs, how many, and Cohen's kappa (1960)."""
+        """Return each two judges with common pairs, the number of these, and Cohen's kappa
+        (1960).
+        """
         by_judge: dict[str, dict[int, float]] = {}
         for key, own in self.standing.items():
             for judge, one in own.items():

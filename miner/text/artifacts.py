@@ -13,7 +13,7 @@ from miner.text import durable
 from miner.text.file_digests import file_sha256
 from miner.text.output import StrPath, open_output
 
-# File that describes a directory of rows.
+# Name of the file that describes a directory of rows.
 MANIFEST = "manifest.json"
 
 

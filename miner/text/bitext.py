@@ -132,7 +132,7 @@ def parse_scores(column: Sequence[str], origin: str, lines: np.ndarray) -> np.nd
 
 
 def number_in(cell: str) -> float:
-    """Parse a number; NaN for text that is none."""
+    """Parse a number; NaN for other text."""
     try:
         return float(cell)
     except ValueError:

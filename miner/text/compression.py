@@ -23,7 +23,7 @@ def packing(path: str) -> str:
 def codec(origin: str) -> Any:
     """Return the module that compresses files of this suffix, or None.
 
-    Raises DependencyError where the library for .zst is missing.
+    Raises DependencyError if the library for .zst is missing.
     """
     suffix = os.path.splitext(origin)[1].lower()
     if suffix != ".zst":

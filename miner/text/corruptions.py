@@ -14,7 +14,7 @@ from functools import partial
 
 from miner.text import english_words as english
 
-# rule(text, material, generator): the corrupted text; None where the rule does not apply.
+# Rule (text, material, generator) that returns the corrupted text, or None if it does not apply.
 Rule = Callable[[str, "Material", random.Random], str | None]
 
 # Minimum number of words in a clause, and in the sentence without it.
@@ -27,7 +27,7 @@ MATERIAL = 20_000
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CAPITALISED = re.compile(r"[A-ZÀ-ÖØ-Þ][\w-]*[^\W_](?: [A-ZÀ-ÖØ-Þ][\w-]*[^\W_])*")
-# Ends of the text before a word that has a capital because it opens a sentence or a quotation.
+# Context before a word that is capitalised because it opens a sentence or a quotation.
 _OPENING = re.compile(r"(?:^|[.!?:;…\"“„«(\[*]|\s['‘-])\s*$")
 _BREAK = re.compile(r"\s*[,;:–—]\s+|\s+-\s+|\s+(?=(?:but|because|which|while|when|who)\s)")
 _LINKS = re.compile(r"\b(?:and|or|nor)\b")
@@ -89,7 +89,7 @@ def _number(text: str, material: Material, generator: random.Random) -> str | No
     for match in _WORD.finditer(text):
         for row in (*english.NUMBER_WORDS, english.MONTHS, english.WEEKDAYS):
             word = match.group()
-            # "may" and "march" are verbs.
+            # Lower-case "may" and "march" are verbs.
             if word in row or (row[0].islower() and word.lower() in row):
                 places.append((match, row))
     if not places:
@@ -280,7 +280,7 @@ def _names(text: str) -> list[re.Match[str]]:
             part.strip(".") in english.NO_NAMES for part in parts
         ):
             continue
-        # "The European Union", "But John": the first word may be no part of the name.
+        # "The European Union", "But John": the first word may not belong to the name.
         if parts[0].lower() in english.OPENERS:
             continue
         found.append(match)
@@ -309,7 +309,7 @@ def _replaced(text: str, match: re.Match[str], word: str) -> str:
 
 
 def _without(text: str, match: re.Match[str]) -> str:
-    """Cut a word and the space before it, or after it at the beginning."""
+    """Cut a word with the space before it, or after it at the start of the text."""
     before, after = text[: match.start()], text[match.end() :]
     if before.endswith(" "):
         return before[:-1] + after

@@ -22,9 +22,9 @@ class Counts:
         self.limit = limit
         self._hash = np.zeros(0, dtype=np.uint64)  # ascending
         self._count = np.zeros(0, dtype=np.int64)
-        # Number of distinct items that each stands for.
+        # Number of distinct items that each hash represents.
         self._weight = np.zeros(0, dtype=np.float32)
-        self._bits = 0  # leading bits of the hash that must be 0
+        self._bits = 0  # leading bits of a sampled hash that must be 0
         self._total = 0
         self._waiting: list[np.ndarray] = []
         self._waits = 0
@@ -88,7 +88,7 @@ def entropy(count: np.ndarray, weight: np.ndarray | float = 1.0, total: int | No
     """Return the entropy in bits of items that occur ``count (k,)`` times each, all >= 1.
 
     ``total`` is the number of occurrences, by default their sum; ``weight (k,)`` is the number of
-    distinct items that each stands for.
+    distinct items that each represents.
     """
     total = int(count.sum()) if total is None else total
     return max(0.0, math.log2(total) - float(np.sum(weight * count * np.log2(count))) / total)

@@ -22,7 +22,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-# File systems that cannot sync a directory answer so.
+# Error numbers of file systems that cannot sync a directory.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES)
 # Prefix of temporary directories, and name of the marker file in each. A directory is removed as a
 # leftover only if both match, so that directories of users are safe.
@@ -65,7 +65,8 @@ def sync_directory(path: str | os.PathLike[str]) -> None:
     if os.name == "nt":
         return
     try:
-        descriptor = os.open(path or ".", os.O_RDONLY)  # refused without permission to list it
+        # fails without permission to list the directory
+        descriptor = os.open(path or ".", os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -211,7 +212,7 @@ def _sync_file(path: str | os.PathLike[str]) -> None:
 
 
 def _exchange(left: Path, right: Path) -> bool:
-    """Swap two names by renameat2(2). Returns False where the system cannot."""
+    """Swap two names with renameat2(2). Returns False if the system does not support it."""
     if not sys.platform.startswith("linux"):
         return False
     rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)

@@ -1,4 +1,4 @@
-"""English words that corruptions exchange, from the tables of ``english_words.toml``."""
+"""Tables of English words that corruptions exchange, from ``english_words.toml``."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _pairs(name: str) -> list[tuple[str, str]]:
 
 
 def _both_ways(name: str) -> dict[str, str]:
-    """Exchange in both directions; the first pair with a word counts."""
+    """Return the exchange in both directions; the first pair with a word has priority."""
     table: dict[str, str] = {}
     for first, second in _pairs(name):
         table.setdefault(first, second)

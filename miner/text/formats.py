@@ -1,4 +1,6 @@
-"""Table of the formats of text, the choice by suffix, and `BitextFormat`: columns of a bitext."""
+"""Formats of text: their table, the choice by suffix, and `BitextFormat`, the columns of a
+bitext.
+"""
 
 import os
 import re
@@ -16,7 +18,7 @@ from miner.text.text_format import TextFormat
 from miner.text.tmx import Tmx
 from miner.text.tsv import ParaCrawl, Tsv
 
-# Stands for all columns that can be carried.
+# Value that selects all columns to carry.
 ALL = "all"
 # Registry of formats: a new format is a file with its class, and a line here.
 FORMATS: dict[str, TextFormat] = {
@@ -41,7 +43,7 @@ _FOREIGN = (
     *(".mo", ".zip", ".tar", ".tgz", ".rar", ".lz", ".lzo", ".z", ".npy", ".npz", ".pkl"),
     *(".db", ".sql", ".orc"),
 )
-# clean.de, clean.zh-Hant, part.01, clean.2026-11-22
+# Matches clean.de, clean.zh-Hant, part.01, clean.2026-11-22.
 _LANGUAGE_OR_NUMBER = re.compile(r"\.([a-z]{2,3}([-_][a-z0-9]{2,8})*|[0-9][0-9-]*)", re.IGNORECASE)
 
 

@@ -49,7 +49,7 @@ def given_texts(texts: Iterable[Any], name: str) -> GivenTexts:
 def given_rows(rows: BitextRows, name: str) -> GivenTexts:
     """Wrap rows as a bitext."""
     line = FORMATS["jsonl"].line
-    # Half a surrogate pair becomes its escape in JSON, and is refused when it is read.
+    # A lone surrogate becomes its JSON escape, and is refused when it is read.
     lines = (line(row).encode("utf-8", "backslashreplace") + b"\n" for row in rows)
     return GivenTexts(lines, name)
 

@@ -1,4 +1,4 @@
-"""Characters that cannot be seen: dropped, or read as the spaces that text processors show."""
+"""Invisible characters: dropped, or read as the spaces that text processors show."""
 
 import re
 

@@ -25,7 +25,7 @@ from miner.text.text_format import (
 
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
-# Line ends of other readers, which JSON need not escape.
+# Line ends for other readers, which JSON need not escape.
 _LINE_END = re.compile("[\x85\u2028\u2029]")
 # An object with text values only, whose first keys are both sides, as `Jsonl.line` writes it.
 _PLAIN = r"[^\"\\\x00-\x1f\x85\u2028\u2029]*"
@@ -72,7 +72,7 @@ class Jsonl(TextFormat):
     def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
         found = super().columns(cells, first, parse)
         for column in found:
-            "".join(column).encode()  # raises for half a character
+            "".join(column).encode()  # raises for a lone surrogate
         return found
 
     def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
@@ -152,7 +152,7 @@ def named_line(line: str, more: Mapping[str, str | float]) -> str | None:
 
 
 def finite(cell: Any) -> Any:
-    """Return a cell as JSON has it: null for an infinite number or NaN."""
+    """Convert a cell for JSON: null for infinity and NaN."""
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
@@ -161,7 +161,7 @@ def _dumped(value: Any) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Escape line ends of other readers in JSON."""
+    """Escape characters in JSON that other readers treat as line ends."""
     return _LINE_END.sub(lambda end: f"\\u{ord(end[0]):04x}", text)
 
 
@@ -204,7 +204,7 @@ def _spans(text: str) -> dict[str, tuple[int, int]]:
 
 
 def _behind(text: str, at: int) -> int:
-    """Return the position of the first character from ``at`` that is not JSON's white space."""
+    """Return the position of the first character from ``at`` that is no white space of JSON."""
     while text[at] in " \t\n\r":
         at += 1
     return at

@@ -81,7 +81,9 @@ def language_pair(languages: Sequence[str | None] | None) -> Languages:
 
 
 def primary(language: str) -> str:
-    """Shortest code of the language of a BCP-47 code: ``de`` for de-AT, DE_de, deu and ger."""
+    """Return the shortest code of a BCP-47 code's language: ``de`` for de-AT, DE_de, deu and
+    ger.
+    """
     code = language.replace("_", "-").split("-")[0].lower()
     return _SHORT.get(code, code)
 

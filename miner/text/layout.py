@@ -1,4 +1,4 @@
-"""`Layout`: parse blocks of a bitext's raw rows into texts, and write rows with other texts."""
+"""`Layout`: parsing of a bitext's raw rows to texts, and rows with replaced texts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ Raw = tuple[bytes, ...]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows; ``first`` is the line, from 1, of the first of ``raw``."""
+    """Consecutive rows; ``first`` is the line number, from 1, of the first of ``raw``."""
 
     first: int
     raw: list[Raw]
@@ -156,7 +156,7 @@ class Layout:
         return self.heads[file] - self.heads[0]
 
     def with_texts(self, raw: Raw, source: str, target: str) -> Raw:
-        """Return the row, valid UTF-8, with other texts in its two columns; the rest stays."""
+        """Replace the texts in the row's two columns; return valid UTF-8, otherwise unchanged."""
         sides = [(source,), (target,)] if len(raw) == 2 else [(source, target)]
         out = []
         for line, format, columns, texts in zip(
@@ -214,5 +214,5 @@ def column_names(name: str, format: str, line: bytes, on_error: str) -> tuple[st
 
 
 def replaced(text: str) -> str:
-    """Return a text with U+FFFD for each half of a surrogate pair, which escapes of JSON spell."""
+    """Replace lone surrogates, which JSON escapes may encode, by U+FFFD."""
     return _LONE_SURROGATE.sub("\ufffd", text)

@@ -32,7 +32,7 @@ def read_lines(origin: str, held: bytes | None = None) -> Iterator[bytes]:
     name, done = display_name(origin), 0
     with decompressed(origin, held, lambda: f"line {done}", foreign_kind) as file:
         for lines in _split(file, name):
-            # Only the first line of a part began in the parts before it.
+            # Only the first line of a part may begin in an earlier part.
             if len(lines[0]) > MOST:
                 raise CorpusError(
                     f"{name}, line {done + 1}: longer than {MOST >> 20} MiB; not lines of "

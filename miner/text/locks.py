@@ -17,7 +17,7 @@ from miner.text.output import StrPath
 
 try:
     import fcntl
-except ImportError:  # Windows, where nothing is locked
+except ImportError:  # Windows, where locking is not supported
     fcntl = None  # type: ignore[assignment]
 
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -90,7 +90,7 @@ def _acquire(place: Path) -> int:
 
 
 def _holder(place: Path) -> str:
-    """Return the words for the process that holds a lock."""
+    """Describe the process that holds a lock."""
     try:
         found = read_json(place)
         return f"held by process {found['pid']} on {found['host']} since {found['since']}"

@@ -11,8 +11,8 @@ from rensa import RMinHash
 
 from miner.text.words import MARKS, NO_WORD, fold, folded
 
-# `NO_WORD` in two steps, which is four times as fast: first the characters outside of ASCII, if a
-# text has any, then the bytes of ASCII.
+# `NO_WORD` in two steps, four times as fast: first characters outside of ASCII, if there are any,
+# then bytes of ASCII.
 _ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 _NO_LETTER = re.compile(rb"[^A-Za-z\x80-\xff]+")
@@ -33,7 +33,9 @@ SEED = 1
 
 
 def plain(text: str) -> str:
-    """Letters with their marks, and digits, of `folded` text; all of that if it has none."""
+    """Return the letters with their marks, and digits, of `folded` text; the whole text if it
+    has none.
+    """
     text = folded(text)
     return NO_WORD.sub(" ", text).strip() or text
 
@@ -51,9 +53,9 @@ def _bare(text: str) -> bytes:
 
 
 def told(text: str) -> str:
-    """Letters, digits and symbols of a visible text, folded; the text itself if it has none.
+    """Return letters, digits and symbols of a visible text, folded; the whole text if it has none.
 
-    C, C++ and C#, 5 and -5, $5 and €5, a+b and a/b differ; punctuation counts for nothing.
+    C, C++ and C#, 5 and -5, $5 and €5, a+b and a/b differ; punctuation is ignored.
     """
     form = text = fold(text)
     if "#" in form or "-" in form or "\u2013" in form:
@@ -78,7 +80,7 @@ def copy_key(text: str) -> int:
 
 
 def encoded(text: str) -> bytes:
-    """Encode a text, which may have half a surrogate pair."""
+    """Encode a text that may contain a lone surrogate."""
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -93,19 +95,19 @@ def shingles(text: str) -> list[str]:
 
 
 def signatures(sets: Sequence[Sequence[str]]) -> np.ndarray:
-    """MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``."""
+    """Compute MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``."""
     found = RMinHash.digests_from_token_sets(sets, HASHES, SEED)
     return np.array(found, dtype=np.uint32).reshape(len(sets), HASHES)
 
 
 def band_keys(signed: np.ndarray) -> np.ndarray:
-    """Keys of all bands of signatures: ``(n, HASHES / BAND) uint64``."""
+    """Return the keys of all bands of signatures: ``(n, HASHES / BAND) uint64``."""
     words = np.ascontiguousarray(signed).view(np.uint64)
     words = words.reshape(len(signed), HASHES // BAND, BAND // 2)
     return np.asarray(words[..., 0] * np.uint64(0x9E3779B97F4A7C15) ^ words[..., 1])
 
 
 def shared(one: Iterable[str], other: Iterable[str]) -> float:
-    """Share of the shingles of two texts that both have (Jaccard), 0 to 1."""
+    """Return the Jaccard similarity of two texts' shingles, 0 to 1."""
     left, right = set(one), set(other)
     return len(left & right) / len(left | right)

@@ -52,13 +52,13 @@ _MAGNITUDES = (
     ((12, 18), r"trill?i[oó]\w*"),
     ((15,), r"quadrillions?|billiard\w*"),
 )
-# Scripts that write words without a space between them.
+# Scripts written without spaces between words.
 _JOINED = "\u0e00-\u0e7f\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3"
 _LETTER = r"[^\W\d_]"
-# Between a number and its word: 15-ти миллионов, 200多万.
+# Text between a number and its magnitude word: 15-ти миллионов, 200多万.
 _BLANK = r"(?:-?[а-я]{1,2} | de (?=mil))?[ \u00a0\u202f-]?"
 
-# Who has so much: a millionaire.
+# Endings of words for people, such as millionaire, which are no magnitudes.
 _PEOPLE = rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæ]r|нер|рдер|nari|naio|arder))"
 
 
@@ -108,11 +108,11 @@ MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割時
 FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
 FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
 FOLLOWING |= {"a", "p", "ти", "х", "ми", "го"}
-# Halves of a day that stand before the hour.
+# Words for am and pm before the hour.
 BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
 AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
 
-# Words of magnitude that stand before the number: milioni 20.
+# Magnitude words that precede the number: milioni 20.
 _FIRST = {"elfu": 3, "laki": 5, "milioni": 6, "bilioni": 9, "kuma": 3, "miliyoona": 6}
 _FIRST |= {"biliyoona": 9, "ထောင်": 3, "သောင်း": 4, "သိန်း": 5, "သန်း": 6, "ས་ཡ་": 6, "འབུམ་": 5}
 MAGNITUDE_BEFORE = re.compile(rf"(?<!{_LETTER})({'|'.join(_FIRST)}) ?\Z", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Numbers in a text, of any script and notation, with the values that each may have.
+"""Numbers in text, in any script and notation, with their possible values.
 
 1.000 is 1000 or 1; 3,5 is 3.5; 2万5千 and 25,000 are 25000; "3 Mio." is 3000000; "10 pm" is an
 hour, 10 or 22. Two numbers may be the same if they share a value. Values are exact.
@@ -35,7 +35,7 @@ from miner.text.number_words import (
 # of the day.
 Value = Decimal | str | tuple[int, int, bool]
 
-# Zeros of other scripts, which the other digits follow, and full-width marks between digits.
+# Zeros of other scripts, each followed by its other digits, and full-width marks between digits.
 _ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
 _OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
 _FOREIGN = re.compile(f"[{_OTHERS}]")
@@ -55,14 +55,14 @@ _SEPARATOR = re.compile(r"\D", re.ASCII)
 # Groups of three digits; groups of two before the last three, as in India.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
 _GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
-# Longer numbers are compared as text, since arithmetic with them is slow.
+# Digits beyond which numbers are compared as text, because arithmetic would be slow.
 _LONG = 40
 
 _HAN_DIGITS = dict(zip("〇一二三四五六七八九零两兩壱弐参", "0123456789022123", strict=True))
 _POWERS = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
 _POWERS |= {"십": 1, "백": 2, "천": 3, "만": 4, "억": 8, "조": 12}
 _UNIT = f"[{''.join(_POWERS)}]"
-# Digits with units among them, as 3억 5000만; 5千克 is 5 kg.
+# Digits mixed with units: 3억 5000만; 5千克 is 5 kg.
 _MIXED = re.compile(
     rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?[多余餘]?(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
     r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
@@ -84,9 +84,9 @@ _RAISED = ("", "⁻", "^", "^-", "**")
 _BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
 # Words between two parts of a number: 2 million and 500 thousand.
 _AND = ("", "and", "und", "et", "y", "e", "i", "и", "og", "och", "en")
-# Words of magnitude in a row, as in "a hundred thousand million".
+# Maximum consecutive magnitude words, as in "a hundred thousand million".
 _STACKED = 3
-# Longest gap between two numbers that share a magnitude: "3 to 5 million".
+# Maximum characters between two numbers that share a magnitude: "3 to 5 million".
 _GAP = 12
 _GAPS = (" ", "\u00a0", "\u202f", "-")
 _FRACTIONS = {sign: Decimal(above) / Decimal(below) for sign, (above, below) in FRACTIONS.items()}
@@ -127,7 +127,7 @@ class Numeral:
 
     @property
     def parts(self) -> list[str]:
-        """Groups of digits."""
+        """Return the groups of digits."""
         return _PART.findall(self.digits)
 
 
@@ -139,7 +139,7 @@ def plain_digits(text: str) -> str:
 
 
 def numerals(text: str) -> list[Numeral]:
-    """Find the numbers of a text that have digits, in their order."""
+    """Find the numbers written with digits, in order."""
     original, text = text, plain_digits(text)
     found: list[Numeral] = []
     place = 0
@@ -156,7 +156,7 @@ def numerals(text: str) -> list[Numeral]:
 
 
 def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
-    """Read the number that begins with a token; the token may be a list of numbers."""
+    """Read the number that begins with a token, which may also be a list of numbers."""
     start, end = match.span()
     token = match[0]
     if token in _FRACTIONS:
@@ -274,7 +274,7 @@ def _clock(text: str, match: re.Match[str]) -> Numeral:
 
 
 def _mixed(match: re.Match[str]) -> Numeral:
-    """Read digits with units of East Asia among them."""
+    """Read digits mixed with East Asian units."""
     total = section = Decimal(0)
     power = 0
     for digits, units in _CHUNK.findall(match[0]):
@@ -290,7 +290,7 @@ def _mixed(match: re.Match[str]) -> Numeral:
     text = match[0]
     end = match.start() + len(text.rstrip())
     parts = _PART.findall(text)
-    # 조 is a clause or a group, too, and 천 and 만 stand in other words.
+    # 조 may also be a clause or a group, and 천 and 만 occur in other words.
     lone = (Decimal(parts[0]),) if len(parts) == 1 and text.rstrip()[-1] in "조천" else ()
     return Numeral(match.start(), end, (total + section,), lone, power, digits=text)
 
@@ -327,7 +327,7 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
 
 
 def _sign(text: str, one: Numeral) -> None:
-    """Find the sign of a number, and the currency or percent sign beside it."""
+    """Read the sign of a number, and the adjacent currency or percent sign."""
     after = text[one.end : one.end + 2]
     if after and after[0] in _BLANKS:
         after = after[1:]
@@ -354,7 +354,7 @@ def _sign(text: str, one: Numeral) -> None:
 
 
 def _word_before(text: str, one: Numeral) -> None:
-    """Add the value with the word of magnitude before the number."""
+    """Add the value with the magnitude word before the number."""
     word = None if one.power else MAGNITUDE_BEFORE.search(text, max(0, one.start - 10), one.start)
     if word:
         power = FIRST[word[1].lower()]
@@ -422,7 +422,7 @@ def number_words(text: str) -> list[Numeral]:
     found = []
     for match in ENGLISH_WORDS.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
-            continue  # it is a part of that number
+            continue  # already part of that number
         values = _english(match[0].lower())
         found.append(Numeral(*match.span(), values, power=0, firm=False))
     for match in MONTH.finditer(text):
@@ -457,7 +457,7 @@ def _english(words: str) -> tuple[Value, ...]:
         else:
             value = ENGLISH[word]
             each.append(value)
-            # Nineteen eighty-four, two hundred and five.
+            # For example nineteen eighty-four, two hundred and five.
             current = (
                 current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
             )

@@ -1,4 +1,4 @@
-"""Files of OPUS: zips with Moses files inside, and XCES alignments beside their XML documents."""
+"""Files of OPUS: zips of Moses files, and XCES alignments with their XML documents."""
 
 import codecs
 import re
@@ -27,7 +27,7 @@ _END = b"\n"
 
 
 class OpusZip(Units):
-    """Zip of two aligned files and perhaps their `.ids`, as OPUS has them for Moses.
+    """Format of OPUS's Moses zips: two aligned files and perhaps their `.ids`.
 
     The languages are in the order of the name, or chosen by their codes as columns.
     """
@@ -184,7 +184,7 @@ class _Document:
 
 
 class _Sentences(XmlParser):
-    """Sentences of a document by id: their words with spaces between, or their text."""
+    """Parser of a document's sentences by id: their words joined by spaces, or their text."""
 
     def __init__(self, origin: str) -> None:
         super().__init__(origin)
@@ -218,7 +218,7 @@ class _Sentences(XmlParser):
 
 
 def _document(origin: str, name: str) -> _Document:
-    """Return a document; its path begins at a folder near the alignment."""
+    """Return a document, whose path is relative to a folder near the alignment."""
     place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts:
         return _Document({}, {}, "not below the folder of the alignment")
@@ -238,7 +238,7 @@ def _document(origin: str, name: str) -> _Document:
 
 
 def _ordered(name: str, codes: Sequence[str], columns: Columns) -> Sequence[str]:
-    """Return both codes in the order that the columns ask for."""
+    """Return both codes in the order of the requested columns."""
     places = []
     for column, usual in zip(columns, Units.sides, strict=False):
         wanted = str(column.key)

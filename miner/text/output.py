@@ -79,9 +79,9 @@ def all_or_none() -> Iterator[Waiting]:
 
 @contextmanager
 def atomic_file(path: StrPath) -> Iterator[Path]:
-    """Do as :func:`open_output` for a library that opens its file itself: yield the name for it.
+    """Yield a temporary name like :func:`open_output`, for a library that opens its file itself.
 
-    Raises ResourceError, also where ``path`` is not a file.
+    Raises ResourceError, also if ``path`` is not a file.
     """
     final = Path(os.path.realpath(path))
     partial = durable.temporary_name(final)
@@ -99,13 +99,13 @@ def atomic_file(path: StrPath) -> Iterator[Path]:
 
 
 def write_whole(path: StrPath, content: bytes) -> None:
-    """Write a small file as :func:`atomic_file`. Raises ResourceError."""
+    """Write a small file like :func:`atomic_file`. Raises ResourceError."""
     with atomic_file(path) as temporary:
         temporary.write_bytes(content)
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with spaces for characters that end a line, a page or a field: a TSV cell."""
+    """Replace characters that end a line, page or field by spaces, for a TSV cell."""
     return text if text.isprintable() else BREAK.sub(" ", text)
 
 

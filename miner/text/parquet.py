@@ -147,7 +147,7 @@ def _batches(
                     batch = pa.Table.from_batches([batch]).flatten().combine_chunks()
                 yield batch
                 done += len(batch)
-        # ValueError: of a name of a column that is not UTF-8.
+        # ValueError: a column name that is not UTF-8.
         except (pa.ArrowException, OSError, ValueError) as error:
             why = reason(error).split(". ")[0]
             raise CorpusError(
@@ -157,10 +157,10 @@ def _batches(
 
 
 def _refuse_giants(name: str, metadata: Any) -> None:
-    """Raise CorpusError for cells as long, on average, as no line may be: nothing is read yet.
+    """Raise CorpusError, before reading, for cells that are longer on average than a line may be.
 
-    Sizes of whole row groups are compared. pyarrow ends the process, without an exception, where
-    the metadata of a single column are damaged.
+    Sizes of whole row groups are compared, because pyarrow crashes on damaged metadata of a single
+    column.
     """
     for group in map(metadata.row_group, range(metadata.num_row_groups)):
         if group.total_byte_size > MOST * max(group.num_rows, 1) * group.num_columns:

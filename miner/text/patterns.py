@@ -9,7 +9,7 @@ from pathlib import Path
 from miner.errors import CorpusError
 from miner.text.remote import is_remote, remote_matching
 
-# Suffixes of data in directories of Hugging Face.
+# Suffixes of data files in directories of Hugging Face.
 _DATA = (".parquet", ".arrow", ".jsonl")
 
 

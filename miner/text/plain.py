@@ -1,4 +1,4 @@
-"""Plain text, a sentence a line, and BUCC, an id, a tab and a sentence a line."""
+"""Plain text (a sentence a line) and BUCC (id, tab, sentence a line)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ class Plain(TextFormat):
 
 
 class Bucc(TextFormat):
-    """Lines of an id and a sentence."""
+    """Format of lines with an id and a sentence."""
 
     name = "bucc"
 

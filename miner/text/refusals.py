@@ -49,7 +49,7 @@ def formats_and_columns(
 
 
 def refuse_scores(name: str, number: int, line: bytes) -> None:
-    """Raise CorpusError for a line of a score, or of two addresses, and two texts."""
+    """Raise CorpusError if a line has a score, or two addresses, before two texts."""
     cells = line.split(b"\t")
     if len(cells) > 3 and all(re.match(rb"https?://\S+$", cell) for cell in cells[:2]):
         raise CorpusError(

@@ -1,4 +1,4 @@
-"""Text files in object stores and at Hugging Face (`hf://`), by fsspec: names, local copies."""
+"""Text files in object stores and at Hugging Face (`hf://`), by fsspec."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -87,9 +87,9 @@ def named(url: str, copy: str) -> Iterator[None]:
 
 @contextmanager
 def asking(failed: Callable[[str], MinerError], *, missing: bool = False) -> Iterator[None]:
-    """Turn the errors of a store's library, of any type, into ``failed(reason)``.
+    """Convert errors of a store's library, of any type, to ``failed(reason)``.
 
-    With ``missing``, FileNotFoundError stays: an object need not be there.
+    With ``missing``, FileNotFoundError is not converted, for objects that may be missing.
     """
     try:
         yield

@@ -79,7 +79,7 @@ class Rows:
         self.count = count
         # Rows of the whole text before this piece.
         self.offset = 0
-        # Records of a stream that cannot be opened again, or need not.
+        # Records of a stream that cannot be, or need not be, read again.
         self._once = target is None and (bool(columns) or is_read_once(self.origins[0]))
         self._started: Iterator[Any] | None = None
         if target is None:

@@ -14,7 +14,7 @@ from miner.text.output import StrPath, one_line, open_output
 # Id of a pair in a sheet. The letter keeps spreadsheets from rounding the number.
 _NAME = re.compile("p[0-9a-f]{16}")
 COLUMNS = ("pair", "source", "target", "answer", "kind")
-# Words that people and programs write for an answer.
+# Words accepted for each answer.
 WORDS = {
     **dict.fromkeys(("y", "yes", "1", "1.0", "true", "right", "good", "ok", "ja", "oui"), "yes"),
     **dict.fromkeys(("n", "no", "0", "0.0", "false", "wrong", "bad", "nein", "non"), "no"),
@@ -51,7 +51,7 @@ def read_sheet(path: StrPath, judge: str = "", time: str = "") -> list[tuple[int
         raise CorpusError(f"{path}: not UTF-8; save the sheet as 'CSV UTF-8'") from None
     head = text.partition("\n")[0]
     tab = max("\t;,", key=head.count)
-    # Without a quote at the beginning of a cell, quotes are part of the text.
+    # Unless a cell begins with a quote, quotes are part of the text.
     quote = '"' if f'{tab}"' in text or text.startswith('"') else None
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=tab, quotechar=quote)
     found = []

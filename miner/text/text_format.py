@@ -1,4 +1,4 @@
-"""`TextFormat`: base of the formats of text, which have a file each, and the columns they read."""
+"""`TextFormat`: base of the formats of text, one per file, and the columns they read."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ class TextFormat:
         raise NotImplementedError
 
     def header(self, line: str) -> tuple[str, ...]:
-        """Return the names of the columns in a first line that names them."""
+        """Return the column names in a header line."""
         return tuple(line.split("\t"))
 
     def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
@@ -94,16 +94,16 @@ class TextFormat:
         return list(zip(*map(parse, count(first), lines), strict=True))
 
     def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
-        """Return a line with other ``texts`` in its columns; the rest is unchanged."""
+        """Return a line with other ``texts`` in its columns, otherwise unchanged."""
         raise NotImplementedError
 
     def with_cells(self, line: bytes, cells: Mapping[str, str | float]) -> bytes:
-        """Return a line with more cells at its end; the rest is unchanged."""
+        """Append cells to a line, otherwise unchanged."""
         texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
         return b"\t".join([line, *[one_line(str(text)).encode() for text in texts]])
 
     def line(self, cells: Mapping[str, Any]) -> str:
-        """Return a new line of these cells. Numbers have all their digits."""
+        """Return a new line with these cells. Numbers have all their digits."""
         return "\t".join(map(_cell, cells.values()))
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""TMX 1.4, translation memories in XML: units with a text for each language."""
+"""TMX 1.4, translation memories in XML: units with a text per language."""
 
 import re
 from collections.abc import Iterator
@@ -46,7 +46,8 @@ class Tmx(Units):
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
     ) -> None:
         """Write units with the texts of both languages; further cells are id and properties."""
-        from xml.sax.saxutils import escape, quoteattr  # it imports an HTTP client
+        # on demand, because it imports an HTTP client
+        from xml.sax.saxutils import escape, quoteattr
 
         source, target = (quoteattr(code or "und") for code in languages)
         with open_output(path, **how) as file:

@@ -13,7 +13,7 @@ from miner.text.xml_parser import UnitParser
 # separate words, the other elements only format them.
 _PLACEHOLDERS = {"ph", "it", "x"}
 _CODE = _PLACEHOLDERS | {"bpt", "ept", "ut", "sub", "note", "prop"}
-# Marks a placeholder while its text is open; between two words it becomes a space.
+# Mark of a placeholder while its text is open; between two words it becomes a space.
 _PLACE = "\0"
 _JOINING = re.compile(r"(?<=[^\s\0])\0+(?=[^\s\0])")
 _LINE_END = re.compile(r"\s*\n\s*")
@@ -56,7 +56,7 @@ class TmxUnits(UnitParser):
             self._words.append(html.unescape(f"&{name};"))
 
     def _listen(self) -> None:
-        """Begin a text."""
+        """Begin the text of a unit."""
         self._words.clear()
         self.parser.CharacterDataHandler = self._words.append
 
@@ -124,7 +124,7 @@ class TmxUnits(UnitParser):
         return text.strip()
 
     def _finish(self) -> None:
-        """Make rows of a unit."""
+        """Make the rows of a unit."""
         if self._lacking:
             return self.unreadable(str(self._lacking))
         try:
@@ -138,5 +138,5 @@ class TmxUnits(UnitParser):
 
 
 def _code(language: str | None) -> str | None:
-    """Return a source language that is named; None for none and for any."""
+    """Return a source language code; None if it is missing or "any"."""
     return None if language in (None, "", "*all*", "*ALL*") else language

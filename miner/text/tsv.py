@@ -12,7 +12,7 @@ _PARACRAWL = ("url1", "url2", "source", "target")
 
 
 class Tsv(TextFormat):
-    """Lines of cells between tabs; a blank line has no columns, and all its texts are ""."""
+    """Format of lines with cells between tabs; a blank line has empty texts."""
 
     name = "tsv"
     suffixes: tuple[str, ...] = (".tsv",)
@@ -88,7 +88,7 @@ class ParaCrawl(Tsv):
 
 
 def _names(count: int, header: Sequence[str]) -> list[str]:
-    """Return the names of ``count`` columns: of the header, and ``column3`` and so on."""
+    """Return the names of ``count`` columns: from the header, else ``column3`` and so on."""
     return [*header, *(f"column{place + 1}" for place in range(len(header), count))]
 
 

@@ -1,4 +1,4 @@
-"""`UnitLanguages`: which texts of a translation unit are its source and its targets."""
+"""`UnitLanguages`: choice of source and targets among the texts of a translation unit."""
 
 from collections.abc import Iterable
 
@@ -39,7 +39,9 @@ class UnitLanguages:
         return self._known[unit, codes]
 
     def check(self, name: str) -> None:
-        """Raise CorpusError if a file ``name`` has units, and none with a source, or a target."""
+        """Raise CorpusError if the file ``name`` has units, but none with a source, or with a
+        target.
+        """
         there = f"there are: {', '.join(sorted(self._codes))}"
         for side, asked in (("source", self.source), ("target", self.target)):
             if self._met[side] or not self._codes:

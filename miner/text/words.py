@@ -12,7 +12,7 @@ from miner.text.invisible import visible
 
 # Maximum characters of a sentence that are compared with another sentence.
 LONGEST = 10_000
-# Han and kana: a character is a syllable or a word.
+# Han and kana, where a character is a syllable or a word.
 DENSE = (
     "\u3005\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
@@ -21,14 +21,14 @@ SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
 
 
 def _letters(first: int, last: int) -> str:
-    """Letters and digits of a block, without marks and punctuation."""
+    """Return the letters and digits of a Unicode block, without marks and punctuation."""
     return "".join(one for one in map(chr, range(first, last + 1)) if one.isalnum())
 
 
 # Letters that correspond to one English word in translations, by script without spaces.
 _LETTERS_A_WORD = (
     (_letters(0x0E00, 0x0EFF), 4.0),  # Thai, Lao
-    (_letters(0x0F00, 0x0FFF), 3.5),  # Tibetan, which separates syllables only
+    (_letters(0x0F00, 0x0FFF), 3.5),  # Tibetan separates only syllables
     (_letters(0x1000, 0x109F), 2.5),  # Myanmar
     (_letters(0x1780, 0x17FF), 3.0),  # Khmer
     (_letters(0x3040, 0x30FF) + "\u31f0-\u31ff", 3.0),  # kana
@@ -55,9 +55,9 @@ _SCRIPTS = [(re.compile(f"[{script}]+"), size) for script, size in _LETTERS_A_WO
 
 
 def folded(text: str) -> str:
-    """Return the visible text, case-folded, in NFKC, so that texts that look alike become equal.
+    """Return the visible text, case-folded, in NFKC, so that similar-looking texts become equal.
 
-    It has no joiners either: Persian and Indic text is typed with and without them.
+    Joiners are dropped, because Persian and Indic text is typed with and without them.
     """
     return fold(visible(text))
 
@@ -87,7 +87,7 @@ def plain_form(text: str) -> str:
 
 
 def tokens(text: str) -> list[str]:
-    """Split into words, punctuation and, of scripts without spaces, characters; lower case."""
+    """Split into lower-case words, punctuation and, in scripts without spaces, characters."""
     return _TOKEN.findall(text.lower())
 
 

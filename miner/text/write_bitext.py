@@ -1,4 +1,4 @@
-"""Rows of a bitext written in the format of a path, or to a file for each side."""
+"""Writing of a bitext's rows in the format of a path, or to a file per side."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -45,6 +45,6 @@ def write_bitext(
 
 
 def beside(path: str, suffix: str) -> str:
-    """Return the path of a file beside the file of a side: `out.ids` for `out.de`."""
+    """Return the path of a companion file of a side's file: `out.ids` for `out.de`."""
     end = packing(path)
     return str(Path(path.removesuffix(end)).with_suffix(suffix)) + end

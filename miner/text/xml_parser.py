@@ -64,7 +64,7 @@ class XmlParser:
     def _open(self, start: Any) -> None:
         self.parser = parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # entities that nothing declares are skipped, as &nbsp;
+        parser.UseForeignDTD(True)  # undeclared entities, such as &nbsp;, are skipped
         parser.StartElementHandler = start
         parser.EndElementHandler = self.end
         parser.EntityDeclHandler = self._entity
@@ -74,7 +74,7 @@ class XmlParser:
         return self._above + self.parser.CurrentLineNumber
 
     def fail(self, reason: str) -> CorpusError:
-        """Return an error at the present line."""
+        """Return an error at the current line."""
         return CorpusError(f"{display_name(self.origin)}, line {self.line}: {reason}")
 
     def parts(self) -> Iterator[None]:
@@ -124,7 +124,7 @@ class XmlParser:
         return f"{display_name(self.origin)}, line {line}{unit}: {kind}"
 
     def _decoder(self, head: bytes) -> codecs.IncrementalDecoder:
-        """Return the decoder of a file by its mark or declaration."""
+        """Return the decoder of a file by its byte-order mark or declaration."""
         encoding = next((code for mark, code in _MARKS.items() if head.startswith(mark)), None)
         declared = _DECLARED.match(head.lstrip())
         if encoding is None and declared:
@@ -144,7 +144,7 @@ class XmlParser:
         return codecs.getincrementaldecoder(self._encoding)(errors)
 
     def _mended(self, text: str) -> str:
-        """Return a text with `BROKEN` for each character, or reference, that XML cannot hold."""
+        """Replace characters and references that XML cannot hold by `BROKEN`."""
 
         def checked(found: re.Match[str]) -> str:
             one = found[0]
@@ -192,7 +192,7 @@ class XmlParser:
             return self._passed(part, len(part))
 
     def _begin_again(self, tag: bytes) -> None:
-        """Open a parser in front of a tag, inside the elements that it is in."""
+        """Open a parser at a tag, inside its enclosing elements."""
         heads = self.heads
         if tag.startswith(b"</"):
             names = [self.names[one] for one in heads]

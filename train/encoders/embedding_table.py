@@ -94,7 +94,7 @@ class EmbeddingDropout:
 
     @classmethod
     def drawn(cls, rate: float, generator: np.random.Generator) -> "EmbeddingDropout | None":
-        """Draw the dropout of a batch; None, without a draw, at a rate of 0."""
+        """Draw the dropout of a batch; at rate 0 return None without drawing."""
         if rate == 0:
             return None
         # The same bits, read as a signed number by the kernels.
@@ -143,7 +143,7 @@ class Average:
         self.table.update(last.ids, np.arange(len(last.ids) + 1), by_token, step, rate)
 
     def means(self, sentences: Sentences) -> np.ndarray:
-        """Vectors ``(n, size) float32``, not normalised, without anything random."""
+        """Return vectors ``(n, size) float32``, not normalised, without random noise."""
         out = np.empty((len(sentences), self.size), dtype=np.float32)
         table, ids, offsets = self.table.weights, sentences.ids, sentences.offsets
         in_ranges(
@@ -160,11 +160,11 @@ class Average:
         return {"weights": self.table.weights}
 
     def moments(self) -> Arrays:
-        """Further arrays that a checkpoint needs."""
+        """Return the further arrays of a checkpoint."""
         return {"first": self.table.first, "second": self.table.second}
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays that :meth:`learned` and :meth:`moments` returned."""
+        """Set the arrays returned by :meth:`learned` and :meth:`moments`."""
         self.table.weights = arrays["weights"]
         self.table.first, self.table.second = arrays["first"], arrays["second"]
 

@@ -64,7 +64,7 @@ class Encoders:
             part.backward(own, step, rate)
 
     def encode(self, sentences: Sentences) -> np.ndarray:
-        """Unit vectors ``(n, d) float32`` by the current parameters, without dropout."""
+        """Return unit vectors ``(n, d) float32`` by the current parameters, without dropout."""
         out = self._combined(
             part.means(sentences.views[self._view[name]]) for name, part in self.parts.items()
         )
@@ -94,6 +94,6 @@ class Encoders:
         }
 
     def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Set the arrays that :meth:`arrays` returned."""
+        """Set the arrays returned by :meth:`arrays`."""
         for name, part in self.parts.items():
             part.restore(inside(name, arrays))

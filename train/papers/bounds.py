@@ -27,7 +27,7 @@ PROBABILITIES: tuple[Bounds, ...] = tuple((low / 10, 1.0) for low in range(10))
 PERPLEXITIES: tuple[Bounds, ...] = tuple(
     (0.0, high) for high in (25.0, 50.0, 75.0, 100.0, 150.0, 200.0, INFINITY)
 )
-# Sentences that a trigram model for perplexities learns from.
+# Sentences to train a trigram model on, for perplexities.
 LEARNED = 40_000
 
 

@@ -56,7 +56,9 @@ def halves(count: int, learn: Callable[[np.ndarray], Translator]) -> list[Part]:
 def phrase_parts(
     pairs: Bitext, learn: str | None, say: Callable[[str], None], report: Reporter
 ) -> list[Part]:
-    """Parts of a bitext, translated by the phrases of the file ``learn``, or of the other half."""
+    """Return parts of a bitext, translated by phrases of the file ``learn``, or of the other
+    half.
+    """
     from miner_train.papers.phrase_decoder import PhraseTranslator
 
     def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
@@ -107,7 +109,7 @@ def translate_all(
 
 
 def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) -> IO[str]:
-    """Read the checkpoint, drop a line that is cut short, and open it to go on."""
+    """Read the checkpoint, drop an incomplete line, and open it to continue."""
     body = checkpoint.read_bytes() if checkpoint.exists() else b""
     lines = body[: body.rfind(b"\n") + 1].splitlines(keepends=True)
     if lines and lines[0].decode().strip() != head:
@@ -154,9 +156,9 @@ def paired(
 
 
 def statistics(pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
-    """Means over paraphrase pairs: words of both sides, n-gram overlaps and BLEU (P17, P18).
+    """Return means over paraphrase pairs: words of both sides, n-gram overlaps and BLEU (P17, P18).
 
-    Raises CorpusError for none.
+    Raises CorpusError without pairs.
     """
     if not pairs:
         raise CorpusError("no paraphrase is left; give more text, or wider bounds")

@@ -86,9 +86,9 @@ class Epoch:
 
 
 class Trainer:
-    """Trains the encoder of ``size`` tokens, and the softmax, on ``training``.
+    """Trainer of the encoder of ``size`` tokens, and the softmax, on ``training``.
 
-    Everything random follows from the seed, the epoch and the position in it.
+    All random numbers follow from the seed, the epoch and the position in it.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Trainer:
                         f"the training diverged in epoch {number}; lower --rate (now "
                         f"{config.rate:g})"
                     )
-                # Bounds are set on probabilities, so these break ties.
+                # The loss breaks ties, because bounds apply to probabilities.
                 better = best is None or (accuracy, -loss) > (best.accuracy, -best.loss)
                 if better:
                     copies = {name: array.copy() for name, array in learned.items()}

@@ -17,7 +17,7 @@ from miner.scoring.quality import cosines
 # Expected slope of log-odds over cosines, per standard deviation of decoys' cosines; and law that
 # models all decoys except the lowest tenth, because shuffled pairs have the same sentences.
 SLOPE, LAW = 3.0, Law(0.1, (0.05, 0.2))
-# With fewer pairs no mixture is fitted.
+# Minimum number of pairs to fit a mixture.
 FEWEST = 200
 
 

@@ -1,4 +1,4 @@
-"""Settings of ``miner paraphrase generate``: decoding and rank. Light, for its options."""
+"""Settings of ``miner paraphrase generate``: decoding and ranking. Imports nothing heavy."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from miner.config_fields import check, option
 
 @dataclass(frozen=True)
 class Decoding:
-    """Choice among the sentences of a network: by a beam, or drawn at random (``sample``)."""
+    """Decoding of a network's sentences: beam search, or sampling (``sample``)."""
 
     beam: int = option(8, "Hypotheses.", within="[1, 100]")
     sample: bool = option(False, "Draw candidates at random, without a beam.")

@@ -1,4 +1,4 @@
-"""Paraphrase generator: a directory of ``miner paraphrase train``, and rewriting by it (P18).
+"""Paraphrase generator: a directory of ``miner paraphrase train``, and its use (P18).
 
 ``config.json`` holds format, sizes, settings and the SHA-256 of the other files; ``sp.model`` the
 SentencePiece model and ``generator.npz`` the float32 arrays of the network by name.
@@ -107,7 +107,7 @@ class Generator:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything that its output depends on."""
+        """Return a digest of everything that the output depends on."""
         digest = hashlib.sha256(self.vocabulary)
         for name in sorted(self.weights):
             digest.update(self.weights[name].tobytes())
@@ -119,7 +119,7 @@ class Generator:
         return [own[:LONGEST] for own in self.processor.encode(read)]
 
     def network(self, device: str = "cpu") -> Network:
-        """Make the network, ready to decode."""
+        """Return the network, ready to decode."""
         library("torch", "a generator", "train")
         from miner_train.papers.generator_network import Network, fill
 

@@ -67,11 +67,11 @@ class Network(nn.Module):
         )
 
     def logits(self, states: Tensor) -> Tensor:
-        """Scores of all pieces and marks: ``(..., pieces + MARKS)``."""
+        """Return scores of all pieces and marks: ``(..., pieces + MARKS)``."""
         return states @ self.embedding.weight.T
 
     def padded(self, sentences: Sequence[Sequence[int]]) -> Tensor:
-        """Token ids of sentences, filled up: ``(batch, pieces)``."""
+        """Return token ids of sentences, padded: ``(batch, pieces)``."""
         longest = max(map(len, sentences))
         rows = [[*own, *[self.pad] * (longest - len(own))] for own in sentences]
         return torch.tensor(rows, device=self.embedding.weight.device)

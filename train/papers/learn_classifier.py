@@ -137,7 +137,7 @@ def train_classifier(
     is for an LSTM, whose last bits may differ on a GPU. Raises the errors of ``read``,
     ArtifactError for an ``output`` that is another kind of directory, and ResourceError.
     """
-    replaceable(output, CLASSIFIER)  # refused now rather than after all the work
+    replaceable(output, CLASSIFIER)  # refuse now rather than after all the work
     device = resolve_device(device)
     text = read(config, report)
     report(f"learning a vocabulary of {config.units}s")

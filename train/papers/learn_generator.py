@@ -136,7 +136,7 @@ def tokenised(pairs: Pairs, processor: SentencePieceProcessor, longest: int) -> 
 
 
 class Trainer:
-    """Trains a network; randomness follows from the seed and the step."""
+    """Trainer of a network; random numbers follow from the seed and the step."""
 
     def __init__(self, config: GeneratorConfig, pieces: int, training: Ids, held: Ids, device: str):
         self.config, self.training, self.held = config, training, held

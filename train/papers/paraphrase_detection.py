@@ -30,7 +30,7 @@ TASK = "paraphrase"
 LEARNED = ("train", "dev", "val")
 TESTED = "test"
 HIDDEN = 200
-# Fewest pairs with each label to learn from: the perceptron holds out a tenth for early stopping.
+# Minimum pairs of each label to train on: the perceptron holds out a tenth for early stopping.
 LEAST = 10
 # Seeds of the training; accuracy is the mean over seeds, F1 is computed from mean counts.
 SEEDS = range(3)
@@ -161,7 +161,9 @@ def _welch(group: np.ndarray, below: np.ndarray) -> tuple[float | None, float | 
 
 
 def _grade_tables(grades: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """Lines of two tables: means with t-tests, and shares of similarities between `EDGES`."""
+    """Return the lines of two tables: means with t-tests, and shares of similarities between
+    `EDGES`.
+    """
     means = [["test set", "grade", "pairs", "mean similarity", "deviation", "t", "p"]]
     shares = [["similarity", "", *(f"{edge:.1f}" for edge in EDGES[:-1])]]
     shares[0][2] = f"< {EDGES[1]:.1f}"

@@ -18,7 +18,7 @@ from miner.text.words import tokens
 from miner_train.papers.phrase_table import LONGEST, PhraseTable, Words, learn_phrases
 from miner_train.papers.translators import Translation
 
-# Log of the probability by which an unknown word is translated as itself.
+# Log probability of an unknown word being translated as itself.
 COPIED = -6.0
 # Weights of the log-linear model: of the table in each direction; of language model, distance and
 # words.
@@ -27,7 +27,7 @@ TABLE, OTHERS = 0.3, 0.5
 
 @dataclass(frozen=True)
 class BeamLimits:
-    """Limits of the search: hypotheses of a stack, and words that a phrase may jump."""
+    """Limits of the search: hypotheses per stack, and words that a phrase may jump over."""
 
     beam: int = 20
     jump: int = 4
@@ -64,8 +64,8 @@ class Hypothesis:
 class PhraseTranslator:
     """Translator by a phrase table and a language model of the target language.
 
-    Text is split into words and becomes lower case. The cost of a translation is the negative score
-    of the model per word.
+    Text is split into words and lower-cased. The cost of a translation is the negative score of the
+    model per word.
     """
 
     def __init__(self, table: PhraseTable, language: Trigrams, limits: BeamLimits = USUAL_LIMITS):
@@ -175,10 +175,10 @@ def _log_of(language: Trigrams) -> Callable[[int, int, int], float]:
 
 
 class FutureScores:
-    """Best scores of the words that a hypothesis has not covered, by its bits."""
+    """Best scores of the words not covered by a hypothesis, by its bit mask."""
 
     def __init__(self, options: Sequence[Sequence[Option]], n: int):
-        # best[i][j]: of the span from i to j, whole.
+        # best[i][j]: best score of the whole span from i to j.
         self.best = [[float("-inf")] * (n + 1) for _ in range(n + 1)]
         for start in range(n):
             for end, _, score in options[start]:

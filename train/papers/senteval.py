@@ -108,7 +108,7 @@ def features(model: EvaluatedModel, items: Part) -> np.ndarray:
 
 
 def nested(x: np.ndarray, label: np.ndarray, folds: int) -> np.ndarray:
-    """Predict the labels of all items ``(n,)``, each by the folds that it is not in."""
+    """Predict the labels of all items ``(n,)``, each by a model trained on the other folds."""
     out = np.empty(len(x))
     for train, test in _stratified(x, label, folds):
         best = chosen_by_folds(x[train], label[train], NESTED_GRID, folds)
@@ -131,7 +131,7 @@ def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], fol
 
 
 def by_development(x: dict[str, np.ndarray], label: dict[str, np.ndarray]) -> np.ndarray:
-    """Predict the test part by the C that is best on the development part."""
+    """Predict the test part with the C that is best on the development part."""
     models = [fitted(x["train"], label["train"], c) for c in SPLIT_GRID]
     right = [(one(x["dev"]) == label["dev"]).mean() for one in models]
     return models[int(np.argmax(right))](x["test"])
@@ -155,7 +155,7 @@ def graded(x: dict[str, np.ndarray], grade: dict[str, np.ndarray]) -> np.ndarray
     def mean(classifier: Any, part: str) -> np.ndarray:
         return classifier.predict_proba(x[part]) @ classifier.classes_
 
-    # Without a development part C stays in the middle of the grid.
+    # Without a development part C is the middle of the grid.
     if "dev" not in x:
         return mean(models[len(models) // 2], "test")
     quality = [

@@ -40,7 +40,7 @@ class Layout:
     files: tuple[str, ...]
     parts: tuple[str, ...]
     rows: Callable[[Path], Iterator[Row]]
-    # Files of ``miner data get`` that hold the same, without their suffix, and their parts.
+    # Files of ``miner data get`` with the same content, without their suffix, and their parts.
     converted: tuple[tuple[str, str], ...] = ()
 
 
