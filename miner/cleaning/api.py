@@ -1,4 +1,4 @@
-"""`score` and `filter` in Python, and `score_run` and `filter_run`, which the commands share."""
+"""`score` and `filter` in Python, with `score_run` and `filter_run`, which the commands share."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from miner.text.write_bitext import write_bitext
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Layout of texts in one language that a program gives.
+# Layout of monolingual texts in memory.
 _MONO = BitextFormat(source_column="source")
 
 
@@ -80,10 +80,10 @@ class BitextRows(Results):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FilteredRows(BitextRows):
-    """Rows that filters keep; ``rejected`` ones have cells ``filter`` and ``value``, too.
+    """Rows that filters keep; ``rejected`` rows have the further cells ``filter`` and ``value``.
 
-    ``summary`` has the counts of each filter; printing the result shows them. With all_scores,
-    ``scores`` are all scores of every row, by filter; None for a score that was not computed.
+    ``summary`` has the counts of each filter, which printing the result shows. With all_scores,
+    ``scores`` are all scores of every row by filter; None for a score that was not computed.
     """
 
     rejected: BitextRows
@@ -116,12 +116,12 @@ def score(
 
     >>> score([("Der Hund schläft.", "The dog is sleeping.")])[0]["quality"]
 
-    A bitext is a file or a pattern of files, an iterable of pairs, or of rows (dictionaries), or
-    with ``target`` two aligned files or iterables of texts. ``scores`` are names or tables of
-    filters, or a TOML file as of :func:`filter`, ``languages`` BCP-47 codes, else identified;
-    ``layout`` says how files are read. Each file of ``without`` is a score, the line of its
-    sentence that the pair has, or 0. ``second`` is another encoder, slow and good, that reads the
-    pairs whose quality is in doubt: a model, or any object with ``encode(sentences) -> (n, d)``.
+    A bitext is a file or a pattern of files, an iterable of pairs, or of rows (dictionaries), or,
+    with ``target``, two aligned files or iterables of texts. ``scores`` are names or tables of
+    filters, or a TOML file as of :func:`filter`, ``languages`` BCP-47 codes, identified by default;
+    ``layout`` is the format of files. Each file of ``without`` is a score, the line of its sentence
+    that the pair has, or 0. ``second`` is another encoder, slow and good, that reads the pairs
+    whose quality is in doubt: a model, or any object with ``encode(sentences) -> (n, d)``.
     ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
 
     Raises SettingsError for a score that does not exist, ArtifactError, CorpusError, ResourceError.
@@ -157,7 +157,7 @@ def filter(
     note: Note = silent,
     **settings: Any,
 ) -> FilteredRows:
-    """Filter a bitext: the rows that are kept, in order, and those rejected with the reason.
+    """Filter a bitext: return the kept rows, in order, and the rejected ones with the reason.
 
     >>> filter(pairs, filters=["length", {"name": "quality", "minimum": 0.3}]).write("clean.tmx")
 
@@ -165,7 +165,7 @@ def filter(
     tables as in one; None stands for the default filters. ``settings`` are the fields of
     :class:`~miner.cleaning.settings.FilterSettings`, named as the options of the command:
     threshold, selection, without, labels, lid, repair, dry_run, all_scores, mono. With ``mono``,
-    ``source`` is a file or texts in one language, the source's, and rows have no ``target``.
+    ``source`` is a file or texts in the source language, and rows have no ``target``.
 
     Raises SettingsError for settings that contradict each other, ArtifactError for filters that do
     not exist, CorpusError, ResourceError.
@@ -214,10 +214,10 @@ def filters_config(
     options: Collection[str] = (),
     note: Note = silent,
 ) -> FilterConfig:
-    """Return the filters of a run, None for the default ones, with what the settings change.
+    """Return the filters of a run, by default the default ones, changed by the settings.
 
     ``options`` are as in :func:`~miner.cleaning.config_file.read_config`. Raises SettingsError for
-    a choice of the best pairs where nothing ranks them, and ArtifactError.
+    a selection of the best pairs without a ranking score, and ArtifactError.
     """
     if filters is None:
         config = default_config(context, settings.mono)
@@ -255,7 +255,7 @@ def filter_run(
     report: Reporter = silent,
     note: Note = silent,
 ) -> Iterator[pipeline.Filtered]:
-    """Filter bitexts of one file or two each, by `filters_config`; the run ends with the block.
+    """Filter bitexts of one file or two each with `filters_config`; the run ends with the block.
 
     ``outputs`` names the files of each bitext, or of all (:func:`pipeline.filter_text`). A dry run
     leaves no results in ``work`` or ``beside`` (:func:`miner.tasks.run.open_run`).
@@ -263,7 +263,7 @@ def filter_run(
     selection, size = settings.selection, settings.dry_run
     if selection.temperature is not None and len(files) < 2:
         raise SettingsError("--temperature mixes several BITEXTs; give a pattern of files")
-    if size is not None and workers.here:  # results of the sample go
+    if size is not None and workers.here:  # results of a sample are not kept
         work, beside = None, None if work is None or is_remote(work) else work
     elif size is not None and work is not None:
         work = f"{work}.sample"
@@ -311,10 +311,10 @@ def score_run(
     report: Reporter = silent,
     note: Note = silent,
 ) -> pipeline.Scored:
-    """Score bitexts of one file or two each, by `scores_config`.
+    """Score bitexts of one file or two each, with `scores_config`.
 
-    Other arguments are as in :func:`filter_run`. There are no warnings about the languages of
-    several texts, whose outputs are apart.
+    Other arguments are as in :func:`filter_run`. There are no warnings about languages for several
+    texts with separate outputs.
     """
     means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
     opened = text_run("scoring", files, layout, report=report, note=note, **means)
@@ -326,7 +326,7 @@ def score_run(
 
 
 def _outputs(place: Path, bitexts: Sequence[Bitext], *roles: str) -> list[Outputs]:
-    """Return files of rows in a directory for each bitext."""
+    """Return the files of rows in a directory for each bitext."""
     ends = {role: ".jsonl" if role == "scores" else NAMED for role in roles}
     return [
         {role: f"{place}/{role}-{number}{end}" for role, end in ends.items()}

@@ -20,29 +20,29 @@ from miner.text.lines import display_name
 from miner.text.rows import Rows, spread_rows
 from miner.text.text_format import Column, Note, Units
 
-# Rows of a piece on one machine, where a kill then loses less than a minute, and on a cluster.
+# Rows of a piece: on one machine, where a kill then loses less than a minute, and on a cluster.
 HERE, ELSEWHERE = 1 << 16, 1_000_000
-# Rows at the head of a text by which its languages are identified.
+# Rows at the head of a text that identify its languages.
 HEAD = 1000
 
 
 @dataclass(frozen=True)
 class Bitext:
-    """One file of pairs, or two aligned ones, and how they are read."""
+    """File of pairs, or two aligned files, with their format."""
 
     files: tuple[TextFile, ...]
     reading: BitextFormat
 
     @property
     def native(self) -> str:
-        """Format of the rows as one line each."""
+        """Line format of the rows."""
         format = file_format(self.files[0].path, self.reading.format)
         lines = format in ("plain", "paracrawl") or len(self.files) == 2
         return "tsv" if lines else format
 
     @contextmanager
     def opened(self, more: Sequence[int | str] = (), count: int | None = None) -> Iterator[Rows]:
-        """Yield the rows; errors of the block name the files as the user did.
+        """Yield the rows; errors in the block name the files as the user did.
 
         ``more`` are further columns. With ``count``, rows are not counted. Raises CorpusError for
         a file that has changed.
@@ -61,10 +61,11 @@ class Bitext:
 
 @dataclass(frozen=True)
 class Piece:
-    """Consecutive rows of a bitext: piece ``number`` of ``of``, each of ``size`` but the last.
+    """Consecutive rows of a bitext: piece ``number`` of ``of``, each with ``size`` rows except the
+    last.
 
-    ``first`` is the first of its ``rows``, counted over all bitexts. ``cut`` has its copy, if the
-    bitext has several pieces.
+    ``first`` is the index of its first row over all bitexts. ``cut`` has its copy, if the bitext
+    has several pieces.
     """
 
     bitext: Bitext
@@ -97,8 +98,8 @@ def bitexts_of(
 ) -> list[Bitext]:
     """Return bitexts of one file or two; streams and pairs are first copied into ``copies``.
 
-    So are the rows of a file whose records are no lines, Parquet or TMX; ``note`` takes lines about
-    faulty ones. Raises CorpusError for a file that cannot be read, and ResourceError.
+    Rows of Parquet and TMX are copied too; ``note`` is called with lines about faulty ones. Raises
+    CorpusError for a file that cannot be read, and ResourceError.
     """
     found = []
     for number, sides in enumerate(names):
@@ -126,7 +127,7 @@ def cut(
 ) -> dict[str, Any]:
     """Count the rows of a bitext, and cut a large one into pieces of ``size`` rows.
 
-    ``identify`` its languages, too, unless they are ``given``.
+    ``identify``: identify its languages as well, unless they are ``given``.
     """
     with bitext.opened() as rows:
         pieces = rows.cut(size, job.out)
@@ -144,7 +145,7 @@ def cut(
 def cut_all(
     run: Run, bitexts: Sequence[Bitext], **identifying: Any
 ) -> tuple[list[Result], list[list[Piece]]]:
-    """Cut all bitexts; return what was found out about each, and its pieces, at least one."""
+    """Cut all bitexts; return the facts about each, and its pieces, at least one."""
     size = run.lines or HERE
     calls = {
         f"{number:04}": Call({"bitext": one}, units=sum(file.stamp[0] for file in one.files) / 100)
@@ -173,15 +174,15 @@ def cut_all(
 def languages_of(
     bitexts: Iterable[Bitext], given: Languages = (None, None)
 ) -> tuple[Identified, Identified]:
-    """Identify the languages of both sides of a text, which may be several bitexts, by its head.
+    """Identify the languages of both sides of a text, in one or more bitexts, from its head.
 
-    ``given`` are BCP-47 codes that count instead. Raises the errors of `Rows`.
+    ``given``: BCP-47 codes that override identification. Raises the errors of `Rows`.
     """
     sides: tuple[list[str], list[str]] = [], []
     for bitext in bitexts:
         with bitext.opened(count=0) as rows:
             block = rows.first(HEAD - len(sides[0]))
-            if len(block):  # a file without a line lacks the columns, too
+            if len(block):  # an empty file would lack the columns too
                 texts = rows.layout.texts(block)
                 sides[0].extend(texts.source)
                 sides[1].extend(texts.target)
@@ -192,7 +193,9 @@ def languages_of(
 
 
 def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:
-    """Raise CorpusError for files of different folders with one name: so would their outputs."""
+    """Raise CorpusError for files with the same name in different folders, because their outputs
+    would clash.
+    """
     seen: dict[str, str] = {}
     for path in (path for sides in names for path in sides):
         other = seen.setdefault(Path(path).name, path)
@@ -204,7 +207,7 @@ def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:
 
 
 def sample(bitexts: Sequence[Bitext], size: int, place: Path) -> tuple[list[Bitext], int, int]:
-    """Copy ``size`` rows, evenly spread over a text, to files in ``place``, to try filters on.
+    """Copy ``size`` evenly spread rows of a text to files in ``place``, for a dry run.
 
     Returns the files as bitexts, the number of their rows, and the number of all rows.
     The text, all bitexts one after the other, is read twice, first to count its rows. Raises the

@@ -1,7 +1,7 @@
-"""Stages of a filter that compares all pairs, and of the selection of the best ones.
+"""Stages of filters that compare all pairs, and of the selection of the best pairs.
 
-Each piece sends keys of the pairs that are left. Of the keys of all pieces, partitions find the
-best pairs, or one task finds the place of each pair, or compares all. Then each piece has scores.
+Pieces emit keys of their remaining pairs. One task per key partition finds the best pairs, or a
+single task ranks or compares all pairs. The scores return to the pieces.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,10 +23,10 @@ from miner.tasks.task import Job, Result, hints
 
 @dataclass(frozen=True)
 class PieceScores:
-    """Scores that a piece has so far: ``config`` are the filters that have scored it, with bounds.
+    """Scores of a piece so far: ``config`` are the filters that have scored it, with bounds.
 
     ``checked``, ``rated`` and ``compared`` are the results of cheap filters, of expensive ones, if
-    any, and of each that compares pairs.
+    any, and of each filter that compares pairs.
     """
 
     piece: Piece
@@ -37,12 +37,12 @@ class PieceScores:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Processor time that each filter took."""
+        """Processor time of each filter."""
         rated = {} if self.rated is None else self.rated.value["seconds"]
         return self.checked.value["seconds"] | rated
 
     def decided(self) -> Cleaned:
-        """Decide on the rows of the piece by these filters."""
+        """Decide which rows of the piece these filters keep."""
         model = None if self.rated is None else self.rated.array("scores")
         values = (np.asarray(one.array("values")) for one in self.compared)
         return decided(self.config, self.checked.array("scores"), model, self.seconds, values)
@@ -63,10 +63,10 @@ def comparison_of(step: Step, config: FilterConfig) -> Comparison:
 def send(
     job: Job, scores: PieceScores, step: Step | None = None, partitions: int = 1
 ) -> dict[str, Any]:
-    """Send the data by which a filter compares the remaining pairs of a piece.
+    """Emit the data with which a filter compares the remaining pairs of a piece.
 
-    A filter compares the best pairs of each key, by partition, or all pairs with their keys, or all
-    in order of their rank. So does the selection of the best, without a ``step``.
+    A filter compares the best pairs of each key, by partition, or all pairs by their keys, or all
+    in order of rank, as the selection of the best does (without a ``step``).
     """
     found = scores.decided()
     comparison = None if step is None else comparison_of(step, scores.config)
@@ -94,7 +94,7 @@ def send(
 
 @hints(seconds=2e-6, memory=150)
 def best(job: Job, sent: list[Result], partition: int) -> None:
-    """Find the best pairs of the keys of a partition, of all pieces."""
+    """Find the best pairs of a partition's keys, over all pieces."""
     for number in range(sent[0].value["columns"]):
         parts = []
         for one in sent:
@@ -109,7 +109,7 @@ def best(job: Job, sent: list[Result], partition: int) -> None:
 def together(
     job: Job, sent: list[Result], pieces: list[Piece], step: Step, config: FilterConfig
 ) -> None:
-    """Compare all pairs at once, by their keys alone."""
+    """Compare all pairs at once by their keys."""
     rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
     keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
     starts = np.array([piece.first for piece in pieces if not piece.number])
@@ -120,7 +120,7 @@ def together(
 
 @hints(seconds=2e-6)
 def rank_pairs(job: Job, sent: list[Result], selection: Selection = EVERYTHING) -> dict[str, Any]:
-    """Find the place of each pair among all, and how many of them each limit of a selection keeps.
+    """Rank each pair among all, and count the pairs that each limit of a selection keeps.
 
     Memory does not grow with the pairs, which come sorted by piece.
     """
@@ -153,10 +153,10 @@ def compare(
     pieces: list[Piece],
     checked: list[Result],
 ) -> None:
-    """Score the pairs of a piece by the comparison with the pairs of all pieces.
+    """Score the pairs of a piece from the comparison with the pairs of all pieces.
 
-    ``found`` are the results of all partitions, or the one result for all. The piece is its
-    ``index``. With a ``header``, the first row is line 2. All ``pieces`` are ``checked``.
+    ``found``: results of all partitions, or the single result. ``index``: of the piece. With a
+    ``header``, the first row is line 2. ``checked``: results of all ``pieces``.
     """
     comparison = comparison_of(step, scores.config)
     rows = sent.array("rows")
@@ -186,7 +186,7 @@ def compare(
 
 
 def places_of(sent: Result, ranking: Result, index: int) -> np.ndarray:
-    """Return the places of the pairs of a piece among all, in the order of their rows."""
+    """Return the ranks of a piece's pairs among all, in the order of their rows."""
     places = ranking.array(f"places-{index}")
     out = np.empty(len(places), dtype=np.int64)
     out[sent.array("order")] = places
@@ -217,8 +217,8 @@ def _sketches_of(
 
 @hints(seconds=1e-6)
 def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
-    """Join the scores of all pieces, without sketches, for a report about the whole text."""
-    # The scores of a piece without the sketches.
+    """Join the scores of all pieces, without sketches, for a report on the whole text."""
+    # Scores of a piece without sketches.
     fields = {"checked": ["state", "tokens", "score"]}
     if scores[0].rated is not None:
         fields["rated"] = [*(scores[0].rated.array("scores").dtype.names or ())]
@@ -236,7 +236,7 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
 
 
 def whole(gathered: Result, config: FilterConfig) -> Cleaned:
-    """Decide on all rows of a text by the ``gathered`` scores of its filters."""
+    """Decide on all rows of a text from the ``gathered`` scores of its filters."""
     model = gathered.array("rated") if config.stage(MODEL) else None
     values = (gathered.array(f"values-{level}") for level in range(len(config.stage(GLOBAL))))
     seconds = gathered.value["seconds"]

@@ -20,17 +20,17 @@ from miner.scoring.decontaminate_settings import Without
 from miner.scoring.languages import Identified
 from miner.text.language_codes import alike
 
-# The filter whose score ranks the pairs, unless another is named.
+# Filter whose score ranks the pairs by default.
 RANK = "quality"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One filter of a plan: its label, its settings and its bounds, None for none.
+    """Filter of a configuration: label, settings and bounds, None for no bound.
 
-    ``usual``: nobody gave the bounds, so that the model's bound of a language may stand for them;
-    ``bound_of`` are the codes of the languages whose bound it is. ``by_row``: each row has the
-    bound of its own languages, and this one counts where they are unknown.
+    ``usual``: the bounds are defaults, so that the model's bound of a language may replace them;
+    ``bound_of``: language codes of that bound. ``by_row``: each row has the bound of its languages;
+    this bound applies if they are unknown.
     """
 
     name: str
@@ -48,27 +48,27 @@ class Step:
 
     @property
     def ranked_by(self) -> str | None:
-        """The label of the step that a setting names to rank the pairs, None if none does."""
+        """Label of the step that a setting names as the ranking one, or None."""
         kinds = self.filter.settings.items()
         return next((self.settings[name] for name, kind in kinds if kind.score), None)
 
     @property
     def files(self) -> list[str]:
-        """The files, directories and names of models in the settings."""
+        """Files, directories and model names in the settings."""
         kinds = self.filter.settings.items()
         return [self.settings[name] for name, kind in kinds if kind.file and self.settings[name]]
 
     @property
     def unbounded(self) -> Step:
-        """The same step without bounds, which decide about no score."""
+        """This step without bounds, so that it rejects nothing."""
         return Step(self.name, self.label, self.settings, None, None)
 
     def reason(self, value: float) -> str:
-        """The reason in words for removing a pair with this score."""
+        """Return the reason for removing a pair with this score, in words."""
         return self.filter.reason.format(value=value, bound=self.bound(value))
 
     def bound(self, value: float) -> float | None:
-        """The bound that a score breaks; None if it breaks none."""
+        """Return the bound that a score breaks, or None."""
         if self.minimum is not None and value < self.minimum:
             return self.minimum
         return self.maximum if self.maximum is not None and value > self.maximum else None
@@ -85,12 +85,12 @@ class Step:
 
 @dataclass(frozen=True)
 class FilterConfig:
-    """Filters in the order in which they run, and the facts they share.
+    """Filters in order of execution, and their common facts.
 
-    rank: the label of the step whose score ranks the pairs, None without one. repair: repair
-    broken encoding before the filters see a text. mono: the text is in one language, and both
-    sides of a row are the same text. default: these are the default filters, to which those that
-    need the languages are added once the languages are known.
+    rank: label of the step whose score ranks the pairs, or None. repair: repair broken encoding
+    before the filters see a text. mono: the text is in one language, and both sides of a row are
+    the same text. default: default filters, to which those that need the languages are added once
+    these are known.
     """
 
     steps: tuple[Step, ...]
@@ -101,24 +101,24 @@ class FilterConfig:
     default: bool = False
 
     def stage(self, stage: int) -> list[Step]:
-        """The steps of one stage, in order."""
+        """Return the steps of one stage, in order."""
         return [step for step in self.steps if step.filter.stage == stage]
 
     @property
     def columns(self) -> list[int | str]:
-        """Further columns of the file that filters read, each once."""
+        """Further columns of the file that filters read, without repeats."""
         keys = [step.settings[name] for step in self.steps for name in step.filter.columns]
         return list(dict.fromkeys(keys))
 
     @property
     def ranking(self) -> Step | None:
-        """The step whose score ranks the pairs, None without one."""
+        """Step whose score ranks the pairs, or None."""
         return next((step for step in self.steps if step.label == self.rank), None)
 
     def with_bound(self, threshold: float | None) -> FilterConfig:
-        """Change the bound on the score that ranks, None for no bound.
+        """Change the bound on the ranking score, None for no bound.
 
-        Raises SettingsError for a bound outside of the scores.
+        Raises SettingsError for a bound outside of the range of scores.
         """
         assert self.ranking is not None
         if threshold is not None and (why := self.ranking.filter.outside(threshold)):
@@ -127,7 +127,7 @@ class FilterConfig:
         return self._ranking_by(**{edge: threshold}, usual=False, bound_of=(), by_row=False)
 
     def _ranking_by(self, **changed: Any) -> FilterConfig:
-        """Change fields of the step that ranks."""
+        """Change fields of the ranking step."""
         steps = (
             dataclasses.replace(step, **changed) if step is self.ranking else step
             for step in self.steps
@@ -135,13 +135,13 @@ class FilterConfig:
         return dataclasses.replace(self, steps=tuple(steps))
 
     def decontaminated(self, without: Without) -> FilterConfig:
-        """Add filters of text that must not occur, before others of their stage."""
+        """Add filters of excluded text, before others of their stage."""
         steps = (*decontaminating(without, self.steps), *self.steps)
         ordered = sorted(steps, key=lambda step: step.filter.stage)
         return dataclasses.replace(self, steps=tuple(ordered))
 
     def with_identifier(self, path: str) -> FilterConfig:
-        """Replace the usual filters of languages by the filter lid with a fastText model."""
+        """Replace the default language filters by the filter lid with a fastText model."""
         own = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
         kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
         require_languages("--lid", [own], self.context)
@@ -149,7 +149,7 @@ class FilterConfig:
         return dataclasses.replace(self, steps=config.steps)
 
     def selecting(self, selection: Selection) -> tuple[FilterConfig, Selection]:
-        """Append the filters of a selection; return also the limits that are left."""
+        """Append the filters of a selection; return also the remaining limits."""
         steps = []
         if selection.percentile is not None:
             steps.append(Step("percentile", "keep-percentile", {}, *selection.range))
@@ -170,7 +170,7 @@ class FilterConfig:
     def with_labels(self, path: str) -> FilterConfig:
         """Fit the quality to the answers in a file.
 
-        Raises ArtifactError where the quality does not rank the pairs.
+        Raises ArtifactError if the quality does not rank the pairs.
         """
         step = self.ranking
         if step is None or step.name != RANK:
@@ -179,7 +179,7 @@ class FilterConfig:
         return self._ranking_by(settings={**step.settings, "labels": labels})
 
     def files(self) -> list[Path]:
-        """The model, and the files and directories that settings name."""
+        """Model, and files and directories that settings name."""
         foreign = split_name(self.context.encoder)
         model = Path(foreign[1]) if foreign else resolve(self.context.encoder)
         named = (name for step in self.steps for name in step.files)
@@ -201,7 +201,7 @@ class FilterConfig:
 def default_config(context: Context, mono: bool = False) -> FilterConfig:
     """Return the default filters; those that need the languages only if both are known.
 
-    ``mono``: of those for text in one language.
+    ``mono``: filters for text in one language.
     """
     known = all(context.languages)
     chosen = [
@@ -228,12 +228,12 @@ def for_one_language(config: FilterConfig) -> FilterConfig:
 def with_quality_bounds(
     config: FilterConfig, languages: Iterable[str | None], by_row: bool = False
 ) -> FilterConfig:
-    """Let the quality have the model's bound for the languages of a text, unless one was given.
+    """Set the model's quality bound for the languages of a text, unless the user set a bound.
 
-    A quality of 0.1 drops many right pairs in a language that the model knows badly. The least
-    bound of all languages counts, and the usual one where none is known, for an encoder of another
-    library, and for a quality that is fitted to labels. ``by_row``: the text is in several
-    languages, so that each row has its own bound.
+    A quality of 0.1 drops many right pairs in a language that the model knows badly. The lowest
+    bound of all languages applies; the default applies if none is known, for an encoder of another
+    library, and for a quality fitted to labels. ``by_row``: the text is in several languages, so
+    each row has its own bound.
     """
     codes = [code for code in languages if code]
     steps = (
@@ -260,8 +260,8 @@ def _bounded(step: Step, context: Context, codes: Sequence[str]) -> Step:
 def with_languages(config: FilterConfig, source: Identified, target: Identified) -> FilterConfig:
     """Add the default filters that need the languages to a configuration of default filters.
 
-    Languages that were given count; others only where the text is in one, without doubt. Two sides
-    in one language leave the configuration as it is.
+    Languages set by the user apply; others only if the text is clearly in one language. Two sides
+    in one language leave the configuration unchanged.
     """
     codes = [
         given or (one.code if one.sure and not one.mixed else None)
@@ -277,7 +277,7 @@ def with_languages(config: FilterConfig, source: Identified, target: Identified)
 
 
 def decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
-    """Make the filters of text that must not occur; labels differ from the others."""
+    """Return the filters of excluded text, with labels different from the others'."""
     steps: list[Step] = []
     for file in without.files:
         own: dict[str, Any] = {"file": str(Path(file).absolute())}
@@ -296,9 +296,9 @@ def decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
 def ordered(
     steps: Iterable[Step], context: Context, rank: str | None, repair: bool
 ) -> FilterConfig:
-    """Order steps by stage, cheap ones first, within a stage as given.
+    """Order steps by stage, cheap ones first, within a stage in the original order.
 
-    Unless ``rank`` is given, quality ranks the pairs, or else the first score by a model.
+    By default quality ranks the pairs, or else the first score by a model.
     """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
     models = [one for one in ordered if one.filter.stage == MODEL and not one.filter.whole]

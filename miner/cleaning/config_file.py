@@ -1,4 +1,4 @@
-"""Read and check configurations of filters: a TOML file, or names and tables."""
+"""Reading and validation of filter configurations: a TOML file, or names and tables."""
 
 import dataclasses
 import difflib
@@ -24,12 +24,12 @@ from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.language_codes import language_pair
 from miner.text.text_format import Note
 
-# A TOML file, or another configuration of `read_config`; or names and tables of filters.
+# Configuration: a TOML file, another format of `read_config`, or names and tables of filters.
 Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
-# Keys of a filter's table beside its settings.
+# Keys of a filter's table besides its settings.
 OWN = ("name", "label", "minimum", "maximum")
-# Reasons to reject a row that are no filter, and so no labels.
+# Reasons for rejection that are no filters, and so cannot be labels.
 RESERVED = (
     *("unreadable", "top-n", "target-words", "target-precision"),
     *("keep-percentile", "per-source", "balance", "temperature"),
@@ -43,10 +43,10 @@ def scores_config(
     options: Collection[str] = (),
     note: Note = silent,
 ) -> FilterConfig:
-    """Make a configuration of filters that only score one pair at a time, in the order given.
+    """Build a configuration of filters that score single pairs, in the order of ``scores``.
 
-    Lines of the files of ``without`` are the last scores. Of a file, filters that compare rows are
-    left out. Raises SettingsError for a name that is no score, or whose filter needs a setting, and
+    Lines of the files of ``without`` are the last scores. Filters of a file that compare rows are
+    dropped. Raises SettingsError for an unknown score, or a filter that needs a setting, and
     :class:`~miner.errors.ArtifactError`.
     """
     if isinstance(scores, str | Path):
@@ -75,7 +75,7 @@ def _score(table: Mapping[str, Any]) -> Step:
 
 
 def _lacking(entry: Filter, given: Mapping[str, Any]) -> set[str]:
-    """Return the settings without a default that are not given."""
+    """Return the required settings that are missing."""
     return {key for key, one in entry.settings.items() if one.default is None} - given.keys()
 
 
@@ -86,7 +86,7 @@ def _table(one: str | Mapping[str, Any]) -> dict[str, Any]:
 def any_config(
     filters: Filters, context: Context, options: Collection[str] = (), note: Note = silent
 ) -> FilterConfig:
-    """Make a configuration of a file, as :func:`read_config`, or of names and tables."""
+    """Build a configuration from a file, like :func:`read_config`, or from names and tables."""
     if isinstance(filters, str | Path):
         return read_config(filters, context, options, note)
     return config_of({"filter": [*map(_table, filters)]}, context, "filters")
@@ -100,11 +100,11 @@ def read_config(
 ) -> FilterConfig:
     """Read the configuration of a TOML file; facts in ``context`` override the file.
 
-    ``options`` are further keys, which the command line has read. A configuration of OpusFilter or
-    OpusCleaner is translated; ``note`` is told of what has no counterpart.
+    ``options`` are further keys, for the command line. A configuration of OpusFilter or OpusCleaner
+    is translated; ``note`` receives lines about filters without a counterpart.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
-    ``[[filter]]`` for each filter, with its ``name``, a ``label`` where a filter runs twice,
+    ``[[filter]]`` for each filter, with its ``name``, a ``label`` if a filter runs twice,
     ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
@@ -116,9 +116,9 @@ def read_config(
 def config_of(
     record: Mapping[str, Any], context: Context, name: str, directory: Path = Path()
 ) -> FilterConfig:
-    """Make a configuration of the content of a TOML file; messages call it ``name``.
+    """Build a configuration from the content of a TOML file; messages call it ``name``.
 
-    Paths begin at ``directory``. Raises :class:`~miner.errors.ArtifactError`.
+    Paths are relative to ``directory``. Raises :class:`~miner.errors.ArtifactError`.
     """
     types = {"source_lang": str, "target_lang": str, "model": str, "rank": str, "repair": bool}
     for key, value in record.items():

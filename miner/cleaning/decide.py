@@ -1,4 +1,4 @@
-"""Decide on each row by its scores alone: the result of a run, and its funnel."""
+"""Decision on each row from its scores: the result of a run, and its funnel."""
 
 import math
 from collections.abc import Iterable
@@ -13,20 +13,19 @@ from miner.cleaning.settings import Limits, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.text.layout import UNREADABLE
 
-# The reason for a row that could not be read, which is no filter.
+# Reason for rows that could not be read; not a filter.
 UNREAD = "unreadable"
-# Rows of scores that are processed together.
+# Rows of scores processed together.
 PART = 1 << 20
 
 
 @dataclass(frozen=True)
 class FunnelRow:
-    """One filter's row of the funnel.
+    """Row of the funnel: one filter.
 
-    label, bounds: as text. seen: pairs it scored. alone: pairs of those that it would remove by
-    itself. removed: pairs it removed, which no earlier filter did; removed_words: their tokens on
-    the target's side. left, left_words: pairs and tokens after it. seconds: processor time in this
-    run.
+    label, bounds: as text. seen: pairs it scored. alone: pairs it would remove by itself. removed:
+    pairs it removed, which no earlier filter did; removed_words: their target tokens. left,
+    left_words: remaining pairs and tokens. seconds: processor time in this run.
     """
 
     label: str
@@ -43,9 +42,9 @@ class FunnelRow:
 class Cleaned:
     """Scores of the rows of a text, or of a piece of it, and the decision on every row.
 
-    config: the filters that ran. local, model: records ``(n,)`` of `Scoring.dtype`; model is None
-    without MODEL filters. removed: ``(n,) int16``, -1 for a row that is kept, else the index in
-    `reasons` of the filter that removed it. stages: the funnel.
+    config: filters that ran. local, model: records ``(n,)`` of `Scoring.dtype`; model is None
+    without MODEL filters. removed: ``(n,) int16``, -1 for a kept row, else the index in `reasons`
+    of the filter that removed it. stages: the funnel.
     """
 
     def __init__(
@@ -72,18 +71,18 @@ class Cleaned:
 
     @cached_property
     def words(self) -> np.ndarray:
-        """Tokens on the target's side, ``(n,) uint32``."""
+        """Target tokens, ``(n,) uint32``."""
         return np.array(self.local["tokens"][:, 1])
 
     @property
     def kept(self) -> np.ndarray:
-        """Mask of the rows kept, ``(n,) bool``."""
+        """Mask of the kept rows, ``(n,) bool``."""
         return self.removed < 0
 
     def scores(self, label: str) -> np.ndarray:
-        """The scores of one step, ``(n,)``; NaN for rows it did not score.
+        """Return the scores of a step, ``(n,)``; NaN for rows it did not score.
 
-        Raises KeyError for the label of no step, or of a GLOBAL step that has not run yet.
+        Raises KeyError for an unknown label, or a GLOBAL step that has not run yet.
         """
         if label in self.compared:
             return self.compared[label]
@@ -95,7 +94,7 @@ class Cleaned:
         raise KeyError(label)
 
     def broken(self, step: Step, rows: slice = slice(None)) -> np.ndarray:
-        """Mask of ``rows`` whose score breaks the bounds of a step, ``(m,) bool``."""
+        """Return a mask of ``rows`` whose score breaks the bounds of a step, ``(m,) bool``."""
         values = self.scores(step.label)[rows]
         if not step.by_row:
             return broken([step], values[:, None])[:, 0]
@@ -106,29 +105,31 @@ class Cleaned:
 
     @cached_property
     def rank(self) -> np.ndarray | None:
-        """The score that ranks the pairs, ``(n,) float64``, higher is better; None without one."""
+        """Return the ranking score, ``(n,) float64``, higher is better; None without one."""
         step = self.config.ranking
         if step is None:
             return None
         return self.ranked(step)
 
     def ranked(self, step: Step) -> np.ndarray:
-        """The scores of a step, ``(n,) float64``, negated if lower ones are better."""
+        """Return the scores of a step, ``(n,) float64``, negated if lower ones are better."""
         values = self.scores(step.label).astype(np.float64)
         return values if step.filter.better == "higher" else -values
 
     def value(self, row: int) -> float | int:
-        """The score that removed a row."""
+        """Return the score that removed a row."""
         step, scores = self._causes[self.removed[row]]
         return 1 if step is None else rounded(step, float(scores[row]))
 
     @cached_property
     def _causes(self) -> list[tuple[Step | None, np.ndarray]]:
-        """For each reason the step that removed rows, None for unreadable ones, and its scores."""
+        """Return for each reason the step that removed rows (None for unreadable ones) and its
+        scores.
+        """
         steps = {step.label: step for step in self.config.steps}
         found: list[tuple[Step | None, np.ndarray]] = []
         for label in self.reasons:
-            # Reasons that are no filter, such as top-n, go by the score that ranks.
+            # Reasons that are no filter, such as top-n, show the ranking score.
             step = None if label == UNREAD else steps.get(label, self.config.ranking)
             found.append((step, self.words if step is None else self.scores(step.label)))
         return found
@@ -136,7 +137,7 @@ class Cleaned:
     def _remove(
         self, label: str, bounds: str, seen: np.ndarray, bad: np.ndarray, seconds: float = 0.0
     ) -> None:
-        """Record a filter's removals: of the rows left, those in the mask ``bad (n,)``."""
+        """Record a filter's removals: the remaining rows in the mask ``bad (n,)``."""
         left = self.removed < 0
         gone = left & bad
         self.removed[gone] = len(self.reasons)
@@ -158,7 +159,7 @@ class Cleaned:
 
 
 def rounded(step: Step, value: float) -> float | int:
-    """Round a score as it is written: to a whole number, or to six digits."""
+    """Round a score for output: to an integer, or to six digits."""
     whole = step.filter.whole and math.isfinite(value)
     return int(value) if whole else float(f"{value:.6g}")
 
@@ -172,8 +173,8 @@ def decided(
 ) -> Cleaned:
     """Decide on all rows by the filters of a configuration.
 
-    ``compared`` are the scores ``(n,)`` by each GLOBAL filter, NaN for pairs that it did not
-    compare; :class:`Cleaned` has the other arguments, too.
+    ``compared``: scores ``(n,)`` by each GLOBAL filter, NaN for pairs that it did not compare. The
+    other arguments are as in :class:`Cleaned`.
     """
     found = Cleaned(config, local, model, seconds)
     everything = np.ones(found.count, dtype=bool)
@@ -202,9 +203,9 @@ def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
 def compared_values(
     step: Step, count: int, rows: np.ndarray, scores: np.ndarray, header: bool
 ) -> np.ndarray:
-    """Return scores of all ``count`` rows, ``(n,) float64``; NaN but for the ``rows`` compared.
+    """Return scores of all ``count`` rows, ``(n,) float64``; NaN except for the compared ``rows``.
 
-    Rows that a score names become lines; with a ``header`` the first row is line 2.
+    Row numbers among the scores become line numbers; with a ``header`` the first row is line 2.
     """
     if step.filter.names_row:
         scores = np.where(scores >= 0, scores + 1 + header, 0)
@@ -214,7 +215,7 @@ def compared_values(
 
 
 def choose(found: Cleaned, selection: Selection) -> None:
-    """Keep the best of the pairs that are left, of a whole text."""
+    """Keep the best of the remaining pairs of a whole text."""
     assert found.rank is not None
     rows = np.flatnonzero(found.kept)
     best = rows[np.lexsort((rows, -found.rank[rows]))]
@@ -226,7 +227,7 @@ def choose(found: Cleaned, selection: Selection) -> None:
 def decide_places(
     found: Cleaned, selection: Selection, rows: np.ndarray, place: np.ndarray, kept: dict[str, int]
 ) -> None:
-    """Keep the best of the pairs that are left, ``rows (m,)``.
+    """Keep the best of the remaining pairs ``rows (m,)``.
 
     ``place (m,)``: rank among all pairs of the run, from 0; ``kept`` as in :class:`Limits`.
     """

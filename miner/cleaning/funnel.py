@@ -1,4 +1,4 @@
-"""The funnel of a run as a table: pairs that each filter removed, alone and in sequence."""
+"""Funnel of a run as a table: pairs removed by each filter, alone and in sequence."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ from miner.cleaning.scorers import REPAIRED
 from miner.text.layout import REPLACED
 from miner.text_table import aligned, count_of
 
-# Units of a sum of probabilities: as fine as a sum of 2^31 rows can be.
+# Fixed-point units of a sum of probabilities: as fine as a sum over 2^31 rows can be.
 UNITS = 1 << 31
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of a run: rows, words of its target's side, and the funnel.
+    """Counts of a run: rows, target words, and the funnel.
 
-    ``quality`` is the sum of the quality of the pairs kept, in units of 1 / UNITS, None without a
-    quality. It is whole, so that the sums over parts of a text add up exactly.
+    ``quality`` is the sum of the kept pairs' quality in units of 1 / UNITS, None without a quality.
+    It is an integer, so that sums over parts of a text add up exactly.
     """
 
     rows: int
@@ -35,14 +35,14 @@ class Summary:
 
     @property
     def precision(self) -> float | None:
-        """Mean quality of the pairs kept, an estimate of the share of good ones, or None."""
+        """Mean quality of the kept pairs, an estimate of the share of good ones, or None."""
         if self.quality is None or not self.kept:
             return None
         return self.quality / (UNITS * self.kept)
 
 
 def summary(found: Cleaned) -> Summary:
-    """Count what a run has done."""
+    """Count the results of a run."""
     step, quality = found.config.ranking, None
     if step is not None and step.name == "quality" and found.rank is not None:
         quality = int(np.rint(found.rank[found.kept] * UNITS).astype(np.int64).sum())
@@ -83,7 +83,7 @@ def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
 
 
 def table(found: Summary) -> str:
-    """Format the funnel for people, with a line on top that sums up all rows."""
+    """Format the funnel for people, with a summary of all rows on top."""
     lines = [
         f"{count_of(found.rows, 'row')}: {found.kept:,} kept ({share(found.kept, found.rows)}), "
         f"{found.rows - found.kept:,} rejected; {found.words_kept:,} words kept on the target's "
@@ -101,7 +101,7 @@ def table(found: Summary) -> str:
 
 
 def notes(found: Summary) -> list[str]:
-    """Lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
+    """Return lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
     out = []
     if found.replaced:
         out.append(f"{found.replaced:,} rows had bytes that are not UTF-8 replaced")
@@ -114,7 +114,7 @@ def notes(found: Summary) -> list[str]:
 
 
 def warning(found: Summary) -> str | None:
-    """Warning if the run keeps nothing, else None."""
+    """Return a warning if the run keeps nothing, else None."""
     if found.kept or not found.rows:
         return None
     most = max(found.stages, key=lambda stage: stage.removed)
@@ -125,7 +125,7 @@ def warning(found: Summary) -> str | None:
 
 
 def as_dict(found: Summary) -> dict[str, Any]:
-    """The funnel for programs: counts, and processor time in seconds by filter."""
+    """Return the funnel for programs: counts, and processor time in seconds by filter."""
     return {
         "rows": found.rows,
         "kept": found.kept,
@@ -137,5 +137,5 @@ def as_dict(found: Summary) -> dict[str, Any]:
 
 
 def share(part: float, whole: float) -> str:
-    """Format a percentage; "-" of nothing."""
+    """Format a percentage; "-" if the whole is 0."""
     return f"{part / whole:.1%}" if whole else "-"

@@ -1,4 +1,4 @@
-"""Languages of a text that is filtered or scored: identified, told, and doubted."""
+"""Languages of a text to filter or score: identification and warnings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from miner.scoring.language_notes import describe_both, doubts
 from miner.scoring.languages import Identified
 from miner.text.text_format import Note
 
-# Bitexts of a pattern, evenly spread, that must be in the same languages.
+# Bitexts of a pattern, evenly spread, that must agree in their languages.
 AGREEING = 16
 
 
@@ -23,8 +23,8 @@ def identified(
 ) -> tuple[FilterConfig, tuple[str, ...]]:
     """Identify the languages of a text; return the filters for them, and warnings.
 
-    The default filters that need the languages join the others where the text tells them without
-    doubt, several bitexts the same ones. Raises the errors of `Rows`.
+    The default filters that need the languages are added if the text, or all of several bitexts, is
+    clearly in the same ones. Raises the errors of `Rows`.
     """
     given = config.context.languages
     found = languages_of(bitexts, given)
@@ -53,7 +53,9 @@ def identified(
 
 
 def _doubts(config: FilterConfig, languages: tuple[Identified, Identified]) -> Iterator[str]:
-    """Yield warnings about the languages of a text, also as the model of the quality knows them."""
+    """Yield warnings about the languages of a text, also about those that the quality model
+    knows badly.
+    """
     known: Mapping[str, KnownLanguage] = {}
     quality = any(step.name == "quality" for step in config.steps)
     if quality and split_name(config.context.encoder) is None:

@@ -1,4 +1,4 @@
-"""Outputs of bitexts, whose pieces are written by several tasks and joined."""
+"""Outputs of bitexts: pieces written by several tasks, then joined."""
 
 import json
 import shutil
@@ -19,17 +19,17 @@ from miner.text.formats import ALL, file_format
 from miner.text.output import all_or_none, open_output
 from miner.text.write_bitext import beside, write_bitext
 
-# Paths of the outputs of a bitext, by role: kept, kept-1, rejected, scores, scored, only.
+# Paths of a bitext's outputs, by role: kept, kept-1, rejected, scores, scored, only.
 Outputs = Mapping[str, str]
 FORMAT = "bitext-miner rows"
-# Roles whose lines are no rows.
+# Roles of outputs whose lines are not rows.
 LINES = ("scores", "only")
 
 
 def by_outputs(
     pieces: Sequence[Sequence[Piece]], outputs: Sequence[Outputs]
 ) -> Sequence[Sequence[Piece]]:
-    """Return the pieces of each output: of a bitext, or of all of them, where there is only one.
+    """Return the pieces of each output: of one bitext, or of all if there is a single output.
 
     Raises CorpusError for bitexts whose rows cannot be in one file.
     """
@@ -46,7 +46,7 @@ def by_outputs(
 def packings(outputs: Outputs, piece: Piece, alone: bool) -> dict[str, str]:
     """Return the suffixes of a piece's outputs: their compression, unless they are joined.
 
-    Outputs of a piece that is ``alone`` are final, except rows that become another format.
+    Outputs of a piece that is ``alone`` are final, except rows converted to another format.
     """
     return {
         role: end if alone or end == NAMED else ""
@@ -69,9 +69,9 @@ def joined(
     written: Sequence[Result],
     outputs: Sequence[Outputs],
 ) -> list[Result]:
-    """Return the result that has each output: of its one piece, or joined.
+    """Return the result with each output: of its single piece, or joined.
 
-    ``written`` are the results of all ``pieces`` (:func:`by_outputs`), in order.
+    ``written``: results of all ``pieces`` (:func:`by_outputs`), in order.
     """
     found: list[Result] = []
     rest = iter(written)
@@ -93,10 +93,10 @@ def deliver(
     bitexts: Sequence[Bitext],
     given: Languages = (None, None),
 ) -> None:
-    """Copy the outputs of all bitexts to their places, in their formats; all appear, or none.
+    """Copy the outputs of all bitexts to their paths, in their formats; all of them or none.
 
-    Languages of TMX are identified if they are not ``given``. Raises ResourceError, and CorpusError
-    for rows that a format cannot hold.
+    Languages of TMX are identified unless ``given``. Raises ResourceError, and CorpusError for rows
+    that a format cannot hold.
     """
     with all_or_none() as together:
         for result, wanted, bitext in zip(results, outputs, bitexts, strict=True):
@@ -126,7 +126,7 @@ def deliver(
 
 
 def describe(outputs: Sequence[Outputs], carry: Sequence[str], facts: Mapping[str, Any]) -> None:
-    """Write a manifest of the rows kept or scored, if they are in several files.
+    """Write a manifest of the kept or scored rows, if they are in several files.
 
     It is `clean.manifest.json` for `clean.de` and `clean.en`, or for files in the folder `clean`.
     Raises ResourceError.
@@ -143,9 +143,9 @@ def describe(outputs: Sequence[Outputs], carry: Sequence[str], facts: Mapping[st
 
 
 def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
-    """Return the outputs of a bitext in folders, by role: files of its own names.
+    """Return the outputs of a bitext in folders, by role: files with the bitext's names.
 
-    Two files become one of rows that are rejected or scored.
+    Rejected or scored rows of two files are written to one.
     """
     name, *other = (Path(file.name).name for file in bitext.files)
     end = packing(name)
@@ -162,7 +162,7 @@ def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
 
 
 def placed(bitexts: Sequence[Bitext], wanted: Outputs, folders: bool) -> Sequence[Outputs]:
-    """Return the outputs ``wanted``, of each bitext in ``folders`` or of all together."""
+    """Return the outputs ``wanted``: in ``folders`` for each bitext, or common to all."""
     if folders:
         return [folder_outputs(one, wanted) for one in bitexts]
     return [wanted] if wanted else []
@@ -171,7 +171,7 @@ def placed(bitexts: Sequence[Bitext], wanted: Outputs, folders: bool) -> Sequenc
 def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
     """Return the suffix of each output's file in a result: its compression, or NAMED.
 
-    NAMED rows become another format than their bitext's, or two files, when they are delivered.
+    NAMED rows are converted to another format, or split into two files, on delivery.
     """
     found = {}
     for role, path in outputs.items():
@@ -189,5 +189,5 @@ def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
 
 
 def _are_split(role: str, outputs: Outputs) -> bool:
-    """Tell whether an output is one of two, for both sides."""
+    """Return True if an output is one of two files for both sides."""
     return role.startswith("kept") and "kept-1" in outputs

@@ -1,18 +1,18 @@
-"""Comparison of all pairs of a text in parts: the best pair of each key, by partitions of hashes.
+"""Comparison of all pairs of a text in parts: the best pair of each key, by hash partitions.
 
-Each piece of the text sends the best of its pairs for each key, so that a text that is repeated
-fills no partition. A partition finds the best of all pieces, and answers each in its order.
+Each piece of the text emits its best pair for each key, so that a repeated text fills no partition.
+A partition finds the best over all pieces, and answers each piece in its order.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-# The best pair of a key in a piece.
+# Best pair of a key in a piece.
 ENTRY = np.dtype([("key", "<u8"), ("rank", "<f8"), ("row", "<i8")])
-# A pair among others by rank.
+# Pair with its rank score, row and target tokens.
 RANKED = np.dtype([("rank", "<f8"), ("row", "<i8"), ("words", "<u4")])
-# Pairs that are merged at a time, of all pieces together and of one piece at least.
+# Pairs merged at a time: of all pieces together, and at least of each piece.
 MERGED, LEAST = 1 << 19, 1 << 10
 
 
@@ -21,9 +21,8 @@ def entries(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the best pair of each key, by partition: entries ``(e,)`` of ENTRY.
 
-    ``keys (m,) uint64``, ``rank (m,) float64``, higher is better, ``rows (m,) int64``; of equal
-    ranks the first row is better. Also returned is where each partition begins,
-    ``(partitions + 1,) int64``.
+    ``keys (m,) uint64``, ``rank (m,) float64``, higher is better, ``rows (m,) int64``; the first
+    row wins a tie. Also returns the start of each partition, ``(partitions + 1,) int64``.
     """
     order = np.lexsort((rows, -rank))
     _, first = np.unique(keys[order], return_index=True)
@@ -38,10 +37,10 @@ def entries(
 
 
 def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row of the best pair of each entry's key, over one partition of all pieces.
+    """Return the row of the best pair of each entry's key, for one partition over all pieces.
 
-    ``parts`` are the entries of each piece. Returns rows ``(e,) int64`` in their order, and
-    where each piece begins.
+    ``parts`` are the entries of each piece. Returns rows ``(e,) int64`` in their order, and the
+    start of each piece.
     """
     joined = np.concatenate([np.empty(0, dtype=ENTRY), *parts])
     order = np.lexsort((joined["row"], -joined["rank"]))
@@ -55,14 +54,14 @@ def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 def answers(keys: np.ndarray, own: np.ndarray, best: np.ndarray) -> np.ndarray:
     """Return the row of the best pair of each key, ``(m,) int64``.
 
-    ``own`` are the :func:`entries` of these keys, ``best (e,)`` the answer to each entry.
+    ``own``: the :func:`entries` of these keys, ``best (e,)``: the answer to each entry.
     """
     order = np.argsort(own["key"])
     return np.asarray(best[order][np.searchsorted(own["key"][order], keys)])
 
 
 def ranked(rank: np.ndarray, rows: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return pairs ``(m,)`` of RANKED, best first, and the order that brings them there."""
+    """Return pairs ``(m,)`` of RANKED, best first, and the sorting order."""
     order = np.lexsort((rows, -rank))
     found = np.empty(len(order), dtype=RANKED)
     found["rank"], found["row"], found["words"] = rank[order], rows[order], words[order]
@@ -70,16 +69,16 @@ def ranked(rank: np.ndarray, rows: np.ndarray, words: np.ndarray) -> tuple[np.nd
 
 
 def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, list[slice]]]:
-    """Merge sorted pairs of all pieces, a part at a time, so that memory does not grow with them.
+    """Merge sorted pairs of all pieces, a part at a time, so that memory stays bounded.
 
-    ``runs`` are arrays of :func:`ranked`. Yields the pairs of a part, best first, the place of each
-    in the part ``(p,)``, piece by piece, and the slice of each run that is in the part.
+    ``runs`` are arrays of :func:`ranked`. Yields the pairs of a part, best first, the rank of each
+    in the part ``(p,)``, piece by piece, and the slice of each run in the part.
     """
     heads = [0] * len(runs)
     size = max(LEAST, MERGED // max(1, len(runs)))
     while any(head < len(run) for head, run in zip(heads, runs, strict=True)):
         blocks = [run[head : head + size] for head, run in zip(heads, runs, strict=True)]
-        # No pair behind a block that is not its run's last comes before the end of that block.
+        # All pairs after a block of a run follow the block's last pair, unless it ends the run.
         ends = [
             (-float(block["rank"][-1]), int(block["row"][-1]))
             for block, head, run in zip(blocks, heads, runs, strict=True)
@@ -96,7 +95,7 @@ def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray,
 
 
 def _up_to(block: np.ndarray, end: tuple[float, int]) -> int:
-    """Count the pairs of a block that do not come after ``end``, a negated rank and a row."""
+    """Count the pairs of a block that do not follow ``end``, a negated rank and a row."""
     rank = -block["rank"]
     low, high = np.searchsorted(rank, end[0], "left"), np.searchsorted(rank, end[0], "right")
     return int(low + np.searchsorted(block["row"][low:high], end[1], "right"))

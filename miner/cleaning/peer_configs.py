@@ -1,4 +1,4 @@
-"""Translate configurations of OpusFilter and OpusCleaner to ours, where filters correspond."""
+"""Translation of OpusFilter and OpusCleaner configurations to ours, where filters correspond."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from miner.progress import silent
 Table = dict[str, Any]
 Own = Mapping[str, Any]
 Note = Callable[[str], None]
-# Parameters of a filter to our tables; a note tells how its meaning differs.
+# Translator of a filter's parameters to our tables; it notes differences in meaning.
 Translation = Callable[[Own, Note], list[Table]]
-# Keys of the languages of both sides, in filters of OpusCleaner.
+# Keys for the languages of both sides in filters of OpusCleaner.
 _CODES = (("LANG1", "LANG2"), ("SRCLANG", "TGTLANG"), ("SRC_LANG", "TRG_LANG"))
 
 
 def is_peer_config(path: str | Path) -> bool:
-    """Tell a configuration of OpusFilter or OpusCleaner, by its suffix, from our TOML."""
+    """Return True for a configuration of OpusFilter or OpusCleaner, by its suffix."""
     return str(path).lower().endswith(PEER_CONFIGS)
 
 
 def peer_config(path: str | Path, note: Note = silent) -> dict[str, Any]:
     """Read a configuration of OpusFilter (YAML) or OpusCleaner (JSON) as the content of our TOML.
 
-    ``note`` is told of what has no counterpart, and of what differs. Raises ArtifactError for a
-    file that is none of these, and DependencyError without the library that reads YAML.
+    ``note`` receives lines about filters without a counterpart, and about differences. Raises
+    ArtifactError for another kind of file, and DependencyError without the library that reads YAML.
     """
     content = _read(Path(path))
     steps = content.get("steps") if isinstance(content, dict) else None
@@ -124,7 +124,7 @@ def _of_opuscleaner(pipeline: Sequence[Any], path: str) -> Found:
 
 
 def _languages(own: Own) -> dict[str, str]:
-    """Return the languages that the parameters of a filter name, as keys of our TOML."""
+    """Return the languages named by the parameters of a filter, as keys of our TOML."""
     given: Any = own.get("languages") or ()
     for keys in _CODES:
         if all(own.get(key) for key in keys):
@@ -147,7 +147,7 @@ def _read(path: Path) -> Any:
 
 
 class _Variable:
-    """A variable of OpusFilter's YAML: ``!var name``, or ``!varstr`` text with names in braces."""
+    """Variable of OpusFilter's YAML: ``!var name``, or ``!varstr`` text with names in braces."""
 
     def __init__(self, tag: str, text: str):
         self.tag, self.text = tag, text
@@ -184,7 +184,7 @@ def _both(value: Any) -> list[Any]:
 
 
 def _plain(name: str, difference: str = "", **bounds: float) -> Translation:
-    """Return a translator of a peer's filter to ours, with these bounds or our usual ones."""
+    """Return a translator of a peer's filter to ours, with these bounds or our defaults."""
 
     def translate(own: Own, note: Note) -> list[Table]:
         if difference:
@@ -195,9 +195,9 @@ def _plain(name: str, difference: str = "", **bounds: float) -> Translation:
 
 
 def _bounded(name: str, key: str, usual: Any, difference: str = "", **edges: int) -> Translation:
-    """Make the translation of a threshold, the stricter of both sides, to one of our bounds.
+    """Return a translator of a threshold, the stricter one of both sides, to one of our bounds.
 
-    ``edges`` names the bound, and what is added to the threshold.
+    ``edges`` names the bound, and the number to add to the threshold.
     """
     ((edge, more),) = edges.items()
     stricter = max if edge == "minimum" else min

@@ -1,7 +1,7 @@
-"""Pipelines of a filtering and of a scoring: stages of tasks over pieces of a text.
+"""Pipelines of filtering and scoring: stages of tasks over pieces of a text.
 
-A filtering reads a text in pieces. Cheap filters score every row; expensive ones those that are
-left; some compare all pairs, by their keys alone; then the rows themselves go to their outputs.
+Filtering reads a text in pieces. Cheap filters score every row, expensive ones the remaining rows;
+some compare all pairs by their keys; then the rows are written to their outputs.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def filter_text(
 ) -> Filtered:
     """Decide on each row of a text by the filters of a configuration, and write it to an output.
 
-    The text joins all ``bitexts``, in their order; each has its ``outputs``, or none. Expensive
-    filters score only the rows that cheap ones leave, unless ``all_scores``. ``second`` are the
+    The text is the concatenation of ``bitexts``; each has its ``outputs``, or none. Expensive
+    filters score only the rows that pass the cheap ones, unless ``all_scores``. ``second``:
     encoders of both sides for a second opinion. The result is the same for any workers, and for
     pieces of any size.
 
@@ -108,9 +108,10 @@ def filter_text(
 
 @dataclass(frozen=True)
 class Scored:
-    """Counts of a text that was scored, and where its rows are.
+    """Counts of a scored text, and its output files.
 
-    ``unreadable`` rows were scored as pairs of empty texts; ``replaced`` ones had bytes replaced.
+    ``unreadable`` rows were scored as pairs of empty texts; in ``replaced`` ones bytes were
+    replaced.
     """
 
     rows: int
@@ -127,9 +128,9 @@ def score_text(
     outputs: Sequence[Outputs],
     second: tuple[Entry, Entry] | None = None,
 ) -> Scored:
-    """Write the rows of each bitext ``scored``, with scores at their ends, or the scores ``only``.
+    """Write the rows of each bitext with their scores (``scored``), or only the scores (``only``).
 
-    Each bitext is a text of its own, with one output of these roles. ``second`` are the encoders of
+    Each bitext is a separate text, with one output in one of these roles. ``second``: encoders of
     both sides for a second opinion. Raises the errors of `Rows` and of the filters, and
     ResourceError.
     """
@@ -163,9 +164,9 @@ def score_text(
 
 @dataclass
 class Filtered:
-    """A text that was filtered: what tasks of each of its ``pieces`` have left.
+    """Filtered text: the results of the tasks for each of its ``pieces``.
 
-    ``header``: the first row is line 2. ``outputs`` are the files written, ``warnings`` lines about
+    ``header``: the first row is line 2. ``outputs``: the files written; ``warnings``: lines about
     the languages of the text.
     """
 
@@ -191,9 +192,10 @@ class Filtered:
         return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])
 
     def compared(self, config: FilterConfig, prefix: str = "") -> list[PieceScores]:
-        """Register the stages that compare all pairs; return the scores of each piece to be.
+        """Register the stages that compare all pairs; return the future scores of each piece.
 
-        ``config`` may have other bounds of the same filters; a ``prefix`` then tells them apart.
+        ``config`` may have other bounds of the same filters; a ``prefix`` then distinguishes the
+        tasks.
         """
         run, pieces = self.run, self.pieces
         alone = [step for step in config.steps if step.filter.stage != GLOBAL]
@@ -254,10 +256,10 @@ class Filtered:
         return found
 
     def unbounded(self) -> Cleaned:
-        """Decide again without a bound on the score that ranks, and without a selection.
+        """Decide again without a bound on the ranking score, and without a selection.
 
-        A threshold keeps the pairs of this result that reach it: of duplicates the best stays, so a
-        duplicate removed for a pair below the threshold is below it, too. This does not hold for
+        A threshold keeps the pairs of this result that reach it: of duplicates the best is kept, so
+        a duplicate removed for a pair below the threshold is below it too. This does not hold for
         `relative` filters. Pairs that a cheap bound kept from the expensive filters pass them.
         """
         return self._gathered(self.config.with_bound(None), "free-")
@@ -283,7 +285,7 @@ def text_run(
 ) -> Iterator[tuple[Run, list[Bitext]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
-    Standard input, pipes and given pairs are copied to the work directory. Other arguments and
+    Standard input, pipes and pairs in memory are copied to the work directory. Other arguments and
     errors are as in :func:`miner.tasks.run.open_run`; CorpusError for a file that cannot be read.
     """
     if workers.shard_lines is None:
@@ -304,9 +306,9 @@ def text_run(
 def _calls(
     pieces: Sequence[Piece], prefix: str = "", /, **of_each: Sequence[Any]
 ) -> dict[str, Call]:
-    """Return a task for each piece; ``of_each``: arguments with one value for each piece.
+    """Return a task for each piece; ``of_each``: arguments with one value per piece.
 
-    The piece is an argument itself, unless its scores hold it.
+    The piece itself is an argument, unless its scores hold it.
     """
     calls = {}
     for number, piece in enumerate(pieces):
@@ -318,9 +320,9 @@ def _calls(
 
 
 def _prepare(run: Run, scoring: Scoring, pieces: Sequence[Piece]) -> None:
-    """Let a worker build the filters of a pass, before anything is scored.
+    """Let a worker build the filters of a pass before any scoring, to fail early.
 
-    Those that compare with a sample of the text are built later.
+    Filters that compare with a sample of the text are built later.
     """
     steps = tuple(step for step in scoring.steps if not step.filter.sampled)
     if steps != scoring.steps:
@@ -331,7 +333,7 @@ def _prepare(run: Run, scoring: Scoring, pieces: Sequence[Piece]) -> None:
 
 
 def _sample(run: Run, config: FilterConfig, pieces: Sequence[Piece]) -> list[Result]:
-    """Sample a text, evenly spread, for filters that compare with it; none without such."""
+    """Sample a text, evenly spread, for filters that compare with it; none without such filters."""
     wanted = [
         step.settings["pairs"]
         for step in config.steps
@@ -350,12 +352,12 @@ def _sample(run: Run, config: FilterConfig, pieces: Sequence[Piece]) -> list[Res
 
 
 def _lacks_languages(config: FilterConfig) -> bool:
-    """Return True if a model scores, and some language is not given."""
+    """Return True if a model scores, and some language is not set."""
     return bool(config.stage(MODEL)) and not all(config.context.languages)
 
 
 def _identified(config: FilterConfig, seen: Languages) -> FilterConfig:
-    """Set the identified languages of the text, ISO 639 codes, which models are told."""
+    """Set the identified languages of the text, ISO 639 codes, for models."""
     source, target = seen
     context = dataclasses.replace(config.context, identified=(source, target))
     return dataclasses.replace(config, context=context)

@@ -1,6 +1,6 @@
 """Samples of a run for its report: histograms of scores, rows near bounds, their texts.
 
-Scores are read in parts, so that memory holds only the samples; only the texts of samples are kept.
+Scores are read in parts, so that memory holds only the samples and their texts.
 """
 
 from __future__ import annotations
@@ -24,23 +24,22 @@ from miner.text.layout import UNREADABLE
 SAMPLES = 6
 # Bars of a histogram, and number of values that determine its range.
 BARS, SAMPLED = 70, 200_000
-# A histogram includes a tail, or a bound, that is at most this many ranges away.
+# Maximum distance, in ranges, of a tail and of a bound that a histogram includes.
 TAIL, FAR = 2.0, 4.0
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows that are shown together ``(m,) int64``, with a title."""
+    """Rows shown together ``(m,) int64``, with a title."""
 
     title: str
     rows: np.ndarray
 
 
 class Nearest:
-    """The ``size`` rows with the least distances, nearest first, of all rows that are added.
+    """The ``size`` rows with the smallest distances, nearest first, of all added rows.
 
-    Among equally distant rows a pseudo-random choice stays, independent of the run and of the order
-    of adding.
+    Ties are broken pseudo-randomly, independent of the run and of the order of adding.
     """
 
     def __init__(self, size: int):
@@ -64,18 +63,22 @@ class Nearest:
 
 
 def steps(found: Cleaned) -> list[Step]:
-    """The steps in the order in which they decided."""
+    """Return the steps in the order of their decisions."""
     return [step for stage in (LOCAL, MODEL, GLOBAL) for step in found.config.stage(stage)]
 
 
 def places(found: Cleaned) -> range:
-    """Indices of the steps in `Cleaned.reasons`, where unreadable rows, if any, come first."""
+    """Return the indices of the steps in `Cleaned.reasons`, where unreadable rows, if any, come
+    first.
+    """
     first = int(((found.state & UNREADABLE) > 0).any())
     return range(first, first + len(found.config.steps))
 
 
 def summaries(found: Cleaned) -> list[StepSummary]:
-    """Histograms and samples of all steps, in the order of `steps`, by one pass over the scores."""
+    """Return histograms and samples of all steps, in the order of `steps`, in one pass over the
+    scores.
+    """
     place = places(found)
     out = [
         StepSummary(step, own, place.stop, found.scores(step.label), found.broken(step))
@@ -92,12 +95,10 @@ def summaries(found: Cleaned) -> list[StepSummary]:
 class StepSummary:
     """Histogram and samples of one step, whose ``values`` are added in parts.
 
-    ``broken`` tells the rows that break its bounds.
-
-    place: index of the step in the reasons. end: the index after all steps. edges: of b bars,
-    ``(b + 1,) float64``; scores beyond them count in the outer bars. inside, outside: pairs in each
-    bar that keep the step's bounds, or break them, ``(b,) int64``. below, above: pairs beyond the
-    outer bars.
+    ``broken`` decides which rows break its bounds. place: index of the step in the reasons. end:
+    index after all steps. edges: of b bars, ``(b + 1,) float64``; scores beyond them count in the
+    outer bars. inside, outside: pairs in each bar within the step's bounds, or outside, ``(b,)
+    int64``. below, above: pairs beyond the outer bars.
     """
 
     def __init__(self, step: Step, place: int, end: int, values: np.ndarray, broken: np.ndarray):
@@ -109,7 +110,9 @@ class StepSummary:
         self._nearest: dict[str, tuple[Nearest, Nearest]] = {}
 
     def add(self, start: int, removed: np.ndarray, read: np.ndarray) -> None:
-        """Add rows from ``start`` on: the reasons to remove them, and which could be read."""
+        """Add rows from ``start`` on: the reasons for their removal, and whether they could be
+        read.
+        """
         part = self.values[start : start + len(removed)]
         seen = read & ~np.isnan(part)
         values, removed = part[seen], removed[seen]
@@ -131,14 +134,14 @@ class StepSummary:
     ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield groups: title, mask of rows ``(n,)``, distances, and mask of rows to show first.
 
-        The first ones within a bound are pairs that no filter removed, beyond it pairs that no
-        filter before this one did: those that another bound would lose or gain.
+        First within a bound are pairs that no filter removed; first beyond it, pairs that no
+        earlier filter removed. These are the pairs that another bound would lose or gain.
         """
         kept, own = (removed < 0) | (removed >= self.end), removed == self.place
         low, high = self.step.minimum, self.step.maximum
         far = values.astype(np.float64)
         if self.step.filter.names_row:
-            pass  # the score is a line, which is near to no bound
+            pass  # the score is a line, which is not near any bound
         elif low is None and high is None:
             yield "The lowest scores", ~bad, far, kept
             yield "The highest scores", ~bad, -far, kept
@@ -154,7 +157,7 @@ class StepSummary:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Rows to show, once all parts are added."""
+        """Return the rows to show, once all parts are added."""
         groups = []
         for title, (first, others) in self._nearest.items():
             room = SAMPLES - len(first.rows)
@@ -191,16 +194,16 @@ def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
 
 
 def edges(step: Step, values: np.ndarray) -> np.ndarray:
-    """Edges of a histogram of ``values (m,)`` of a step, ``(b + 1,) float64``, ascending.
+    """Return the edges of a histogram of a step's ``values (m,)``, ``(b + 1,) float64``, ascending.
 
-    Bounds lie between two bars, so that a bar keeps them or breaks them as a whole, unless they are
-    far from all values. Long tails are left out. A bar of whole numbers has a whole width.
+    Bounds lie between two bars, so that a bar is entirely inside or outside, unless they are far
+    from all values. Long tails are cut. A bar of integers has an integer width.
     """
     low, high = _range(values[np.isfinite(values)].astype(np.float64))
     reach = FAR * (high - low) or np.inf
     cuts = [cut for cut in _cuts(step) if low - reach <= cut <= high + reach]
     low, high = min([low, *cuts]), max([high, *cuts])
-    if step.filter.whole:  # cuts lie half a step beyond a number
+    if step.filter.whole:  # cuts are half a step beyond an integer
         low, high = np.floor(low) - 0.5, np.ceil(high) + 0.5
     else:
         wider = (high - low) / BARS or abs(low) / 1000 or 1.0
@@ -220,7 +223,7 @@ def edges(step: Step, values: np.ndarray) -> np.ndarray:
 
 
 def _range(values: np.ndarray) -> tuple[float, float]:
-    """Range of most of the values, without long tails."""
+    """Return the range of most of the values, without long tails."""
     if not len(values):
         return 0.0, 1.0
     low, high = np.quantile(values, (0.005, 0.995))
@@ -229,22 +232,22 @@ def _range(values: np.ndarray) -> tuple[float, float]:
 
 
 def _cuts(step: Step) -> list[float]:
-    """Histogram edges at the step's bounds, moved a little so that no score lies on one."""
+    """Return histogram edges at the step's bounds, moved slightly so that no score lies on one."""
     low, high = step.minimum, step.maximum
     if step.filter.whole:
         cuts = [None if low is None else np.ceil(low) - 0.5]
         cuts += [None if high is None else np.floor(high) + 0.5]
-    else:  # the lower edge of a bar belongs to it, the upper one does not
+    else:  # the lower edge belongs to a bar, the upper one does not
         cuts = [None if low is None else np.float32(low)]
         cuts += [None if high is None else np.nextafter(np.float32(high), np.float32(np.inf))]
     return [float(cut) for cut in cuts if cut is not None]
 
 
 def _some(scores: np.ndarray) -> np.ndarray:
-    """Evenly spread sample of the scores that are not NaN."""
+    """Return an evenly spread sample of the scores that are not NaN."""
     some = scores[:: max(len(scores) // SAMPLED, 1)]
     some = some[~np.isnan(some)]
-    if len(some) < 1000 and len(scores) > SAMPLED:  # the filter scored few rows
+    if len(some) < 1000 and len(scores) > SAMPLED:  # the filter scored only few rows
         parts = range(0, len(scores), PART)
         found = [part[~np.isnan(part)] for part in (scores[i : i + PART] for i in parts)]
         some = np.concatenate(found)
@@ -257,7 +260,7 @@ def texts(
     rows: Iterable[int],
     report: Reporter = silent,
 ) -> dict[int, tuple[str, str]]:
-    """Read the source and target of some rows of a text in pieces, as the filters saw them.
+    """Read source and target of some rows of a text in pieces, as the filters saw them.
 
     Raises CorpusError if an input has changed since the run began.
     """

@@ -1,7 +1,7 @@
-"""Scores of rows by filters, block by block.
+"""Scoring of rows by filters, in blocks.
 
-A task of several threads scores by as many processes, which live until the run ends: to start them
-takes a second, and filters load models.
+A task with several threads scores in as many processes, which live until the run ends, because
+starting one takes a second, and filters load models.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from miner.text.file_digests import content_digest
 from miner.text.language_codes import SEVERAL
 from miner.text.layout import Block, Layout, Texts
 
-# State of a row whose text was repaired, beside the states of `miner.text.layout`.
+# State of a row with repaired text, in addition to the states of `miner.text.layout`.
 REPAIRED = 4
 # Rows of a block, which one process scores at a time.
 ROWS = 2048
@@ -41,12 +41,12 @@ SAMPLE = "texts.json"
 
 @dataclass(frozen=True)
 class Scoring:
-    """Filters that score rows in one pass, and everything else that their scores depend on.
+    """Scoring pass: its filters, and everything else that their scores depend on.
 
-    The ``steps`` have no bounds. ``columns``: columns that any filter of the run reads, ``files``
-    the digests of models and of files that settings name, ``samples`` tasks that sampled the text.
-    ``first``: the first pass over a text, whose records hold more than scores; ``sketched`` are the
-    whole-corpus filters that it makes sketches for. ``by_row``: each row has bounds of its own.
+    The ``steps`` have no bounds. ``columns``: columns that any filter of the run reads; ``files``:
+    digests of models and of files in settings; ``samples``: tasks that sampled the text. ``first``:
+    first pass over a text, whose records hold more than scores; ``sketched``: whole-corpus filters
+    that it computes sketches for. ``by_row``: each row has its own bounds.
     """
 
     steps: tuple[Step, ...]
@@ -80,7 +80,7 @@ class Scoring:
             tuple(samples),
             first,
             tuple(step for step in steps if step.filter.stage == GLOBAL),
-            # Whatever the bounds are now, so that scores serve any bounds.
+            # Independent of the present bounds, so that scores serve any bounds.
             [*stages] == [MODEL]
             and SEVERAL in context.likely
             and any(step.filter.bounds for step in steps),
@@ -88,17 +88,17 @@ class Scoring:
 
     @property
     def sketches(self) -> dict[tuple[str, str, int], Comparison]:
-        """The filters whose sketches the pass computes, by `Comparison.field`."""
+        """Filters whose sketches the pass computes, by `Comparison.field`."""
         found = (step.filter.build(step.settings, self.context) for step in self.sketched)
         return {one.field: one for one in found if one.field is not None}
 
     @property
     def dtype(self) -> np.dtype:
-        """Record of one row.
+        """Record of a row.
 
-        ``state`` of the row (see `miner.text.layout`, and REPAIRED), and ``score``: one for each
-        step, in order. The first pass adds ``tokens`` of both sides, and the `sketches`; one with
-        bounds by row adds a ``bound`` for each step that has them, NaN for none.
+        ``state`` (see `miner.text.layout`, and REPAIRED), and ``score``: one per step, in order.
+        The first pass adds ``tokens`` of both sides, and the `sketches`; one with bounds by row
+        adds a ``bound`` for each step that has them, NaN for none.
         """
         fields: list[tuple[str, str, int]] = [("state", "u1", 1), ("score", "<f4", len(self.steps))]
         if self.first:
@@ -110,7 +110,7 @@ class Scoring:
         return np.dtype([(name, kind, (size,)) for name, kind, size in fields])
 
     def verify(self) -> None:
-        """Raise MismatchError if a file is another one than when the run began."""
+        """Raise MismatchError if a file has changed since the run began."""
         for name, digest in self.files:
             if content(name) != digest:
                 raise MismatchError(
@@ -119,7 +119,7 @@ class Scoring:
 
 
 def file_names(steps: Iterable[Step], context: Context) -> list[str]:
-    """Return the files, and the directories or names of models, that scores depend on."""
+    """Return the files, directories and model names that scores depend on."""
     found: list[str] = []
     for step in steps:
         found += (place(context.directory, name) for name in step.files)
@@ -130,7 +130,7 @@ def file_names(steps: Iterable[Step], context: Context) -> list[str]:
 def content(name: str) -> str | None:
     """Return the digest of a file, or of a model by its name; None if it cannot be read.
 
-    That is reported when the filter is built.
+    The filter reports that when it is built.
     """
     foreign = split_name(name)
     if foreign is not None:
@@ -141,7 +141,7 @@ def content(name: str) -> str | None:
 
 
 def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
-    """Return the versions of libraries, and of Python's tables of Unicode, by which scores vary."""
+    """Return the versions of libraries, and of Python's Unicode tables, that affect scores."""
     names = {name for step in steps for name in step.filter.libraries}
     names |= {"ftfy"} if repair else set()
     found = {"unicode": unicodedata.unidata_version}
@@ -152,7 +152,7 @@ def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
 
 
 class Scorers:
-    """The scorers of one pass, ready to score blocks."""
+    """Scorers of one pass, ready to score blocks."""
 
     def __init__(self, scoring: Scoring):
         scoring.verify()
@@ -203,7 +203,7 @@ def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
 
 
 def repaired(texts: Texts, wanted: bool) -> Texts:
-    """Repair texts where it is ``wanted``; rows that change are REPAIRED."""
+    """Repair texts if ``wanted``; changed rows become REPAIRED."""
     if not wanted:
         return texts
     source = list(map(encoding.repaired, texts.source, texts.target))
@@ -224,7 +224,7 @@ _open = ExitStack()
 
 @contextmanager
 def kept_scorers() -> Iterator[None]:
-    """Keep the scorers, and the processes that score, from task to task of the block."""
+    """Keep the scorers, and the processes that score, between tasks during the block."""
     try:
         yield
     finally:
@@ -236,9 +236,9 @@ def kept_scorers() -> Iterator[None]:
 def score_blocks(
     scoring: Scoring, layout: Layout, blocks: Iterator[Block], threads: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the records of blocks, and the seconds of each step, by ``threads`` processes.
+    """Yield the records of blocks, and the seconds of each step, with ``threads`` processes.
 
-    With 1, this process scores, by one thread; its numbers of threads are restored.
+    With 1, this process scores in one thread; its numbers of threads are restored.
     """
     key = _key(scoring)
     with one_thread():
@@ -247,7 +247,7 @@ def score_blocks(
 
 
 def build(scoring: Scoring, threads: int) -> None:
-    """Build the scorers of a pass, which :func:`score_blocks` then finds."""
+    """Build the scorers of a pass, which :func:`score_blocks` then reuses."""
     with one_thread():
         list(_pool(threads).in_order(_build, [(_key(scoring), scoring)]))
 
@@ -266,7 +266,7 @@ def _pool(threads: int) -> Processes:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let this process use one thread during the block."""
+    """Limit this process to one thread during the block."""
     from threadpoolctl import threadpool_limits
 
     before = use_loop_threads(1)
@@ -278,7 +278,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _prepare() -> None:
-    """Make a process ready to score by one thread."""
+    """Prepare a process to score in one thread."""
     from threadpoolctl import threadpool_limits
 
     use_loop_threads(1)
@@ -300,9 +300,9 @@ def _score(work: tuple[str, Scoring, Layout, Block]) -> tuple[np.ndarray, np.nda
 
 
 def broken(steps: Sequence[Step], scores: np.ndarray) -> np.ndarray:
-    """Mask of broken bounds ``(n, len(steps)) bool`` for scores of that shape.
+    """Return a mask of broken bounds ``(n, len(steps)) bool`` for scores of that shape.
 
-    NaN, a score that was not computed, breaks none. Bounds are compared in float32, as scores are.
+    NaN, a score that was not computed, breaks none. Bounds are compared in float32, like scores.
     """
     out = np.zeros(scores.shape, dtype=bool)
     for column, step in enumerate(steps):

@@ -1,8 +1,8 @@
-"""Second opinion on the rows of a bitext: pairs in doubt by their quality are read again.
+"""Second opinion on the rows of a bitext: pairs of doubtful quality are read by another encoder.
 
-A task for each text chooses them, others encode their sentences, and the rows get the quality by
-both opinions. Margins compare the pairs in doubt of the whole text in the same languages, so that
-no score depends on how the text is cut.
+A task per text chooses them, others encode their sentences, and the rows get the quality by both
+opinions. Margins compare the doubtful pairs of the whole text in the same languages, so that no
+score depends on how the text is cut.
 """
 
 import json
@@ -32,7 +32,7 @@ QUALITY = "quality"
 
 
 class Rated(NamedTuple):
-    """A text whose pieces are scored by a quality, and the tasks that score them."""
+    """Text whose pieces a quality has scored, with the tasks that scored them."""
 
     pieces: list[Piece]
     scoring: Scoring
@@ -40,9 +40,9 @@ class Rated(NamedTuple):
 
 
 def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry]) -> list[Rated]:
-    """Ask for the second opinion on texts; return them with the scores by both.
+    """Register a second opinion on texts; return them with the scores by both.
 
-    Waits for it, and tells the cost. Raises ArtifactError without a quality.
+    Waits for it, and reports the cost. Raises ArtifactError without a quality.
     """
     if not all(map(_columns, (text.scoring for text in texts))):
         raise ArtifactError(
@@ -87,15 +87,15 @@ def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry])
 
 
 def _columns(scoring: Scoring) -> list[int]:
-    """Return the places of qualities among the scores."""
+    """Return the positions of qualities among the scores."""
     return [place for place, step in enumerate(scoring.steps) if step.name == QUALITY]
 
 
 @hints(seconds=1e-6, memory=2)
 def doubt(job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result]) -> dict[str, Any]:
-    """Choose the rows in doubt of a text, and keep their distinct sentences.
+    """Choose the doubtful rows of a text, and keep their distinct sentences.
 
-    ``tasks`` have scored the pieces. Numbers that contradict each other are beyond doubt.
+    ``tasks`` have scored the pieces. Pairs with contradicting numbers are not doubtful.
     """
     texts: tuple[list[str], list[str]] = [], []
     rows: list[int] = []
@@ -142,7 +142,7 @@ def _groups(scoring: Scoring, texts: tuple[list[str], list[str]]) -> np.ndarray:
 
 @hints(seconds=1e-4, memory=8000)
 def judge(job: Job, doubts: Result, vectors: dict[str, list[Result]]) -> dict[str, Any]:
-    """Compute the margins of the rows in doubt, by groups; NaN where a group is too small."""
+    """Compute the margins of the doubtful rows, by groups; NaN if a group is too small."""
     own, others = joined(vectors).values()
     source, target = (
         np.searchsorted(doubts.array(name), doubts.array(f"{name}-of")) for name in SIDES

@@ -1,4 +1,4 @@
-"""Settings of a filtering, of its selection of the best pairs, and of a split."""
+"""Settings of filtering, of the selection of the best pairs, and of a split."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Number of pairs to keep of those the filters leave: the best, by the score that ranks.
+    """Selection of the best remaining pairs, by the ranking score.
 
-    top: this many pairs. words: pairs with up to this many tokens on the target's side. precision:
-    the most pairs whose estimated share of good ones, their mean quality, is at least this. The
-    strictest of several limits counts; None is no limit.
+    top: this many pairs. words: pairs with up to this many target tokens. precision: the most pairs
+    whose estimated share of good ones, their mean quality, is at least this. The strictest of
+    several limits applies; None is no limit.
 
     per_source, percentile, balance and temperature become filters (`FilterConfig.selecting`): the
     most pairs of a source; the range of ranks in per cent that is kept; what the ``top`` pairs are
-    balanced by; and how several corpora share them. Raises ValueError for a range that is none, and
-    SettingsError for a mixture without ``top``, or of two kinds.
+    balanced by; and how several corpora share them. Raises ValueError for an invalid range, and
+    SettingsError for a mixture without ``top``, or for two mixtures.
     """
 
     top: int | None = option(
@@ -82,7 +82,7 @@ class Selection:
 
     @property
     def range(self) -> tuple[float, float]:
-        """Bounds of ``percentile``; without order for a text that is none."""
+        """Bounds of ``percentile``; in descending order if it is invalid."""
         low, _, high = (self.percentile or "").partition(":")
         try:
             return float(low), float(high)
@@ -90,7 +90,7 @@ class Selection:
             return 100.0, 0.0
 
     def of_a(self, share: float) -> Selection:
-        """Scale the counts to a sample that is this share of the text."""
+        """Scale the counts to a sample with this share of the text."""
         top, words = (
             None if count is None else round(count * share) for count in (self.top, self.words)
         )
@@ -102,7 +102,7 @@ class Selection:
 
     @property
     def limits(self) -> list[tuple[str, str]]:
-        """Label and bound, as text, of each limit."""
+        """Return label and bound, as text, of each limit."""
         found = [] if self.top is None else [("top-n", f"{self.top:,}")]
         found += [] if self.words is None else [("target-words", f"{self.words:,}")]
         share = self.precision
@@ -114,13 +114,13 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """Settings of a filtering beside its filters.
+    """Settings of filtering besides the filters.
 
-    dry_run: filter a sample of this many rows. all_scores: score rejected rows by the expensive
-    filters, too. repair: repair texts before the filters see them. mono: the text is in one
-    language. threshold: bound of the score that ranks the pairs. labels: file of answers that the
-    quality is fitted to. lid: fastText model that identifies languages. selection: how many pairs
-    are kept. without: files of text that must not occur.
+    dry_run: filter a sample of this many rows. all_scores: let expensive filters score rejected
+    rows too. repair: repair texts before the filters see them. mono: the text is in one language.
+    threshold: bound of the ranking score. labels: file of answers that the quality is fitted to.
+    lid: fastText model that identifies languages. selection: how many pairs are kept. without:
+    files of text to exclude.
     """
 
     dry_run: int | None = option(
@@ -166,7 +166,7 @@ class FilterSettings:
 class Limits:
     """Number of pairs that each limit of a selection keeps, counted over parts, best pairs first.
 
-    ``kept`` has it for each of :attr:`Selection.limits`.
+    ``kept`` has a number for each of :attr:`Selection.limits`.
     """
 
     def __init__(self, selection: Selection):
@@ -175,7 +175,7 @@ class Limits:
         self.kept = dict.fromkeys((label for label, _ in selection.limits), 0)
 
     def add(self, rank: np.ndarray, words: np.ndarray) -> None:
-        """Take in the pairs that follow: their rank ``(m,) float64`` and tokens ``(m,)``."""
+        """Add the next pairs: their rank score ``(m,) float64`` and tokens ``(m,)``."""
         import numpy as np
 
         selection, before, self._done = self.selection, self._done, self._done + len(rank)
@@ -195,11 +195,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Split:
-    """Sizes of the parts of a split, and which rows stay together.
+    """Sizes of the parts of a split, and which rows are kept together.
 
-    dev, test: numbers of rows, or shares of all rows where below 1. near: rows stay together if
-    sides of them share this part of their runs of five characters; 1 compares for equality.
-    documents: column whose equal cells stay together.
+    dev, test: numbers of rows, or shares of all rows if below 1. near: minimum share of common runs
+    of five characters for rows to be kept together; 1 compares for equality. documents: column
+    whose equal cells are kept together.
     """
 
     dev: float = option(2000, "Rows to develop on; below 1, a share.", kind="number", metavar="N")

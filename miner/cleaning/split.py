@@ -1,4 +1,4 @@
-"""Split of a bitext into training, development and test rows that share no text or document."""
+"""Split of a bitext into training, development and test rows without common text or documents."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -33,7 +33,7 @@ from miner.text.write_bitext import write_bitext
 from miner.text_table import count_of
 
 FORMAT = "bitext-miner split"
-# Parts of a split, by their numbers.
+# Names of the parts by number.
 PARTS = ("train", "dev", "test")
 ROWS = 4096
 _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
@@ -50,14 +50,14 @@ def split(
 ) -> dict[str, int]:
     """Split a bitext, one file or two, into the directory ``output``; return the rows of each part.
 
-    Parts are named train, dev and test with the suffixes of the files, beside `manifest.json`. Rows
-    are unchanged and in order. No sentence, near-copy or document is in two parts. Which part a row
-    is in depends on a hash of its text: with sizes that are shares, rows stay where they are when
-    text is added; with numbers of rows, some of the last ones of a part may go to training.
+    Files are named train, dev and test with the suffixes of the input, beside `manifest.json`. Rows
+    are unchanged and in order. No sentence, near-copy or document is in two parts. A hash of its
+    text decides the part of a row: with shares, rows keep their part when text is added; with
+    numbers of rows, some rows of a part may move to training.
 
     Raises ArtifactError for a directory of something else, CorpusError and ResourceError.
     """
-    replaceable(output, MANIFEST)  # refused now rather than after the work
+    replaceable(output, MANIFEST)  # refuse now rather than after the work
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())
         (bitext,) = bitexts_of([[str(file) for file in files]], layout, place)
@@ -74,10 +74,10 @@ def split(
 
 
 def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarray, int]:
-    """Return the part of each row, ``(n,) int8``, and the number of groups that stay together.
+    """Return the part of each row, ``(n,) int8``, and the number of groups.
 
-    A row without text on a side stays with the rows that share the text of its other side, and
-    does not count. Groups of such rows alone are to train on.
+    A row without text on a side is grouped with the rows that share the text of its other side, and
+    does not count. Groups of only such rows are for training.
     """
     with bitext.opened() as rows:
         count = rows.counted()
@@ -96,7 +96,7 @@ def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarra
                     signed[side, part] = signatures([shingles(plain(text)) for text in own])
                 filled[side, part] = [not is_blank(text) for text in own]
             if settings.documents is not None:
-                # Not equal to a sentence: its key is of other bytes.
+                # A different kind of key, so that a document never equals a sentence.
                 keys[2, part] = [key(b"\0" + encoded(name)) for (name,) in texts.more]
                 filled[2, part] = [not is_blank(name) for (name,) in texts.more]
             filled[:, part] &= texts.state != UNREADABLE
@@ -131,15 +131,15 @@ def _scattered(value: np.ndarray) -> np.ndarray:
 def _chosen(
     hashes: np.ndarray, label: np.ndarray, sizes: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels and parts of groups: for tests the least hashes, for dev the greatest.
+    """Return labels and parts of groups: the smallest hashes are for test, the greatest for dev.
 
-    ``sizes`` are of dev and test. A group that is larger than what its part lacks is to train on,
-    so that a part may lack a few rows. Raises CorpusError where it lacks a tenth.
+    ``sizes`` are of dev and test. A group that is larger than the room in its part is for training,
+    so that a part may lack a few rows. Raises CorpusError if it lacks a tenth.
     """
     names, group, count = np.unique(label, return_inverse=True, return_counts=True)
     least = np.full(len(names), np.iinfo(np.uint64).max)
     np.minimum.at(least, group, hashes)
-    place = _scattered(least)  # the least of many hashes is small, so they are scattered again
+    place = _scattered(least)  # the minimum of many hashes is small, so they are hashed again
     order = np.argsort(place, kind="stable")
     part = np.zeros(len(names), np.int8)
     for number, ordered in ((2, order), (1, order[::-1])):
@@ -163,7 +163,7 @@ def _chosen(
 
 
 class _Groups:
-    """Rows that stay together, joined pair by pair (union-find)."""
+    """Groups of rows, joined pair by pair (union-find)."""
 
     def __init__(self, count: int):
         self.parent = list(range(count))
@@ -179,9 +179,9 @@ class _Groups:
         self.parent[max(one, other)] = min(one, other)
 
     def join_equal(self, keys: np.ndarray, filled: np.ndarray) -> None:
-        """Join rows that have a key ``(columns, n) uint64`` in common, in any columns.
+        """Join rows with a common key ``(columns, n) uint64``, in any columns.
 
-        ``filled (columns, n) bool`` marks the keys of text; others are in common with nothing.
+        ``filled (columns, n) bool`` marks the keys of text; other keys are ignored.
         """
         count = keys.shape[1]
         places = np.flatnonzero(filled)
@@ -191,7 +191,7 @@ class _Groups:
                 self.join(one, other)
 
     def join_near(self, signed: np.ndarray, rows: np.ndarray, near: float) -> None:
-        """Join ``rows`` whose signatures agree in a band and in a share ``near``.
+        """Join ``rows`` whose signatures agree in a band and in the share ``near``.
 
         ``signed (n, HASHES)`` are the signatures of all rows.
         """
@@ -210,7 +210,7 @@ class _Groups:
 
 
 def _runs(keys: np.ndarray) -> Iterator[list[int]]:
-    """Yield the places of each key that occurs several times."""
+    """Yield the positions of each key that occurs several times."""
     order = np.argsort(keys, kind="stable")
     edges = np.flatnonzero(np.diff(keys[order])) + 1
     starts, ends = np.append(0, edges), np.append(edges, len(keys))
@@ -219,7 +219,7 @@ def _runs(keys: np.ndarray) -> Iterator[list[int]]:
 
 
 def _names(files: Sequence[str | Path]) -> list[str]:
-    """Return the suffixes of the parts of each file: of its format and compression."""
+    """Return the suffixes of the parts of each file: format and compression."""
     found = []
     for path in map(str, files):
         end = packing(path)
@@ -228,7 +228,7 @@ def _names(files: Sequence[str | Path]) -> list[str]:
 
 
 def _write(bitext: Bitext, chosen: np.ndarray, paths: Sequence[str]) -> None:
-    """Write the rows of a mask, unchanged, or in the format from which they became lines."""
+    """Write the rows of a mask, unchanged, or in the format that they were converted from."""
 
     def raws() -> Iterator[Raw]:
         done = 0

@@ -36,7 +36,7 @@ ALONE = 8192
 
 @hints()
 def prepare(job: Job, scoring: Scoring, largest: int) -> None:
-    """Build the filters of a pass, so that a missing library or model is told before the work.
+    """Build the filters of a pass, so that a missing library or model is reported early.
 
     ``largest`` is the number of rows of the largest piece.
     """
@@ -53,9 +53,9 @@ def sample(
     columns: tuple[int | str, ...],
     repair: bool,
 ) -> None:
-    """Collect the pairs of a piece that are in a sample of a text, without those that lack a side.
+    """Collect the pairs of a piece that are in the sample of a text, except those without a side.
 
-    The sample are ``size`` of ``total`` rows, evenly spread, 0 for all. ``first`` is the first row
+    The sample has ``size`` of ``total`` rows, evenly spread, 0 for all. ``first`` is the first row
     of the piece in the text.
     """
     chosen = spread_rows(total, size) - first
@@ -72,7 +72,7 @@ def sample(
 
 @hints(seconds=4e-4)
 def check(job: Job, piece: Piece, scoring: Scoring) -> dict[str, Any]:
-    """Score the rows of a piece by the cheap filters, and make sketches of them."""
+    """Score the rows of a piece with the cheap filters, and compute their sketches."""
     return _score(job, piece, scoring, None, "checking")
 
 
@@ -84,10 +84,10 @@ def rate(
     checked: Result | None = None,
     bounds: Sequence[Step] | None = None,
 ) -> dict[str, Any]:
-    """Score the rows of a piece by expensive filters, all or only those within ``bounds``.
+    """Score the rows of a piece with expensive filters, all or only those within ``bounds``.
 
     The bounds belong to the cheap filters, which have ``checked`` the piece. Scores that an earlier
-    run computed with other bounds are used again.
+    run computed with other bounds are reused.
     """
     wanted = None
     if bounds is not None:
@@ -106,10 +106,10 @@ def write(
     ranking: Result | None = None,
     index: int = 0,
 ) -> dict[str, Any]:
-    """Write the rows of a piece, kept and rejected ones and all scores, and count them.
+    """Write the kept and rejected rows of a piece and all scores, and count them.
 
-    ``packings`` are the suffixes by which each output is compressed. With a selection, ``sent`` has
-    the pairs that are left, and ``ranking`` at ``index`` their places among all pairs.
+    ``packings`` are the compression suffixes of the outputs. With a selection, ``sent`` has the
+    remaining pairs, and ``ranking`` at ``index`` their ranks among all pairs.
     """
     found = scores.decided()
     if sent is not None and ranking is not None:
@@ -126,7 +126,7 @@ def write(
 def write_scored(
     job: Job, piece: Piece, scoring: Scoring, rated: Result, packings: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Write each row of a piece with its scores at the end, or the scores alone."""
+    """Write each row of a piece with its scores at the end, or only the scores."""
     table = rated.array("scores")
     [(role, end)] = packings.items()
     with piece.opened(scoring.columns) as rows:
@@ -141,7 +141,7 @@ def write_scored(
 
 
 def passed(steps: Sequence[Step], local: np.ndarray) -> np.ndarray:
-    """Rows that cheap filters leave, ``(n,) bool``."""
+    """Return the rows that pass cheap filters, ``(n,) bool``."""
     out = np.empty(len(local), dtype=bool)
     for start in range(0, len(local), PART):
         part = local[start : start + PART]
@@ -178,17 +178,17 @@ def _score(
 
 
 def _threads(job: Job, rows: int) -> int:
-    """Return the number of processes to score so many rows by: 1 if more would take longer."""
+    """Return the number of processes for so many rows: 1 if more would take longer."""
     return job.threads if rows * (1 - 1 / job.threads) > ALONE else 1
 
 
 def _blocks(rows: Rows, todo: np.ndarray) -> Iterator[Block]:
-    """Yield the rows to score ``(n,) bool``, as many blocks as the text has."""
+    """Yield the rows to score ``(n,) bool``, in the blocks of the text."""
     first = 0
     for block in rows.blocks(ROWS):
         chosen = np.flatnonzero(todo[first : first + len(block)])
         first += len(block)
         if len(chosen) < len(block):
-            # The rest is not consecutive; all of it was read without an error before.
+            # The remaining rows are not consecutive; all of them were read before without an error.
             block = Block(block.first, [block.raw[i] for i in chosen.tolist()])
         yield block

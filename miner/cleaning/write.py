@@ -1,4 +1,4 @@
-"""Write rows: kept ones, rejected ones with reasons, and scores."""
+"""Writing of rows: kept ones, rejected ones with reasons, and scores."""
 
 import json
 import math
@@ -19,7 +19,7 @@ from miner.text.compression import codec, compressor
 from miner.text.layout import REPLACED, Block, Raw
 from miner.text.rows import Rows
 
-# Suffix of a file of rows as JSON objects, with source, target and the other cells by name.
+# Suffix of a file of rows as JSON objects, with source, target and other cells by name.
 NAMED = ".rows"
 
 
@@ -29,8 +29,8 @@ def write_rows(
     """Write each row once, in order, with all its columns unchanged, to one of the outputs.
 
     By role: ``kept`` rows, or their sides ``kept`` and ``kept-1``; ``rejected`` rows with two more
-    columns, the filter that removed the row, with the fault that it names if any, and its score;
-    ``scores``, one JSON object of all scores for each row, one a line.
+    columns, the filter that removed the row (and the fault, if it names one) and its score;
+    ``scores``, a JSON object of all scores per row, one a line.
     """
     with ExitStack() as stack:
         files = {role: stack.enter_context(_opened(path)) for role, path in outputs.items()}
@@ -70,7 +70,7 @@ def write_rows(
 
 
 def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
-    """Return functions that name the faults of rows, by the place of the reason to remove them."""
+    """Return functions that name the faults of rows, by index of the reason for removal."""
     out = {}
     for step in found.config.steps:
         place = found.reasons.index(step.label) if step.label in found.reasons else -2
@@ -86,7 +86,9 @@ def _faults(
     removed: Sequence[int],
     first: int,
 ) -> dict[int, str]:
-    """Name the faults of a block's rows, as they end the label of the filter, by place."""
+    """Return the suffixes of the filters' labels that name the faults of a block's rows, by
+    position.
+    """
     out: dict[int, str] = {}
     for reason, name in naming.items():
         own = [place for place, why in enumerate(removed) if why == reason]
@@ -108,8 +110,8 @@ def write_scores(
 ) -> None:
     """Write each row with its scores at its end, records ``(n,)``; ``only``: scores alone.
 
-    Bytes that are replaced by U+FFFD in the texts are replaced in the row as well. Two files
-    become one tsv; for JSON, scores become further keys.
+    Bytes replaced by U+FFFD in the texts are also replaced in the row. Two files become one tsv;
+    for JSON, scores become further keys.
     """
     replace = rows.layout.on_error == "replace"
     named = output.suffix == NAMED
@@ -140,7 +142,7 @@ def write_scores(
 def _line(
     rows: Rows, raw: Raw, named: bool, cells: Mapping[str, str | float] | None = None
 ) -> bytes:
-    """Return a row as its line, or ``named`` as JSON, with more cells at its end."""
+    """Format a row as its line, or ``named`` as JSON, with more cells at its end."""
     if named:
         return rows.layout.named_line(raw, cells or {})
     return rows.layout.with_cells(raw, cells) if cells else rows.layout.line(raw)
@@ -148,7 +150,7 @@ def _line(
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[Any]]:
-    """Open a file of a task for writing, compressed by its suffix."""
+    """Open a task's file for writing, compressed by its suffix."""
     library = codec(str(path))
     with open(path, "wb") as raw:
         if library is None:
@@ -159,7 +161,7 @@ def _opened(path: Path) -> Iterator[IO[Any]]:
 
 
 def _written(found: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
-    """Rows of a block as they are written: unchanged unless texts were repaired or replaced."""
+    """Return the rows of a block for writing: unchanged unless texts were repaired or replaced."""
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():

@@ -22,7 +22,10 @@ against = options.several(
     click.option(
         "--against",
         metavar="DIR",
-        help="Another model: also print its metrics, and the differences with intervals and p.",
+        help=(
+            "Another model: also print its metrics, and the differences with intervals and "
+            "p-values."
+        ),
     ),
     options.json_file(),
     options.device,
@@ -43,9 +46,9 @@ def run_task(
     device: str,
     threads: int | None,
 ) -> None:
-    """Evaluate a model, and another beside it, by one task; print and write the metrics.
+    """Evaluate a model, and optionally another, on one task; print and write the metrics.
 
-    units: the things that the progress counts. resampled: those that the intervals resample.
+    units: unit of the progress. resampled: items that the intervals resample.
     """
     from miner.evaluation.evaluated_model import MinerModel
 
@@ -79,7 +82,7 @@ def report(
     """Print the metrics of one model or two, with the differences, and write them as JSON.
 
     resampled: items that the intervals resample. several: print the main metrics of several tasks.
-    data, left_out: directory of the test sets, and tasks that it has none for.
+    data, left_out: directory of the test sets, and tasks without one.
     """
     import miner
     from miner.evaluation import suite, summary

@@ -1,4 +1,4 @@
-"""``miner filter``: a noisy bitext in, a clean one and the rejected rows with reasons out."""
+"""``miner filter``: split a noisy bitext into clean rows and rejected rows with reasons."""
 
 import os
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from miner.text.formats import TABLES, BitextFormat, file_format
 
 @dataclass(frozen=True)
 class Outputs:
-    """Files that a run writes; directories, for several bitexts."""
+    """Output files of a run; directories for several bitexts."""
 
     kept: str | None = option(
         None,
@@ -48,7 +48,7 @@ class Outputs:
 
     @property
     def as_json(self) -> bool:
-        """True if the page is a file of counts."""
+        """True if the report is a file of counts."""
         return self.page is not None and self.page.endswith(".json")
 
 
@@ -185,7 +185,9 @@ def filter(
 def _files(
     files: tuple[str, ...], source: str | None, target: str | None, output: str | None
 ) -> tuple[list[str], list[str]]:
-    """Inputs and outputs: the argument after ``-o FILE`` is its second file, if others are left."""
+    """Return inputs and outputs: the argument after ``-o FILE`` is a second output if inputs
+    remain.
+    """
     given = list(files)
     second: list[str] = []
     after = after_output()

@@ -36,7 +36,7 @@ reading = options.bitext_format(
 
 
 def inputs(files: Sequence[str], source: str | None, target: str | None) -> list[str]:
-    """The one file or the two that were given. Raises UsageError for anything else."""
+    """Return the one or two input files. Raises UsageError for another number."""
     if source is not None and target is not None:
         files = (*files, source, target)
     elif source is not None or target is not None:
@@ -51,9 +51,9 @@ def inputs(files: Sequence[str], source: str | None, target: str | None) -> list
 
 
 def context(languages: tuple[str | None, str | None], model: str) -> Context:
-    """The context that the command line gives.
+    """Return the context from the command line.
 
-    A model counts as given only if the user has named it, so that it overrides a configuration's.
+    A model is set only if the user named it, so that it overrides a configuration's.
     """
     from miner.filters.filter_types import Context
 
@@ -76,10 +76,10 @@ def second(name: str | None, loading: Loading, workers: Workers) -> SentenceEnco
 def in_folders(
     given: Sequence[str], files: Sequence[Sequence[str]], outputs: Mapping[str, str]
 ) -> bool:
-    """Tell whether outputs are folders, of files with the names of the bitexts ``files``.
+    """Return True if outputs are folders of files with the names of the bitexts ``files``.
 
-    So they are for a pattern and for a data set of several files, unless outputs are named like
-    files, and where the first output ends in a slash. Raises UsageError for both at once.
+    Directories for a pattern, several files or a trailing '/', unless suffixes say files. Raises
+    UsageError if an output could be both.
     """
     paths = [*outputs.values()]
     patterns = any(glob.has_magic(path) and not os.path.lexists(path) for path in given)

@@ -24,13 +24,13 @@ from miner.text.bitext import read_bitext
 from miner.text.language_codes import ENGLISH, SEVERAL
 from miner.text.sheet import read_labels
 
-# Quality below which a pair is unrelated, so that no single fault explains it.
+# Quality below which a pair counts as unrelated, so that no single fault explains it.
 UNRELATED = 0.01
-# Least quality that is kept in a language without a bound of its own.
+# Default minimum quality, for languages without a measured bound.
 USUAL = 0.1
 
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
-# Rows of the batches at work by their languages.
+# Rows of batches in work, grouped by language pair.
 _GROUPS: WeakKeyDictionary[Batch, dict[Languages, list[int]]] = WeakKeyDictionary()
 
 
@@ -62,7 +62,7 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     opened = cache(quality_in)
 
     def score(batch: Batch) -> np.ndarray:
-        """Score rows by the languages of each, so that no row depends on the others."""
+        """Score each row in its own languages, so that no row depends on the others."""
         found = np.empty(len(batch))
         for languages, rows in _by_languages(encoder, batch, context.likely).items():
             sides = ([side[row] for row in rows] for side in batch.sides)
@@ -91,7 +91,9 @@ def _bounds(settings: Mapping[str, Any], context: Context) -> Scorer:
 def _by_languages(
     encoder: SentenceEncoder, batch: Batch, likely: Languages
 ) -> dict[Languages, list[int]]:
-    """Group the rows of a batch by their languages, identified on the sides that have several."""
+    """Group the rows of a batch by language pair, identified on sides that have several
+    languages.
+    """
     if batch in _GROUPS:
         return _GROUPS[batch]
     model = encoder.model
@@ -117,7 +119,7 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
     def name(batch: Batch) -> list[Fault]:
         if not len(batch):
             return []
-        # Numbers that contradict have lowered the quality themselves.
+        # Contradicting numbers have already lowered the quality.
         wrong = np.fromiter(map(contradict, *batch.sides), bool, len(batch))
         unrelated = quality.score(*batch.sides) < UNRELATED * np.where(wrong, CONTRADICTED, 1)
         found = names(*batch.sides)
@@ -149,7 +151,7 @@ def _margin(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 MODEL_SETTING = Setting("", "directory of the model [--model]", file=True)
 _LIBRARIES = ("sentencepiece",)
-# Which languages the text is in decides which translations count.
+# The languages of the text decide which translations count.
 _IDENTIFYING = (*_LIBRARIES, "py3langid")
 
 FILTERS = (

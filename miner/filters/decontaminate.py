@@ -1,4 +1,4 @@
-"""Filters by text that must not occur, such as test sets: exact and near-copies, and meaning."""
+"""Filters of excluded text, such as test sets: exact copies, near-copies, and meaning."""
 
 import math
 from collections.abc import Mapping

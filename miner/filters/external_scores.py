@@ -1,4 +1,4 @@
-"""Filters by what the user gives beside the text: costs, good sentences, a classifier."""
+"""Filters by external scores and models: costs, good sentences, a classifier."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
         out = np.full(len(batch), np.inf)
         rows = zip(batch.columns[column], *batch.sides, strict=True)
         for row, (text, *sides) in enumerate(rows):
-            # An unreadable row is blank and has no cost; it is removed as the worst.
+            # An unreadable row is blank and without cost; it is removed as the worst.
             if not (text or any(sides)):
                 continue
             out[row] = number_in(text)
@@ -69,7 +69,7 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
     def score(batch: Batch) -> np.ndarray:
         sentences = batch.tokens[side]
         values = model.perplexity(sentences)
-        # An empty text is not fluent, even if the model thinks an immediate end likely.
+        # An empty text is not fluent, even if the model predicts an immediate end.
         values[[not words for words in sentences]] = model.unknown
         return values
 
@@ -77,7 +77,7 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
 
 
 def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
-    # One thread, since a run has one process for each of its threads.
+    # One thread, because a run has a process for each of its threads.
     classifier = Classifier.load(context.directory / settings["model"], threads=1)
     chosen = [side for side in (0, 1) if settings["of"] in (JUDGED[side], "both")]
 

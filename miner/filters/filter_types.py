@@ -1,4 +1,4 @@
-"""The types of a filter: a score for every pair, the bounds it must keep, a reason in words."""
+"""Types of a filter: score of a pair, bounds on the score, reason in words."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# The stages of a run, in order. LOCAL filters read one pair at a time and are cheap. MODEL filters
-# load a model, read one pair (and perhaps a sample of the bitext) and are expensive. GLOBAL filters
-# compare every pair that is left with all others.
+# Stages of a run, in order. LOCAL filters read single pairs and are cheap. MODEL filters load a
+# model, read single pairs (and perhaps a sample of the bitext) and are expensive. GLOBAL filters
+# compare all remaining pairs with each other.
 LOCAL, MODEL, GLOBAL = range(3)
 
 
@@ -29,9 +29,8 @@ LOCAL, MODEL, GLOBAL = range(3)
 class Batch:
     """n pairs of a bitext.
 
-    source, target: n texts each as they stand, which may be empty or white space. columns: further
-    columns of the file that filters asked for (`Filter.columns`), by name or number as text; n
-    texts each.
+    source, target: n texts each, unchanged, perhaps empty or white space. columns: further columns
+    of the file that filters read (`Filter.columns`), by name or number as text; n texts each.
     """
 
     source: Sequence[str]
@@ -56,20 +55,20 @@ class Batch:
 
     @cached_property
     def tokens(self) -> tuple[list[list[str]], list[list[str]]]:
-        """The tokens of either side, in lower case."""
+        """Lower-case tokens of either side."""
         source, target = ([tokens(text) for text in side] for side in self.sides)
         return source, target
 
 
 @dataclass(frozen=True)
 class Context:
-    """Facts about a bitext that filters need beside its pairs.
+    """Facts about a bitext that filters need besides its pairs.
 
-    source_lang, target_lang: BCP-47 codes, None if unknown. directory: the directory that relative
-    paths in settings start from. model: directory of the encoder, or ``default``; None stands for
-    ``default``, too, where nobody has named one. sample: sources and targets of some pairs of the
-    bitext itself, for filters that compare with it. identified: ISO 639 codes of the languages that
-    the bitext is in by its looks, for models; None if unknown.
+    source_lang, target_lang: BCP-47 codes, None if unknown. directory: base of relative paths in
+    settings. model: directory of the encoder, or ``default``; None also stands for ``default`` if
+    the user named none. sample: sources and targets of some pairs of the bitext, for filters that
+    compare with it. identified: ISO 639 codes of the identified languages, for models; None if
+    unknown.
     """
 
     source_lang: str | None = None
@@ -85,7 +84,7 @@ class Context:
 
     @property
     def likely(self) -> tuple[str | None, str | None]:
-        """ISO 639 codes of both languages: those given, else those identified."""
+        """ISO 639 codes of both languages: set by the user, else identified."""
         source, target = (
             primary(code) if code else seen
             for code, seen in zip(self.languages, self.identified, strict=True)
@@ -99,12 +98,12 @@ class Context:
 
 
 def place(directory: Path, name: str) -> str:
-    """Return the path of a file that is named from a directory; names of models stay."""
+    """Return the path of a file relative to a directory; names of models are kept."""
     known = name == "default" or split_name(name) is not None
     return name if known else str(directory / name)
 
 
-# Scores of a batch: (n,) float, never NaN. `Filter.better` says whether higher or lower is better.
+# Scorer of a batch: (n,) float, never NaN. `Filter.better` says whether higher or lower is better.
 Scorer = Callable[[Batch], np.ndarray]
 
 
@@ -112,11 +111,11 @@ _NONE = np.empty(0, np.int64)
 
 
 class Rivals(NamedTuple):
-    """Pairs that a GLOBAL filter compares, and what it knows of all that are left.
+    """Pairs that a GLOBAL filter compares, with data about all remaining pairs.
 
-    rows: ``(m,) int64``, in the whole text. What else there is depends on `Comparison.by`. "best":
-    sketches ``(m, length)``, best ``(m, g) int64``, the row of the best pair that has the same key
-    in its column, and sketches_of, which looks up the sketches of any rows. "place": place ``(m,)``
+    rows: ``(m,) int64``, in the whole text. The other fields depend on `Comparison.by`. "best":
+    sketches ``(m, length)``, best ``(m, g) int64``, the row of the best pair with the same key in
+    its column, and sketches_of, which looks up the sketches of any rows. "place": place ``(m,)``
     among ``total`` pairs by rank, 0 the best. "all": keys ``(m, g) uint64`` of all pairs, rank
     ``(m,) float64``, higher is better, and starts ``(b,) int64``, the first row of each bitext.
     """
@@ -133,12 +132,12 @@ class Rivals(NamedTuple):
 
 
 class Comparison:
-    """A GLOBAL filter with its settings; it compares all pairs that are left.
+    """GLOBAL filter with its settings; it compares all remaining pairs.
 
     A text comes in pieces; ``by`` says what the filter needs of them. "best": `keys` of each pair,
-    and the best pair of each key. "place": the place of each pair among all by rank. "all": the
-    `keys` of all pairs at once. For a filter with `Filter.names_row` a score is the row of another
-    pair, or -1. The first pair wins among equal ranks.
+    and the best pair of each key. "place": the rank of each pair among all. "all": the `keys` of
+    all pairs at once. For a filter with `Filter.names_row` a score is the row of another pair, or
+    -1. The first pair wins among equal ranks.
     """
 
     by = "best"
@@ -147,26 +146,25 @@ class Comparison:
     field: tuple[str, str, int] | None = None
 
     def sketch(self, batch: Batch) -> np.ndarray:
-        """Sketches of n pairs ``(n, length)``; each depends on its own pair alone."""
+        """Return the sketches of n pairs ``(n, length)``; each depends only on its pair."""
         return np.zeros((len(batch), 0))
 
     def keys(self, sketches: np.ndarray) -> np.ndarray:
-        """Keys ``(m, g) uint64`` of pairs with these sketches."""
+        """Return the keys ``(m, g) uint64`` of pairs with these sketches."""
         raise TypeError("a filter by keys defines keys()")
 
     def scores(self, rivals: Rivals) -> np.ndarray:
-        """Scores ``(m,)`` of pairs."""
+        """Return the scores ``(m,)`` of pairs."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a filter beside its bounds: its default, its type (the default's), its help.
+    """Setting of a filter besides its bounds: its default, its type (the default's), its help.
 
-    A default of None stands for a text that must be given. choices: the allowed values, if
-    restricted. least: the least allowed number. file: the value names a file or a directory whose
-    content scores depend on. score: the value is the label of another filter that scores pairs,
-    and that score ranks the pairs for this filter.
+    A default of None marks a required text. choices: allowed values, if restricted. least: minimum
+    of a number. file: the value names a file or a directory whose content affects scores. score:
+    the value is the label of another filter, whose score ranks the pairs for this filter.
     """
 
     default: Any
@@ -218,7 +216,7 @@ class Filter:
     bounds: Callable[[Mapping[str, Any], Context], Scorer] | None = None
 
     def outside(self, bound: float) -> str | None:
-        """Return why no score is near a bound, None if it is in the range of scores."""
+        """Return the reason why a bound is useless, None if it is in the range of scores."""
         low, high = self.range
         if low <= bound <= high:
             return None
@@ -227,7 +225,7 @@ class Filter:
 
 
 def each(function: Callable[[str, str], float]) -> Callable[[Any, Any], Scorer]:
-    """Make a `Filter.build` without settings from a function of source and target."""
+    """Return a `Filter.build` without settings from a function of source and target."""
 
     return lambda settings, context: lambda batch: scores_by(function, *batch.sides)
 
