@@ -26,8 +26,9 @@ from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
 from miner.names import SIDES, Languages
 from miner.progress import Reporter, silent
-from miner.scoring.language_notes import SAMPLE, unread
-from miner.scoring.languages import identify, sample
+from miner.scoring.language_notes import SAMPLE, one_language, unread
+from miner.scoring.language_notes import doubts as language_doubts
+from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.quality import NAME, Quality
 from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
@@ -110,6 +111,8 @@ def align(
         files = (text_files(one, copies / side) for one, side in zip(names, SIDES, strict=True))
         places = [(DocumentFile(one), DocumentFile(two)) for one, two in zip(*files, strict=True)]
         aligned = align_places(run, places, encoder, settings.languages, keep, beads)
+        doubted = _language_doubts(aligned.documents, encoder, settings.languages)
+        aligned = replace(aligned, warnings=(*doubted, *aligned.warnings))
         then(aligned)
         return aligned
 
@@ -148,7 +151,7 @@ def align_places(
         first += len(batch)
     doubts = [line for task in results for line in task.value["notes"]]
     documents = [_read(both, languages, beads) for both in places]
-    texts = [[text for both in documents for text in both[side].texts] for side in (0, 1)]
+    texts = _texts(documents)
     for own, name in zip(texts, SIDES, strict=True):
         some = [own[row] for row in spread_rows(len(own), SAMPLE).tolist()]
         doubts += [f"the {name}: {doubt}" for doubt in unread(encoder.on_side(name), some)]
@@ -156,6 +159,23 @@ def align_places(
     columns = np.concatenate(pair), np.concatenate(spans), np.concatenate(score)
     found = Aligned(documents, *columns, None, tuple(doubts), codes)
     return _kept(found, keep, beads.unaligned)
+
+
+def _texts(documents: Sequence[tuple[Document, Document]]) -> tuple[list[str], list[str]]:
+    """Return the sentences of all documents of each side."""
+    source, target = ([text for both in documents for text in both[side].texts] for side in (0, 1))
+    return source, target
+
+
+def _language_doubts(
+    documents: Sequence[tuple[Document, Document]], encoder: SentenceEncoder, given: Languages
+) -> list[str]:
+    """Return warnings about the languages of all documents; none for little text."""
+    languages = _identified(_texts(documents), given)
+    if not all(one.sure and one.characters for one in languages):
+        return []
+    known = {} if encoder.model is None else encoder.model.languages
+    return [*one_language(languages), *language_doubts(languages, known)]
 
 
 def _kept(found: Aligned, keep: Keep, unaligned: bool) -> Aligned:
@@ -287,8 +307,15 @@ def _quality(
 
 def codes_of(texts: Sequence[Sequence[str]], languages: Languages) -> tuple[str | None, str | None]:
     """Return the language codes of both sides, identified from a sample unless set."""
+    source, target = _identified(texts, languages)
+    return source.code, target.code
+
+
+def _identified(
+    texts: Sequence[Sequence[str]], languages: Languages
+) -> tuple[Identified, Identified]:
     source, target = (
-        identify([own[row] for row in sample(len(own))], given).code
+        identify([own[row] for row in sample(len(own))], given)
         for own, given in zip(texts, language_pair(languages), strict=True)
     )
     return source, target

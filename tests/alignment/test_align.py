@@ -179,6 +179,15 @@ def test_a_document_is_its_own_translation(miner, files, texts) -> None:
     rows = [line.split("\t") for line in out.splitlines()]
     assert code == 0 and len(rows) > 55 and all(row[1] == row[2] for row in rows)
     assert "0 source and 0 target sentences without a counterpart" in err
+    assert "warning: both sides are in German (de): " in err
+
+
+def test_languages_in_doubt_are_warned_of(miner, files, tmp_path: Path) -> None:
+    output = tmp_path / "out.tsv"
+    _, _, err = miner("align", *files, "-o", output)
+    assert "warning" not in err
+    _, _, err = miner("align", *files, "--source-lang", "fr", "-o", output)
+    assert "warning: 100% of the source looks like German (de)" in err
 
 
 def test_faulty_files(miner, files, tmp_path: Path) -> None:
