@@ -11,6 +11,7 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +256,10 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "precision": simple("precision.json", precision_reached.table),
     "align": part("align.json", alignment_quality.tables),
     "sparse": part("sparse.json", sparse),
-    "second": simple("second.json", lambda record: second_opinion.mining_table(record["results"])),
+    **{
+        f"second-{task}": part("second.json", partial(second_opinion.section, task=task))
+        for task in ("mining", "filter", "align")
+    },
     "sweep": part("sweep.json", precision_sweep.tables),
     "between": simple("between.json", between_languages.table),
     "review": part("review.json", review_labels.tables),

@@ -24,6 +24,7 @@ from miner import Encoder
 from miner.alignment.align import align_texts
 from miner.alignment.beads import WEIGHTS, Beads
 from miner.alignment.ladder import read_ladder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.evaluation.alignment import Bead, evaluate
 from miner.evaluation.labelled_text import find_file
 from miner.knn.settings import SearchSettings
@@ -89,15 +90,22 @@ def synthetic(data: Path) -> list[tuple[AlignedDocuments, tuple[str, str]]]:
 
 
 def score(
-    encoder: Encoder, documents: list[tuple[tuple[list[str], list[str]], list[Bead], Any]]
+    encoder: Encoder,
+    documents: list[tuple[tuple[list[str], list[str]], list[Bead], Any]],
+    second: SentenceEncoder | None = None,
 ) -> dict[str, Any]:
-    """Align documents by each stage; return F1, and the precision estimated and reached."""
+    """Align documents by each stage; return F1, and the precision estimated and reached.
+
+    The second stage asks for a ``second`` opinion, if there is one.
+    """
     record: dict[str, Any] = {}
     settings = SearchSettings(k=4, device="cpu")
     for stage, coarse in (("first stage", True), ("both stages", False)):
-        begun, found, sure = time.process_time(), [], []
+        begun, found, sure, read = time.process_time(), [], [], 0
+        more: dict[str, Any] = {"coarse": coarse, "second": second and (second, second)}
         for texts, gold, languages in documents:
-            aligned, _ = align_texts(texts, (encoder, encoder), settings, languages, coarse=coarse)
+            aligned, _ = align_texts(texts, (encoder, encoder), settings, languages, **more)
+            read += aligned.read
             beads = ladder_of(aligned)
             found.append((beads, gold))
             known = set(gold)
@@ -115,6 +123,7 @@ def score(
             "at 0.95": at_precision(np.array(sure, dtype=float), 0.95),
             "cpu seconds": time.process_time() - begun,
             "lines": sum(len(side) for texts, _, _ in documents for side in texts),
+            **({"texts read": read} if second is not None else {}),
         }
     return record
 
@@ -133,7 +142,7 @@ def ladder_of(beads: Beads) -> list[Bead]:
     return [(tuple(range(i, j)), tuple(range(k, m))) for i, j, k, m in beads.spans.tolist()]
 
 
-def books(encoder: Encoder, data: Path) -> dict[str, Any]:
+def books(encoder: Encoder, data: Path, second: SentenceEncoder | None = None) -> dict[str, Any]:
     """Align each document of Text+Berg, and all together."""
     folder = data / "align" / "text+berg"
     documents = {}
@@ -144,8 +153,8 @@ def books(encoder: Encoder, data: Path) -> dict[str, Any]:
         ]
         gold = read_ladder(folder / f"{name}.defr")
         documents[name] = ((texts[0], texts[1]), gold, ("de", "fr"))
-    record = {name: score(encoder, [one]) for name, one in documents.items()}
-    return {**record, "all": score(encoder, [*documents.values()])}
+    record = {name: score(encoder, [one], second) for name, one in documents.items()}
+    return {**record, "all": score(encoder, [*documents.values()], second)}
 
 
 def laws(encoder: Encoder, data: Path) -> dict[str, Any]:

@@ -66,14 +66,17 @@ def sources(data: Path, language: str, *, shippable: bool) -> Iterator[tuple[str
                 yield name.partition("/")[2], pairs
 
 
-def wrong_pairs(encoder: Encoder, every: dict[str, Pairs]) -> dict[str, Pairs]:
-    """Return wrong pairs by kind: neighbours, shuffled, other domain."""
+def wrong_pairs(encoder: Encoder, every: dict[str, Pairs], most: int = WRONG) -> dict[str, Pairs]:
+    """Return wrong pairs by kind: neighbours, shuffled, other domain.
+
+    Of each source, the first ``most`` pairs count.
+    """
     generator = np.random.default_rng(SEED)
     kinds = "neighbours", "shuffled", "other domain"
     found: dict[str, Pairs] = {kind: ([], []) for kind in kinds}
     names = list(every)
     for name in names:
-        source, target = (side[:WRONG] for side in every[name])
+        source, target = (side[:most] for side in every[name])
         left, right = encoder.encode(source), encoder.on_side("target").encode(target)
         similar = left @ right.T
         for i, j in enumerate(range(len(target))):

@@ -1,19 +1,25 @@
-"""Measure the second opinion in mining: F1 with and without it, what was read, and what it cost.
+"""Measure the second opinion in mining, filtering and alignment: with it, without it, its cost.
 
-    python -m benchmarks second --data DIR --second hf:models/e5-small [--split training]
+    python -m benchmarks second --data DIR --second hf:models/e5-small [--only SECTION ...]
 
-For each BUCC-style set: precision, recall and F1 at the threshold that the tool chooses without
-gold, and the best F1 of any threshold, which is no result. ``--work DIR`` keeps the tasks of both
-minings, so that a stopped run goes on. The settings of the second opinion were chosen on training
-splits.
+``de-en`` and ``fr-en`` are the BUCC-style sets: precision, recall and F1 at the threshold that the
+tool chooses without gold, and the best F1 of any threshold, which is no result. ``--work DIR``
+keeps the tasks of both minings, so that a stopped run goes on. ``filter``: see
+:mod:`benchmarks.filtering.second_filter`. ``align`` is Text+Berg. The settings were chosen on
+training splits, and of alignment on synthetic documents.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
+from benchmarks.alignment import alignment_quality
+from benchmarks.filtering import second_filter
 from benchmarks.markdown import table
 from benchmarks.mining.bucc_protocol import located
+from miner import Encoder, open_encoder
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.evaluation import metrics
 from miner.evaluation.mining_sets import SPLITS, MiningSet
 from miner.knn.settings import SearchSettings
@@ -64,11 +70,7 @@ def measured(mining_set: MiningSet, split: str, second: str | None, work: Path) 
 
 
 def mining_table(rows: list[dict[str, Any]]) -> list[str]:
-    """Return the table of the test splits, with and without a second opinion."""
-    own = sorted(
-        (row for row in rows if row["split"] == SPLITS[1]),
-        key=lambda row: (row["pair"], row["second"] or ""),
-    )
+    """Return the table of sets with and without a second opinion."""
     cells = (
         (
             row["pair"],
@@ -79,28 +81,91 @@ def mining_table(rows: list[dict[str, Any]]) -> list[str]:
             f"{row['share read']:.1%}" if row["second"] else "",
             f"{row['core seconds']:.0f} s" if row["second"] else "",
         )
-        for row in own
+        for row in sorted(rows, key=lambda row: (row["pair"], row["second"] or ""))
     )
     columns = "precision", "recall", "F1", "best F1", "sentences read", "time of one core"
     return table(("set", "second opinion", *columns), cells)
 
 
+def aligned(encoder: Encoder, data: Path, second: SentenceEncoder | None) -> list[dict[str, Any]]:
+    """Align Text+Berg; return the F1 of each document and of all, and what was read."""
+    return [
+        {
+            "task": "align",
+            "document": name,
+            "second": second and Path(second.name).name,
+            **{f"{way} f1": round(own[way]["f1"], DIGITS) for way in ("strict", "lax")},
+            "sentences": own["lines"],
+            "texts read": own.get("texts read", 0),
+            "core seconds": round(own["cpu seconds"], 1),
+        }
+        for name, stages in alignment_quality.books(encoder, data, second).items()
+        for own in [stages["both stages"]]
+    ]
+
+
+def align_table(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the table of the documents with and without a second opinion."""
+    cells = (
+        (
+            row["document"],
+            row["second"] or "–",
+            f"**{row['strict f1']:.3f}**",
+            f"{row['lax f1']:.3f}",
+            f"{row['sentences']:,}",
+            f"{row['texts read']:,}" if row["second"] else "",
+            f"{row['core seconds']:.0f} s",
+        )
+        for row in sorted(rows, key=lambda row: (row["document"], row["second"] or ""))
+    )
+    columns = "strict F1", "lax F1", "sentences", "texts read", "time of one core"
+    return table(("Text+Berg", "second opinion", *columns), cells)
+
+
+def section(
+    record: dict[str, Any], conditions: Callable[[dict[str, Any]], str], task: str
+) -> list[str]:
+    """Return the table of a task, of mining on the test splits, and where it comes from."""
+    rows = [row for row in record["results"] if row.get("task", "mining") == task]
+    rows = [row for row in rows if row.get("split", SPLITS[1]) == SPLITS[1]]
+    tables = {"mining": mining_table, "filter": second_filter.lines, "align": align_table}
+    made = tables[task](rows)
+    return [*made, "", conditions({**record, "results": rows})]
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what names a result."""
+    names = "pair", "split", "language", "document", "second"
+    return (row.get("task", "mining"), *map(row.get, names))
+
+
 def main() -> None:
-    parser = report.parser(__doc__, "second.json", sections=PAIRS)
+    parser = report.parser(__doc__, "second.json", sections=(*PAIRS, "filter", "align"), model=True)
     parser.add_argument("--second", required=True, help="encoder of the second opinion")
     parser.add_argument("--split", choices=SPLITS, default=SPLITS[1])
     parser.add_argument("--work", type=Path, help="directory of the tasks [temporary]")
     arguments = parser.parse_args()
-    for pair in arguments.only:
+
+    def done(rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            print(*(f"{name} {value}" for name, value in row.items()), sep=", ", flush=True)
+        report.replace(arguments.json, "second", rows, key)
+
+    for pair in (pair for pair in PAIRS if pair in arguments.only):
         mining_set = located(arguments.data / "bucc-style", pair)
         with scratch_directory() as temporary:
             work = (arguments.work or temporary) / f"{pair}-{arguments.split}"
-            rows = [
-                measured(mining_set, arguments.split, second, work)
-                for second in (None, arguments.second)
-            ]
-        for row in rows:
-            print(*(f"{key} {value}" for key, value in row.items()), sep=", ", flush=True)
-        report.replace(
-            arguments.json, "second", rows, lambda row: (row["pair"], row["split"], row["second"])
-        )
+            done(
+                [
+                    measured(mining_set, arguments.split, second, work)
+                    for second in (None, arguments.second)
+                ]
+            )
+    encoder, second = Encoder.load(arguments.model), open_encoder(arguments.second)
+    if "align" in arguments.only:
+        for opinion in (None, second):
+            done(aligned(encoder, arguments.data, opinion))
+    if "filter" in arguments.only:
+        for language in second_filter.LANGUAGES:
+            given = encoder, arguments.data, language
+            done([second_filter.measured(*given, opinion) for opinion in (None, second)])

@@ -15,6 +15,7 @@ from miner.alignment.beads import Beads, Weights, decode
 from miner.alignment.fine import likely
 from miner.alignment.lattice import Lattice, Side
 from miner.alignment.settings import BeadSettings
+from miner.config_fields import SettingsError
 from miner.encoder.entries import Entry, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
@@ -30,6 +31,7 @@ from miner.scoring.language_notes import SAMPLE, one_language, unread
 from miner.scoring.language_notes import doubts as language_doubts
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.quality import NAME, Quality
+from miner.scoring.second_reading import Second, opened_second
 from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Job, hints
@@ -65,6 +67,7 @@ def align(
     keep: Keep = Keep(),
     beads: BeadSettings = BeadSettings(),
     encoder: SentenceEncoder | None = None,
+    second: Second = None,
     settings: SearchSettings = SearchSettings(),
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -80,7 +83,9 @@ def align(
     A document is a file with a sentence a line. Only threshold and target precision of ``keep``
     apply; without either, all beads are kept. ``settings``: memory, threads and languages. ``then``
     is called with the result before the work directory is removed. Other arguments are as in
-    :func:`miner.mine`. Raises CorpusError, ArtifactError, ResourceError.
+    :func:`miner.mine`. ``second`` is another encoder, slow and good, that reads the beads in doubt:
+    a model, or any object with ``encode(sentences) -> (n, d)``. Raises CorpusError, ArtifactError,
+    ResourceError.
     """
     names = [
         [str(own)] if isinstance(own, str | Path) else [*map(str, own)] for own in (source, target)
@@ -94,8 +99,11 @@ def align(
         encoder = load_encoder("default", settings)
     encoder = as_encoder(encoder)
     own = own_means(workers, settings)
+    if second is not None and beads.coarse:
+        raise SettingsError("a second opinion reads beads of the second stage; leave out --coarse")
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
+        opened_second(second, own.threads, note) as models,
         open_run(
             work,
             own,
@@ -110,7 +118,8 @@ def align(
         copies = run.work / "streams"
         files = (text_files(one, copies / side) for one, side in zip(names, SIDES, strict=True))
         places = [(DocumentFile(one), DocumentFile(two)) for one, two in zip(*files, strict=True)]
-        aligned = align_places(run, places, encoder, settings.languages, keep, beads)
+        means = settings.languages, keep, beads
+        aligned = align_places(run, places, encoder, *means, second=models)
         doubted = _language_doubts(aligned.documents, encoder, settings.languages)
         aligned = replace(aligned, warnings=(*doubted, *aligned.warnings))
         then(aligned)
@@ -124,8 +133,12 @@ def align_places(
     languages: Languages,
     keep: Keep,
     beads: BeadSettings,
+    second: tuple[Entry, Entry] | None = None,
 ) -> Aligned:
-    """Align the sentences of document pairs in tasks of ``run``, its last ones."""
+    """Align the sentences of document pairs in tasks of ``run``, its last ones.
+
+    ``second`` are the encoders of both sides for a second opinion, whose cost is told.
+    """
     batches = list(_batches(places))
     calls = {
         f"{number:05}": Call({"places": batch}, float(size))
@@ -140,8 +153,12 @@ def align_places(
         languages=languages,
         beads=replace(beads, unaligned=False),
         weights=Weights.load().as_dict(),
+        second=second,
     )
     run.wait(last=True)
+    if second is not None:
+        read, total = (sum(task.value[name] for task in results) for name in ("read", "sentences"))
+        run.note(f"second opinion: {read:,} texts of beads read, of {total:,} sentences")
     pair, spans, score = [np.zeros(0, np.int64)], [np.zeros((0, 4), np.int64)], [np.zeros(0)]
     first = 0
     for (batch, _), task in zip(batches, results, strict=True):
@@ -229,11 +246,16 @@ def align_batch(
     languages: Languages,
     beads: BeadSettings,
     weights: dict[str, Any],
+    second: tuple[Entry, Entry] | None = None,
 ) -> dict[str, Any]:
     """Align the document pairs at ``places``; save their beads, and the number of each."""
+    others = None
+    if second is not None:
+        others = second[0].open(job.threads), second[1].open(job.threads)
     encoders = model.open(job.threads), other.open(job.threads)
     settings = SearchSettings(k=NEIGHBORS, memory=job.memory, threads=job.threads, device="cpu")
     found, notes = [], []
+    read = sentences = 0
     for number, both in enumerate(places):
         documents = _read(both, languages, beads)
         own, doubts = align_texts(
@@ -243,7 +265,10 @@ def align_batch(
             languages,
             coarse=beads.coarse,
             weights=Weights.of(weights),
+            second=others,
         )
+        read += own.read
+        sentences += sum(len(document.texts) for document in documents)
         found.append(own)
         notes += [f"{documents[0].name}, {documents[1].name}: {doubt}" for doubt in doubts]
         job.report("aligning", number + 1, len(places))
@@ -252,7 +277,7 @@ def align_batch(
         probability=np.concatenate([own.probability for own in found]),
         sizes=np.array([len(own) for own in found]),
     )
-    return {"notes": notes}
+    return {"notes": notes, "read": read, "sentences": sentences}
 
 
 def _read(
@@ -274,8 +299,12 @@ def align_texts(
     *,
     coarse: bool = False,
     weights: Weights | None = None,
+    second: tuple[SentenceEncoder, SentenceEncoder] | None = None,
 ) -> tuple[Beads, list[str]]:
-    """Align the sentences of two documents; return the beads, and warnings about them."""
+    """Align the sentences of two documents; return the beads, and warnings about them.
+
+    ``second`` are the encoders of both sides for a second opinion.
+    """
     weights = Weights.load() if weights is None else weights
     sides = [Side.of(own, one) for own, one in zip(texts, encoders, strict=True)]
     lattice = Lattice.of(sides[0], sides[1], settings)
@@ -288,7 +317,11 @@ def align_texts(
         else:
             found = likely(lattice, scores, texts, quality)
             scores = found.scores(weights.fine, len(scores))
-            return found.doubted(decode(scores, lattice.band), lattice.band), doubts
+            read = 0
+            if second is not None:
+                scores, read = found.second(scores, lattice.band, texts, second, settings)
+            aligned = replace(decode(scores, lattice.band), read=read)
+            return found.doubted(aligned, lattice.band), doubts
     return decode(scores, lattice.band), doubts
 
 

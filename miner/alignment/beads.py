@@ -71,11 +71,13 @@ class Beads:
     """Beads of an alignment, in order: ``spans (k, 4) int64``, ``probability (k,) float32``.
 
     A span is the first and the end of the source sentences, then of the target sentences. The
-    probability is the posterior probability of the bead.
+    probability is the posterior probability of the bead. ``read``: texts that a second opinion has
+    read.
     """
 
     spans: np.ndarray
     probability: np.ndarray
+    read: int = 0
 
     def __len__(self) -> int:
         return len(self.spans)

@@ -15,9 +15,13 @@ import numpy as np
 from miner.alignment.anchors import Band
 from miner.alignment.beads import FINE, KINDS, MOST, Beads, best, cells_of, spans_of
 from miner.alignment.lattice import Lattice
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.kernels.beads import FEATURES, forward_backward
+from miner.knn.settings import SearchSettings
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
 from miner.scoring.quality import Quality, features_of_rows
+from miner.scoring.second_opinion import BEADS, standard_margins
+from miner.scoring.second_reading import encoded
 
 # Minimum probability of a bead by the flattened first stage, and the factor that flattens it.
 LEAST, TEMPER = 1e-3, np.float32(0.5)
@@ -25,6 +29,8 @@ LEAST, TEMPER = 1e-3, np.float32(0.5)
 USUAL = 0.65
 # Share of joined sentences below which joining counts as unused.
 SELDOM = 0.02
+# Posterior probabilities of beads that a second opinion is asked about.
+DOUBT = (0.05, 0.95)
 # Maximum absolute logit of a quality.
 CLIP = 8.0
 # Mean logit of the quality of neighbouring beads at which they are as likely related as not (beads
@@ -54,6 +60,40 @@ class LikelyBeads:
         count = len(KINDS)
         scores[self.cell, self.kind] = weights[self.kind] + self.features @ weights[count:]
         return scores
+
+    def second(
+        self,
+        scores: np.ndarray,
+        limits: Band,
+        texts: tuple[Sequence[str], Sequence[str]],
+        encoders: tuple[SentenceEncoder, SentenceEncoder],
+        settings: SearchSettings,
+    ) -> tuple[np.ndarray, int]:
+        """Return scores ``(cells, K)`` by both opinions, and the number of texts that were read.
+
+        Beads in doubt by their posterior probability get the log-odds of their margins, among the
+        distinct texts of all beads in doubt. Raises ResourceError for a faulty encoder.
+        """
+        posterior = np.empty_like(scores)
+        forward_backward(scores, limits, KINDS, posterior)
+        sure = posterior[self.cell, self.kind]
+        paired = (KINDS[self.kind] > 0).all(axis=1)
+        some = np.flatnonzero(paired & (sure >= DOUBT[0]) & (sure <= DOUBT[1]))
+        spans = spans_of(self.cell[some], self.kind[some], limits)
+        sides, read = [], 0
+        for side, (own, encoder) in enumerate(zip(texts, encoders, strict=True)):
+            blocks, rows = _blocks(own, spans[:, 2 * side : 2 * side + 2])
+            vectors = np.zeros((len(blocks), encoder.dimension), np.float32)
+            for places, found in encoded(encoder, blocks):
+                vectors[places] = found
+            sides.append((vectors, rows))
+            read += len(blocks)
+        (left, source), (right, target) = sides
+        means = {"threads": settings.threads, "memory": settings.memory}
+        added = BEADS.added(standard_margins(left, right, source, target, **means))
+        scores = scores.copy()
+        scores[self.cell[some], self.kind[some]] += np.where(np.isnan(added), 0, added)
+        return scores, read
 
     def doubted(self, beads: Beads, limits: Band) -> Beads:
         """Multiply probabilities by the probability that the text around each bead is related.

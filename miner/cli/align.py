@@ -14,7 +14,7 @@ from miner.alignment.settings import BeadSettings
 from miner.cli import guard, options, sharding
 from miner.cli.options import say
 from miner.cli.settings_options import Command, Settings, arg, opt
-from miner.encoder.loading import Loading
+from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.results import estimated
@@ -62,6 +62,7 @@ def align(
     ),
     model: str = options.model,
     loading: Loading = options.loading(),
+    second: str | None = options.second,
     beads: BeadSettings = Settings(BeadSettings, "beads")(),
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
@@ -80,6 +81,7 @@ def align(
       miner align book.de book.fr -o book.ladder
       miner align book.de book.fr --target-precision 0.95 -o clean.de clean.fr
       miner align book.de book.fr --report book.html -o book.tsv
+      miner align book.de book.fr --second hf:encoders/LaBSE -o book.tsv
       miner align minutes/de minutes/en --lines -o minutes.tsv.gz
       miner align pages/de pages/en --pairs documents.tsv -o pages.jsonl
       miner align 'web/*.de' 'web/*.en' --workers 4 --backend processes --work work -o web.tmx
@@ -125,7 +127,8 @@ def align(
             *zip(*both, strict=True),
             keep=keep,
             beads=replace(beads, unaligned=beads.unaligned or ladder),
-            encoder=load_encoder(model, settings, loading),
+            encoder=load_encoder(model, settings, USUAL if second else loading),
+            second=None if second is None else load_encoder(second, settings, loading),
             settings=settings,
             work=work,
             beside=guard.beside(output),

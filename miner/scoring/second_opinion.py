@@ -51,6 +51,8 @@ class Weighing(NamedTuple):
 # Of a pair of mining, and of a quality (fits: benchmarks/LOG.md). A large margin says that a pair
 # is related, but not that nothing is left out or altered, which the quality is about.
 MINING, QUALITY = Weighing(1.0, 2.0), Weighing(0.7, -0.15, 1.0)
+# Of the score of a bead, an alignment's own.
+BEADS = Weighing(0.9, 0.0)
 
 
 def centred(vectors: np.ndarray, of: np.ndarray | None = None) -> np.ndarray:

@@ -6,20 +6,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.foreign import Counting, Knowing
 from support.near_copies import NEAR
 
 import miner
 from miner import Keep, align
+from miner.alignment import fine
 from miner.alignment.align import align_texts
-from miner.alignment.aligned import Document, is_wrapped
+from miner.alignment.aligned import Aligned, Document, is_wrapped
 from miner.alignment.ladder import read_ladder
 from miner.alignment.settings import BeadSettings
 from miner.encoder.encoder import Encoder
-from miner.errors import CorpusError
+from miner.errors import CorpusError, ResourceError
 from miner.evaluation.alignment import evaluate
 from miner.evaluation.gold import read_gold
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import KeepError
+from miner.scoring import second_opinion
 
 Texts = tuple[list[str], list[str]]
 
@@ -296,3 +299,75 @@ def test_a_threshold_that_keeps_nothing_is_an_error(miner, german_file, english_
         "align", german_file, english_file, "--threshold", 2, "-o", tmp_path / "a.tsv"
     )
     assert code != 0 and "would keep nothing" in err and not (tmp_path / "a.tsv").exists()
+
+
+def shortened(texts: Texts) -> Texts:
+    """Leave out most words, other ones of each side."""
+    source, target = texts
+    return [" ".join(a.split()[::4]) for a in source], [" ".join(b.split()[1::4]) for b in target]
+
+
+@pytest.fixture
+def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text is small: nearly all of its beads are in doubt."""
+    monkeypatch.setattr(fine, "DOUBT", (1e-4, 0.9999))
+    monkeypatch.setattr(second_opinion, "FEWEST", 5)
+
+
+def put(place: Path, texts: Texts) -> tuple[str, str]:
+    place.mkdir(parents=True, exist_ok=True)
+    paths = place / "b.de", place / "b.en"
+    for path, own in zip(paths, texts, strict=True):
+        path.write_text("".join(f"{line}\n" for line in own), encoding="utf-8")
+    return str(paths[0]), str(paths[1])
+
+
+@pytest.fixture
+def knowing(texts: Texts) -> Knowing:
+    """Encoder that knows the right beads of the shortened text."""
+    source, target = shortened(texts)
+    found = [([source[i] for i in own], [target[j] for j in other]) for own, other in gold()]
+    return Knowing([(" ".join(own), " ".join(other)) for own, other in found if own and other])
+
+
+def test_a_second_opinion_reads_beads_in_doubt(texts, knowing, doubting, tmp_path) -> None:
+    notes: list[str] = []
+    paths = put(tmp_path, shortened(texts))
+    every = BeadSettings(unaligned=True)
+    alone = align(*paths, beads=every)
+    both = align(*paths, beads=every, second=knowing, note=notes.append)
+    score = [evaluate([(beads_of(one), gold())])["strict"]["f1"] for one in (alone, both)]
+    assert score[1] > score[0]
+    assert any(line.startswith("second opinion: ") for line in notes)
+    again = align(
+        [paths[0]] * 3, [paths[1]] * 3, beads=BeadSettings(unaligned=True), second=knowing
+    )
+    assert np.array_equal(again.score, np.tile(both.score, 3))
+
+
+def beads_of(found: Aligned) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    return [(tuple(range(a, b)), tuple(range(c, d))) for a, b, c, d in found.spans.tolist()]
+
+
+def test_few_beads_in_doubt_stay(files, knowing) -> None:
+    alone, both = align(*files), align(*files, second=knowing)
+    assert np.array_equal(both.score, alone.score) and np.array_equal(both.spans, alone.spans)
+
+
+@pytest.mark.parametrize("fault", ["NaN", "rows", "dimensions"])
+def test_a_faulty_second_encoder_is_a_line(texts, tiny_model, doubting, tmp_path, fault) -> None:
+    paths = put(tmp_path, shortened(texts))
+    with pytest.raises(ResourceError, match="second: encode returned ") as caught:
+        align(*paths, second=Counting(tiny_model, 10, fault))
+    assert "\n" not in str(caught.value)
+
+
+def test_the_command_asks_a_second_opinion(texts, miner, doubting, tiny_model, tmp_path) -> None:
+    paths = put(tmp_path, shortened(texts))
+    alone = miner("align", *paths)
+    code, out, err = miner("align", *paths, "--second", tiny_model)
+    assert code == 0 and "second opinion: " in err and out != alone[1]
+    code, out, err = miner("align", *paths, "--second", tiny_model, "--coarse")
+    assert code != 0 and "leave out --coarse" in err and not out
+    code, out, err = miner("align", *paths, "--second", "hf:gone/gone")
+    assert code == 1 and "gone/gone" in err and not out
