@@ -4,7 +4,8 @@ Right pairs are those of human translations with a digit on both sides, as they 
 digits of the language's own script. The text has some wrong numbers, so the rejected share is an
 upper limit. Altered pairs are right pairs with one number of the English side changed that the
 other side has, by rules that know nothing of the filter. The filter was developed on up to 1,200
-pairs a source of the training text; the retrieval sets of Tatoeba are for the report only.
+pairs a source of the training text; the retrieval sets of Tatoeba are for the report only. Of the
+sets of all languages the rejected pairs are listed, so that a reader sees which numbers are wrong.
 """
 
 import re
@@ -28,6 +29,8 @@ MOST, ALTERED = 4000, 300
 LANGUAGES = (
     "de", "fr", "es", "ru", "zh", "ja", "ko", "ar", "hi", "th", "fa", "pl", "cs", "vi", "el",
 )  # fmt: skip
+# End of the names of the retrieval sets.
+SUFFIX = "-en.tsv.xz"
 # First digits of the scripts of languages, 0.
 ZEROS = {"zh": "０", "ja": "０", "ar": "٠", "hi": "०", "th": "๐", "fa": "۰"}
 
@@ -146,7 +149,23 @@ def measure(data: Path) -> dict[str, Any]:
             name: {"pairs": len(pairs), "rejected": rejected(pairs)} for name, pairs in sets.items()
         }
         rows.append({"language": language, "right": right_counts, "altered": changed})
-    return {"sources": SOURCES, "rows": rows}
+    everywhere = [_in_set(path, least) for path in sorted((data / "tatoeba").glob(f"*{SUFFIX}"))]
+    return {"sources": SOURCES, "rows": rows, "sets": everywhere}
+
+
+def _in_set(path: Path, least: float) -> dict[str, Any]:
+    """Count the pairs of a retrieval set, those with digits, and list those rejected."""
+    language = path.name.removesuffix(SUFFIX)
+    bitext = read_bitext(one(path.parent, f"{language}-en.tsv"))
+    pairs = [*zip(bitext.source, bitext.target, strict=True)]
+    digits = [sum(bool(_DIGITS.search(side)) for side in pair) for pair in pairs]
+    return {
+        "language": language,
+        "pairs": len(pairs),
+        "digits on one side": digits.count(1),
+        "digits on both sides": digits.count(2),
+        "rejected": [pair for pair in pairs if numbers(*pair) < least],
+    }
 
 
 def _pairs(folder: Path, name: str) -> list[Pair]:
@@ -172,6 +191,21 @@ def tables(results: dict[str, Any]) -> list[str]:
             for found in (*(row["altered"][kind] for kind in KINDS), _sum(row["altered"]))
         ]
         lines.append(line([row["language"], *cells, *shares]))
+    sets = results["sets"]
+    total = {
+        key: sum(one[key] for one in sets)
+        for key in ("pairs", "digits on one side", "digits on both sides")
+    }
+    rejected = [(one["language"], *pair) for one in sets for pair in one["rejected"]]
+    lines += [
+        "",
+        f"Of {total['pairs']:,} pairs in the Tatoeba sets of {len(sets)} languages,",
+        f"{total['digits on both sides']:,} with digits on both sides and "
+        f"{total['digits on one side']:,} on one, `numbers` rejects {len(rejected)}:",
+        "",
+        *head(["", "source", "target"]),
+        *map(line, rejected),
+    ]
     return lines
 
 
