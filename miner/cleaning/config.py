@@ -47,12 +47,6 @@ class Step:
         return FILTERS[self.name]
 
     @property
-    def ranked_by(self) -> str | None:
-        """Label of the step that a setting names as the ranking one, or None."""
-        kinds = self.filter.settings.items()
-        return next((self.settings[name] for name, kind in kinds if kind.score), None)
-
-    @property
     def files(self) -> list[str]:
         """Files, directories and model names in the settings."""
         kinds = self.filter.settings.items()

@@ -195,7 +195,8 @@ def decided(
 def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a GLOBAL filter compares, ``(m,) int64``, and their rank ``(m,)``."""
     rows = np.flatnonzero(found.kept)
-    by = next((other for other in found.config.steps if other.label == step.ranked_by), None)
+    named = [step.settings[name] for name, one in step.filter.settings.items() if one.score]
+    by = next((other for other in found.config.steps if other.label in named), None)
     rank = found.rank if by is None else found.ranked(by)
     return rows, np.zeros(len(rows)) if rank is None else rank[rows]
 

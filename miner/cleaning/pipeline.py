@@ -135,7 +135,7 @@ def score_text(
     ResourceError.
     """
     config = config.located()
-    identify = _lacks_languages(config)
+    identify = bool(config.stage(MODEL)) and not all(config.context.languages)
     cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=config.context.languages)
     texts: list[Rated] = []
     for done, pieces in zip(cuts, of_bitexts, strict=True):
@@ -349,11 +349,6 @@ def _sample(run: Run, config: FilterConfig, pieces: Sequence[Piece]) -> list[Res
     return run.stage(
         "sample", stages.sample, calls, size=size, total=total, columns=columns, repair=repair
     )
-
-
-def _lacks_languages(config: FilterConfig) -> bool:
-    """Return True if a model scores, and some language is not set."""
-    return bool(config.stage(MODEL)) and not all(config.context.languages)
 
 
 def _identified(config: FilterConfig, seen: Languages) -> FilterConfig:

@@ -14,16 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Selection:
-    """Selection of the best remaining pairs, by the ranking score.
+    """Choice of the best pairs that the filters leave, by the score that ranks.
 
-    top: this many pairs. words: pairs with up to this many target tokens. precision: the most pairs
-    whose estimated share of good ones, their mean quality, is at least this. The strictest of
-    several limits applies; None is no limit.
-
-    per_source, percentile, balance and temperature become filters (`FilterConfig.selecting`): the
-    most pairs of a source; the range of ranks in per cent that is kept; what the ``top`` pairs are
-    balanced by; and how several corpora share them. Raises ValueError for an invalid range, and
-    SettingsError for a mixture without ``top``, or for two mixtures.
+    ``top``, ``words`` and ``precision`` are limits, of which the strictest counts; None is none.
+    The others become filters (`FilterConfig.selecting`). Raises ValueError for a range that is
+    none, and SettingsError for a mixture without ``top``, or of two kinds.
     """
 
     top: int | None = option(
@@ -114,14 +109,7 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """Settings of filtering besides the filters.
-
-    dry_run: filter a sample of this many rows. all_scores: let expensive filters score rejected
-    rows too. repair: repair texts before the filters see them. mono: the text is in one language.
-    threshold: bound of the ranking score. labels: file of answers that the quality is fitted to.
-    lid: fastText model that identifies languages. selection: how many pairs are kept. without:
-    files of text to exclude.
-    """
+    """Settings of a filtering beside its filters, as the options describe them."""
 
     dry_run: int | None = option(
         None,

@@ -42,10 +42,6 @@ def _ratio(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
-def _longest(source: str, target: str) -> int:
-    return max(map(len, [*source.split(), *target.split()]), default=0)
-
-
 FILTERS = (
     Filter(
         "length",
@@ -81,7 +77,7 @@ FILTERS = (
         "characters of the longest run without a space, on either side",
         "a word of {value:.0f} characters",
         "lower",
-        each(_longest),
+        each(lambda *sides: max(map(len, " ".join(sides).split()), default=0)),
         whole=True,
         range=(0, math.inf),
     ),

@@ -9,7 +9,6 @@ from miner.filters import (
     external_scores,
     language,
     length,
-    near_duplicates,
     ngram_overlap,
     rules,
     scripts,
@@ -29,7 +28,6 @@ FAMILIES = (
     external_scores,
     crosslingual,
     duplicates,
-    near_duplicates,
     selection,
 )
 FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.cleaning import cleaned, filters, plan_of  # noqa: F401 (fixture)
+from support.cleaning import cleaned, config_of, filters  # noqa: F401 (fixture)
 from support.raw_lines import put
 
 from miner import filter as filter_rows
@@ -28,7 +28,7 @@ def table(path: Path, sources: str = "aabbAbcaabbd") -> Path:
 
 def test_the_best_of_each_source(tmp_path: Path) -> None:
     path = table(tmp_path / "a.tsv")
-    found = cleaned(path, plan_of(GOOD, {"name": "per_source", "maximum": 2}))
+    found = cleaned(path, config_of(GOOD, {"name": "per_source", "maximum": 2}))
     best: dict[str, list[int]] = {}
     for row in sorted(range(12), key=lambda row: (-SCORES[row], row)):
         best.setdefault("aabbabcaabbd"[row], []).append(row)
@@ -44,9 +44,9 @@ def test_percentiles_and_deciles(tmp_path: Path, name: str, sign: int) -> None:
     """The earlier of two tied rows is the better one, as in all filters."""
     path, rank = table(tmp_path / "a.tsv"), {"name": name, "column": 3}
     worst_first = sorted(range(12), key=lambda row: (sign * SCORES[row], -row))
-    found = cleaned(path, plan_of(rank, {"name": "percentile", "minimum": 25, "maximum": 75}))
+    found = cleaned(path, config_of(rank, {"name": "percentile", "minimum": 25, "maximum": 75}))
     assert np.flatnonzero(found.kept).tolist() == sorted(worst_first[2:9])
-    found = cleaned(path, plan_of(rank, {"name": "decile", "of": name}))
+    found = cleaned(path, config_of(rank, {"name": "decile", "of": name}))
     expected = [worst_first.index(row) * 10 // 12 + 1 for row in range(12)]
     assert found.scores("decile").tolist() == expected
     assert np.flatnonzero(found.kept).tolist() == sorted(worst_first[-2:])
