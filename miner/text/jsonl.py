@@ -85,7 +85,7 @@ class Jsonl(TextFormat):
             if str(column.key) not in spans:
                 raise CorpusError(f"the nested key {column.key!r} cannot be changed in its line")
             start, end = spans[str(column.key)]
-            if parsed(line[start:end]) != new:
+            if (parsed(line[start:end]) or "") != new:
                 changes.append((start, end, _dumped(new)))
         for start, end, new in sorted(changes, reverse=True):
             line = line[:start] + new + line[end:]
@@ -168,7 +168,7 @@ def _unbroken(text: str) -> str:
 def _text(where: str, record: dict[str, Any], column: Column) -> str:
     key, required, is_id, is_annotation = column
     value = _value(record, key)
-    if key is None or (value is None and not required):
+    if value is None and (key is None or not required or _has(record, str(key))):
         return ""
     if is_annotation and isinstance(value, int | float):
         return str(int(value) if isinstance(value, bool) else value)
@@ -186,6 +186,12 @@ def _value(record: dict[str, Any], key: Any) -> Any:
     if dot and str(key) not in record and isinstance(record.get(outer), dict):
         return record[outer].get(inner)
     return record.get(str(key))
+
+
+def _has(record: dict[str, Any], key: str) -> bool:
+    """Return True if a record has a key, though its value is null."""
+    outer, _, inner = key.partition(".")
+    return key in record or (isinstance(record.get(outer), dict) and inner in record[outer])
 
 
 def _spans(text: str) -> dict[str, tuple[int, int]]:

@@ -82,13 +82,14 @@ def test_jsonl_keys(tmp_path: Path) -> None:
     assert read(put(path, '{"text": "a", "id": null}')).ids == ["1"]
     with pytest.raises(CorpusError, match="'key' is missing"):
         read(path, id_column="key")
+    put(path, '{"a": {"de": "x"}}\n{"a": {"de": null}}\n{"a": {"de": "y"}}\n')
+    assert read(path, column="a.de").lines.tolist() == [1, 3], "null is empty, as in Parquet"
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         ('{"txt": "a", "n": 1}', "'text' is missing; there are: txt, n"),
-        ('{"text": null}', "NoneType, not text"),
         ('{"text": "a", "id": [1]}', "list, not text"),
         ('{"text": "a", "id": true}', "bool, not text"),
     ],
