@@ -66,23 +66,23 @@ class TrainConfig:
         metavar="NAME",
         several=True,
         choices={
-            "sp": "mean of SentencePiece embeddings (P19); the one that ships",
+            "sp": "mean of SentencePiece embeddings (P19); the encoder of the shipped model",
             "word": "mean of word embeddings (P17); --segmentation morfessor for morphs (S18)",
             "trigram": "mean of embeddings of character trigrams (P18)",
             "lstm": "mean or maximum of an LSTM's states over words (P18, P19); with the margin "
-            "objective give --initial 1: from small embeddings it may not leave the start",
+            "objective use --initial 1: with small embeddings it may not start to learn",
             "blstm": "the same in both directions",
             "lstm-sp": "the same over pieces (P19: --scramble 0.3 --embedding-dropout 0.3)",
             "blstm-sp": "the same over pieces in both directions",
-            "gran-lstm": "mean of words, each through a gate that an LSTM controls (P17)",
-            "gran-gru": "the same by a GRU with leaky rectifiers (S18: --variational)",
+            "gran-lstm": "mean of words, each passed through a gate that an LSTM controls (P17)",
+            "gran-gru": "the same with a GRU with leaky rectifiers (S18: --variational)",
         },
     )
     combine: str = _encoder(
         "add",
         "How the vectors of several encoders make one (P18).",
         need=SEVERAL,
-        choices={"add": "their sum", "concat": "one after the other"},
+        choices={"add": "their sum", "concat": "concatenation"},
     )
 
     pieces: int = _pieces(
@@ -118,9 +118,9 @@ class TrainConfig:
         "shared",
         "Embeddings of what is spelt alike in both columns.",
         choices={
-            "shared": "one for both columns, of pieces learned from both",
-            "alike": "pieces learned from each column by itself, one for each spelling (P19)",
-            "separate": "one for each column (P19)",
+            "shared": "one for both columns, with pieces learned from both",
+            "alike": "separate pieces for each column, with one embedding per spelling (P19)",
+            "separate": "one per column (P19)",
         },
     )
 
@@ -137,14 +137,14 @@ class TrainConfig:
         need=BOTH_WAYS,
         idle=True,
         choices={
-            "average": "their mean, which P18 found better",
-            "concat": "one after the other, each of half the dimension (P19)",
+            "average": "mean of both directions, which P18 found better",
+            "concat": "concatenation, each of half the dimension (P19)",
         },
     )
     pooling: str = _recurrent(
         "mean",
         "Recurrent: how the states make the vector of a sentence.",
-        choices={"mean": "their mean", "max": "their maximum in each dimension"},
+        choices={"mean": "mean of the states", "max": "maximum of the states in each dimension"},
     )
     initial: float = _encoder(
         0.02,
@@ -164,9 +164,10 @@ class TrainConfig:
         choices={
             "softmax": "cross-entropy over the batch with an additive margin (Yang et al. 2019, "
             "equation 4); with --megabatch the hardest negatives of a pool join the batch",
-            "margin": "the pair must beat a negative of either side by a margin (P17, P18, P19)",
-            "contrastive": "a pair pays its cosine distance, any other pair the square of what it "
-            "is nearer than a margin; labelled pairs, or one negative drawn for each (S18)",
+            "margin": "each pair must beat a negative of either side by a margin (P17, P18, P19)",
+            "contrastive": "a pair costs its cosine distance, any other pair the square of the amount by "
+            "which it is nearer than a margin; labelled pairs, or one negative drawn for "
+            "each (S18)",
         },
     )
     scale: float = _objective(
@@ -196,15 +197,15 @@ class TrainConfig:
         choices={
             "max": "the hardest of the pool (P17, P18, P19)",
             "rand": "a random one (S18)",
-            "mix": "the one or the other, by the toss of a coin (Wieting and Gimpel 2017)",
+            "mix": "randomly one or the other (Wieting and Gimpel 2017)",
         },
     )
     negatives_from: str = _negatives(
         "opposite",
         "Columns that negatives come from.",
         choices={
-            "opposite": "the opposite one",
-            "either": "both, for one language in both columns (P18)",
+            "opposite": "the opposite column",
+            "either": "both columns, for one language in both (P18)",
         },
     )
     negatives_below: float = _negatives(
@@ -230,7 +231,7 @@ class TrainConfig:
         "Span over which the steps of --anneal are counted.",
         choices={
             "training": "all epochs together",
-            "epoch": "each epoch anew, as the code of P19 does",
+            "epoch": "restarted in each epoch, as in the code of P19",
         },
         need=MEGABATCHES,
         idle=True,
@@ -260,8 +261,8 @@ class TrainConfig:
         "lazy",
         "Adam of the embeddings.",
         choices={
-            "lazy": "changes the embeddings and moments of the batch only (torch's SparseAdam)",
-            "dense": "changes all of them in every step, as in the papers; slower for large "
+            "lazy": "changes only the embeddings and moments of the batch (torch's SparseAdam)",
+            "dense": "changes all embeddings in every step, as in the papers; slower for large "
             "vocabularies",
         },
     )

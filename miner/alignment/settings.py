@@ -17,14 +17,16 @@ class BeadSettings:
     """
 
     coarse: bool = option(
-        False, "Compare by vectors and lengths alone: a twentieth of the time, and less exact."
+        False,
+        "Skip the second stage and compare by vectors and lengths: a twentieth of the time, "
+        "less exact.",
     )
     split: bool = option(
         False,
-        "Split lines into sentences first (extra: split). Documents with about a sentence a line "
-        "stay as they are.",
+        "Split lines into sentences first (extra: split). Documents with about a sentence a "
+        "line are not split.",
     )
-    unaligned: bool = option(False, "Write sentences without a counterpart, too.")
+    unaligned: bool = option(False, "Also write sentences without a counterpart.")
 
     def __post_init__(self) -> None:
         if self.split:

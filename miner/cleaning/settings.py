@@ -26,15 +26,16 @@ class Selection:
     )
     words: int | None = option(
         None,
-        "Keep the best pairs, up to N words on the target's side (5M for five million).",
+        "Keep the best pairs, up to N words on the target side (5M for five million).",
         option="--target-words",
         kind="count",
         metavar="N",
     )
     precision: float | None = option(
         None,
-        "Keep the most pairs whose mean quality, an estimate of the share of good ones, is P. "
-        "Mostly too strict where the noise differs from that in the model's training.",
+        "Keep as many pairs as possible with a mean quality, the estimated share of good pairs, "
+        "of at least P. Mostly too strict if the noise differs from that in the model's "
+        "training.",
         option="--target-precision",
         kind="share",
         metavar="P",
@@ -44,20 +45,20 @@ class Selection:
     )
     percentile: str | None = option(
         None,
-        "Keep pairs between these per cents of all by the score that ranks, 0 the worst: 10:60.",
+        "Keep this percentile range of the ranking (0 = worst): 10:60.",
         option="--keep-percentile",
         metavar="LOW:HIGH",
     )
     balance: str | None = option(
         None,
-        "Take the --top-n pairs in equal numbers from bins of five tokens of the target, as far as "
-        "they go.",
+        "Take the --top-n pairs in equal numbers from bins of five target tokens, as long as "
+        "they last.",
         choices=("length",),
     )
     temperature: float | None = option(
         None,
-        "Take the --top-n pairs from several BITEXTs so that one of n pairs has a share of "
-        "n ** (1 / T): 1 in proportion, higher more of small ones.",
+        "Take the --top-n pairs from several BITEXTs: a BITEXT of n pairs gets a share of n ** "
+        "(1 / T); 1 is in proportion, higher values favour small ones.",
         within="[1, inf)",
         metavar="T",
     )
@@ -120,23 +121,22 @@ class FilterSettings:
     )
     repair: bool = option(
         False,
-        "Repair broken encoding (Ã¤ for ä), entities and control characters, also in the output.",
+        "Repair broken encoding (Ã¤ for ä), entities and control characters, in the output too.",
     )
     mono: bool = option(
         False,
-        "BITEXT is text in one language, of --source-lang, a text a row or in the column --scol; "
-        "filters that compare two sides are left out.",
+        "BITEXT is text in the language --source-lang, one text a row, or in the column --scol; "
+        "filters that compare two sides are dropped.",
     )
-    all_scores: bool = option(False, "Score rejected rows by the expensive filters, too.")
+    all_scores: bool = option(False, "Let expensive filters score rejected rows too.")
     threshold: float | None = option(
         None,
-        "Bound of the score that ranks the pairs; of the quality [that of the model for the "
-        "languages, else 0.1].",
+        "Minimum ranking score; for the quality [the model's bound for the languages, else 0.1].",
         kind="number",
     )
     labels: str | None = option(
         None,
-        "Answers of 'miner review', or a sheet of them, to fit the quality to.",
+        "Answers of 'miner review', or a sheet of them, to which the quality is fitted.",
         metavar="FILE",
     )
     lid: str | None = option(
@@ -190,22 +190,22 @@ class Split:
     whose equal cells are kept together.
     """
 
-    dev: float = option(2000, "Rows to develop on; below 1, a share.", kind="number", metavar="N")
-    test: float = option(2000, "Rows to test on; below 1, a share.", kind="number", metavar="N")
+    dev: float = option(2000, "Development rows; below 1, a share.", kind="number", metavar="N")
+    test: float = option(2000, "Test rows; below 1, a share.", kind="number", metavar="N")
     near: float = option(
         0.7,
-        "Rows whose sentences share S of their runs of five characters stay together; 1: rows with "
-        "an equal sentence alone.",
+        "Keep rows together whose sentences share S of their runs of five characters; 1: only "
+        "rows with an equal sentence.",
         within="[0.5, 1]",
         metavar="S",
     )
     documents: str | None = option(
         None,
-        "Column of documents, which are not divided either.",
+        "Column of documents, which are kept together too.",
         option="--document-col",
         metavar="N|NAME",
     )
-    seed: int = option(1, "Another number makes another split.")
+    seed: int = option(1, "Seed: another number makes another split.")
 
     def __post_init__(self) -> None:
         check(self)

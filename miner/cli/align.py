@@ -34,14 +34,14 @@ def align(
     target: str = arg(),
     file: str | None = arg(required=False, metavar="[FILE]"),
     output: str = options.output(
-        "Rows in the format of the suffix, TSV by default: probability, source, target. Two files "
-        "have a side each. .ladder has lines [0, 1]:[2] of line numbers, of all lines. .gz .bz2 "
-        ".xz .zst compress.",
+        "Rows in the format of the suffix, TSV by default: probability, source, target. Two "
+        "files have one side each. .ladder has lines [0, 1]:[2] of line numbers, covering all "
+        "lines. .gz .bz2 .xz .zst compress.",
         "FILE [FILE]",
     ),
     lines: bool = opt(
-        "Add documents and line numbers, from 0: cells of TSV, a file beside two files. Other "
-        "formats have them."
+        "Add documents and line numbers, from 0: as TSV cells, or as a third file beside two "
+        "files. Other formats always have them."
     ),
     page: str | None = opt(
         "Write an HTML page (extra: report): both documents side by side, with lines between "
@@ -56,8 +56,8 @@ def align(
         target_precision={"help": "Keep as many beads as have this estimated precision."},
     ),
     pairs: str | None = opt(
-        "TSV of document pairs, with or without a score before them: files in SOURCE and TARGET, "
-        "as 'miner align-documents' writes them.",
+        "TSV of document pairs, optionally after a score: files in SOURCE and TARGET, as "
+        "written by 'miner align-documents'.",
         metavar="FILE",
     ),
     model: str = options.model,

@@ -32,11 +32,11 @@ def align_documents(
     source: str = arg(),
     target: str = arg(),
     output: str = options.output(
-        "File of the pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst "
+        "Output file of pairs: TSV, or in the format of .jsonl or .parquet. .gz .bz2 .xz .zst "
         "compress."
     ),
     sentences: str | None = opt(
-        "Align the sentences of the pairs kept, and write them to FILE as 'miner align --lines'.",
+        "Align the sentences of the kept pairs, and write them to FILE like 'miner align --lines'.",
         "--then-sentences",
         metavar="FILE",
     ),

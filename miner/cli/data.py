@@ -47,15 +47,15 @@ def list_(
 @data.command()
 def get(
     names: tuple[str, ...] = arg(metavar="NAME...", nargs=-1, required=True),
-    output: str = opt("Directory for the data.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output directory.", "-o --output", required=True, metavar="DIR"),
     pairs: tuple[str, ...] = opt(
-        "Only this pair of each set that has several, e.g. de-en (for opusparcus a language); "
-        "repeatable [all; large sets require a choice].",
+        "Only this language pair of each set that has several, e.g. de-en (for opusparcus a "
+        "language); repeatable [all; large sets require a choice].",
         "--pair",
         metavar="PAIR",
     ),
     mirror: str | None = opt(
-        "A mirror with the same paths: it replaces scheme and host of every address.",
+        "Mirror with the same paths: it replaces scheme and host of every address.",
         "--from",
         metavar="ADDRESS",
     ),

@@ -31,19 +31,20 @@ def distill(
     layout: BitextFormat,
     without: Without,
     teacher: str = opt(
-        "hf:DIR_OR_NAME of sentence-transformers, model2vec:DIR_OR_NAME, or a model directory.",
+        "Teacher: hf:DIR_OR_NAME of sentence-transformers, model2vec:DIR_OR_NAME, or a model "
+        "directory.",
         required=True,
         metavar="NAME",
     ),
     mono: tuple[str, ...] = opt(
-        "Sentences of any language, plain, JSONL or Parquet, or a pattern in quotes; repeatable.",
+        "Sentences in any language, plain, JSONL or Parquet, or a quoted pattern; repeatable.",
         "--text",
         metavar="FILE",
     ),
-    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     cache: str | None = opt(
-        "Keep the teacher's vectors in DIR, for further students of the same text [beside the "
-        "model, and removed at the end].",
+        "Keep the teacher's vectors in DIR, for further students on the same text [temporary, "
+        "beside the model].",
         metavar="DIR",
     ),
     comparer: bool = options.comparer(", with --bitext"),
@@ -51,7 +52,7 @@ def distill(
     device: str = options.device,
     threads: int | None = options.threads,
     overwrite: bool = options.overwrite(),
-    restart: bool = opt("Discard an interrupted run of this DIR, vectors included."),
+    restart: bool = opt("Discard an interrupted run of this DIR, including vectors."),
     given: dict[str, Any] = Settings(TrainConfig, "given", dict)(*SETTINGS),
 ) -> None:
     """Train a fast model that gives sentences the vectors of a slow encoder.

@@ -16,7 +16,7 @@ _TESTED = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 
 @click.command(cls=Command)
-@click.option("--gpu", is_flag=True, help="Search on the GPUs for a few seconds, by each engine.")
+@click.option("--gpu", is_flag=True, help="Search on the GPUs for a few seconds with each engine.")
 def doctor(gpu: bool) -> None:
     """Print versions, devices and threads, and which of them a search uses.
 

@@ -30,7 +30,7 @@ data_option: Any = click.option(
     type=click.Path(path_type=Path),
     required=True,
     metavar="DIR",
-    help="Test sets, laid out as by 'miner data get'.",
+    help="Directory of test sets, in the layout of 'miner data get'.",
 )
 common = options.several(
     click.option(
@@ -38,7 +38,7 @@ common = options.several(
         default="default",
         metavar="DIR",
         help="Model directory, or hf:NAME; or a directory with the sentences of 'miner evaluate "
-        "sentences' and vectors.npy (or .h5) from any other tool, a row for each sentence.",
+        "sentences' and vectors.npy (or .h5) of another tool, one row per sentence.",
     ),
     data_option,
     options.loading(),
@@ -62,7 +62,7 @@ def mined(
     pairs: str = arg(),
     gold: str = arg(),
     threshold: float | None = opt(
-        "Evaluate at this threshold too, e.g. one tuned elsewhere.", type=NUMBER
+        "Also evaluate at this threshold, e.g. one tuned elsewhere.", type=NUMBER
     ),
     json_file: str | None = options.json_file(),
 ) -> None:
@@ -232,12 +232,12 @@ def every(**settings: Any) -> None:
 def sentences(
     data: Path = data_option,
     names: tuple[str, ...] = opt(
-        "Of this evaluation alone; repeatable [all that DIR has].",
+        "Only this evaluation; repeatable [all those in DIR].",
         "--task",
         type=click.Choice(TEXT_TASKS),
     ),
     output: str = opt(
-        "A directory for sentences.txt; it is made if it is not there.",
+        "Directory for sentences.txt; created if missing.",
         "-o --output",
         required=True,
         metavar="DIR",

@@ -17,7 +17,7 @@ from miner.text_table import count_of
 @models
 def contrast(
     bitext: str | None = opt(
-        "Translations to make cases from: a tsv, the target English.", metavar="FILE"
+        "Translations to generate cases from: a tsv with English targets.", metavar="FILE"
     ),
     layout: BitextFormat = options.bitext_format(
         *("source_column", "target_column"),
@@ -25,13 +25,14 @@ def contrast(
         target_column={"help": "Column of the English target [2]."},
     ),
     cases: str | None = opt(
-        "Cases made already, in the format of DEMETR: kind, language, source, translation, "
-        "corruption.",
+        "Existing cases, in the format of DEMETR: kind, language, source, translation, corruption.",
         metavar="FILE",
     ),
     languages: tuple[str, ...] = opt("Only --cases of this language; repeatable.", "--language"),
-    count: int = opt("Most cases of a kind that are made.", type=click.IntRange(1), default=1000),
-    write: str | None = opt("Write the cases, to be read or given as --cases.", metavar="FILE"),
+    count: int = opt(
+        "Maximum number of generated cases of each kind.", type=click.IntRange(1), default=1000
+    ),
+    write: str | None = opt("Write the cases, to be read, or passed as --cases.", metavar="FILE"),
     **models: Any,
 ) -> None:
     """Share of contrast cases in which a score prefers a translation to its corruption.
@@ -77,7 +78,9 @@ def contrast(
 def labelled(
     pairs: str = arg(),
     labels: str = arg(),
-    score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
+    score_col: str | None = opt(
+        "Column of the score [detected from the first row].", metavar="N|NAME"
+    ),
     json_file: str | None = options.json_file(),
 ) -> None:
     """AUC, average precision and best F1 of the score of PAIRS, on those that LABELS judge.

@@ -27,7 +27,7 @@ MINING = "probability by which mining ranks, before it compares rivals"
 def explain(
     source: str = arg(type=SENTENCE),
     target: str = arg(type=SENTENCE),
-    mining: bool = opt("Explain the probability by which mining ranks the pair, too."),
+    mining: bool = opt("Also explain the probability with which mining ranks the pair."),
     model: str = options.model,
     loading: Loading = options.loading(),
     second: str | None = options.second,

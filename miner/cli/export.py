@@ -12,16 +12,16 @@ from miner.cli.settings_options import Command, arg, opt
 @click.command(cls=Command)
 def export(
     model: str = arg(),
-    output: str = opt("The directory to make.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output directory.", "-o --output", required=True, metavar="DIR"),
     dtype: str = opt(
         "Type of the table.", type=click.Choice(["float32", "float16"]), default="float32"
     ),
     licence: str | None = opt(
-        "Licence of the training text, for the card's head, such as cc-by-4.0.", metavar="NAME"
+        "Licence of the training text for the model card, such as cc-by-4.0.", metavar="NAME"
     ),
     hub: bool = opt(
-        "Add the whole model as DIR/bitext-miner, for a repository of Hugging Face, from which "
-        "'miner model get hf:USER/NAME' takes it."
+        "Add the whole model as DIR/bitext-miner, for a repository of Hugging Face that 'miner "
+        "model get hf:USER/NAME' can read."
     ),
     overwrite: bool = options.overwrite("an export"),
 ) -> None:

@@ -25,17 +25,17 @@ class Outputs:
 
     kept: str | None = option(
         None,
-        "Kept rows [standard output], in the format of the suffix; two files are a file for each "
-        "side. .gz .bz2 .xz .zst compress.",
+        "Kept rows [standard output], in the format of the suffix; two files have one side "
+        "each. .gz .bz2 .xz .zst compress.",
         option="-o --output",
         metavar="FILE [FILE]",
     )
     rejected: str | None = option(
-        None, "Rejected rows, each with the filter that removed it and its score.", metavar="FILE"
+        None, "Rejected rows, with the filter that removed each and its score.", metavar="FILE"
     )
     page: str | None = option(
         None,
-        "HTML page about the run (extra: report), or its counts as FILE.json.",
+        "HTML report of the run (extra: report), or its counts as FILE.json.",
         option="--report",
         metavar="FILE",
     )
@@ -60,7 +60,7 @@ def filter(
     target: str | None,
     outputs: Outputs = Settings(Outputs, "outputs")(),
     config: str | None = opt(
-        "Filters, settings and bounds, in TOML; or a configuration of OpusFilter (YAML) or "
+        "Filters, settings and bounds in TOML; or a configuration of OpusFilter (YAML) or "
         "OpusCleaner (JSON).",
         metavar="FILE",
     ),

@@ -27,7 +27,7 @@ def fit(
     layout: BitextFormat,
     without: Without,
     model: str = opt(
-        "hf:DIR_OR_NAME of sentence-transformers, or model2vec:DIR_OR_NAME.",
+        "Encoder: hf:DIR_OR_NAME of sentence-transformers, or model2vec:DIR_OR_NAME.",
         required=True,
         metavar="NAME",
     ),
@@ -38,7 +38,8 @@ def fit(
         metavar="SOURCE TARGET",
     ),
     labels: str | None = opt(
-        "Answers of 'miner review', or a sheet of them, to fit the quality to.", metavar="FILE"
+        "Answers of 'miner review', or a sheet of them, to which the quality is fitted.",
+        metavar="FILE",
     ),
     languages: tuple[str | None, str | None] = options.languages(),
     pieces: int = opt("Size of the vocabulary.", default=32_000),
@@ -48,7 +49,7 @@ def fit(
     loading: Loading = options.loading(),
     device: str = options.device,
     threads: int | None = options.threads,
-    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     overwrite: bool = options.overwrite(),
 ) -> None:
     """Learn to verify the pairs of an encoder of another library.

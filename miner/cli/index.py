@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @options.reading
 def index(
     corpus: tuple[str, ...] = arg(nargs=-1, required=True),
-    output: str = opt("The index directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output index directory.", "-o --output", required=True, metavar="DIR"),
     model: str = options.model,
     loading: Loading = options.loading(),
     side: str | None = options.side,
@@ -32,7 +32,7 @@ def index(
     add: bool = opt("Append CORPUS to the existing index in DIR."),
     overwrite: bool = options.overwrite("an index"),
     embeddings: str | None = opt(
-        "Vectors of another program, one a line: .npy, .h5, or raw float32 (float16: .f16).",
+        "Vectors of another program, one per line: .npy, .h5, or raw float32 (float16: .f16).",
         metavar="FILE",
     ),
     dim: int | None = opt("Dimension of raw --embeddings.", type=click.IntRange(1)),

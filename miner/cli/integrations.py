@@ -23,7 +23,7 @@ def integrations() -> None:
 @integrations.command(cls=Command)
 def opuscleaner(
     directory: str = arg(metavar="DIR"),
-    overwrite: bool = opt("Replace descriptions that are in DIR already."),
+    overwrite: bool = opt("Replace existing descriptions in DIR."),
 ) -> None:
     """Write descriptions of our filters for OpusCleaner to DIR.
 

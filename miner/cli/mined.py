@@ -87,21 +87,21 @@ class Output:
 
     output: str = option(
         "-",
-        "File of the pairs [standard output]. .gz .bz2 .xz .zst compress; .jsonl has JSON objects, "
-        ".tmx units, .parquet all columns; of two files, each has a side.",
+        "Output file of pairs [standard output]. .gz .bz2 .xz .zst compress; .jsonl has JSON "
+        "objects, .tmx units, .parquet all columns; two files have one side each.",
         option="-o --output",
         metavar="FILE [FILE]",
         quiet=True,
     )
     target: str | None = no_option(None, "the argument FILE")
     rejected: str | None = option(
-        None, "Pairs that --without leaves out, each with the file and its line.", metavar="FILE"
+        None, "Pairs that --without excludes, with the file and line of each match.", metavar="FILE"
     )
     page: str | None = option(
         None, "Write an HTML report (extra: report).", option="--report", metavar="FILE"
     )
-    ids: bool = option(False, "Write ids instead of text (line numbers, if none).")
-    bucc: bool = option(False, "Write 'source id, tab, target id' and no score.")
+    ids: bool = option(False, "Write ids (line numbers if there are none) instead of text.")
+    bucc: bool = option(False, "Write 'source id, tab, target id' without scores.")
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""

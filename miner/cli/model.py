@@ -57,9 +57,9 @@ def info(
 @model.command()
 def get(
     address: str = arg(),
-    output: str = opt("The model directory to make.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     sha256: str | None = opt(
-        "SHA-256 of the archive, as its release states it; any other is refused.", metavar="HEX"
+        "SHA-256 of the archive from its release; any other archive is refused.", metavar="HEX"
     ),
     overwrite: bool = options.overwrite(),
 ) -> None:
@@ -91,7 +91,7 @@ def get(
 @model.command()
 def convert(
     name: str = arg(metavar="MODEL"),
-    output: str = opt("The model directory to make.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     dtype: str = opt(
         "Type of the stored embeddings: " + "; ".join(map(": ".join, DTYPES.items())) + ".",
         type=click.Choice(list(DTYPES)),

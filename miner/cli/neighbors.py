@@ -37,12 +37,12 @@ def neighbors(
         default=10,
     ),
     side: str | None = opt(
-        "Column of its training text that CORPUS is, for a model with separate vocabularies "
+        "Training column that CORPUS corresponds to, for a model with separate vocabularies "
         "[the index's column].",
         type=click.Choice(SIDES),
     ),
     query_side: str | None = opt(
-        "Likewise the column of the given sentences [the column of CORPUS].",
+        "Training column that the sentences correspond to [the column of CORPUS].",
         type=click.Choice(SIDES),
     ),
     model: str = options.model,

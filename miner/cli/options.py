@@ -105,13 +105,13 @@ second: Any = click.option(
     "--second",
     metavar="MODEL",
     help="Second opinion: hf:DIR_OR_NAME, model2vec:DIR_OR_NAME or a model directory. It reads "
-    "what is in doubt alone, and both opinions count. Prompts and --runtime are for it.",
+    "only pairs in doubt, and both opinions count. Prompts and --runtime apply to it.",
 )
 second_pairs: Any = click.option(
     "--second-pairs",
     type=click.IntRange(0),
     metavar="N",
-    help="Read the N most doubtful pairs at most, with a probability nearest to .5 [all of .01 "
+    help="Read at most the N most doubtful pairs, with a probability nearest to .5 [all of .01 "
     "or more].",
 )
 side: Any = click.option(
@@ -176,7 +176,7 @@ def device_of(what: str, more: str = "") -> Decorator:
         type=DEVICE,
         default="auto",
         metavar=DEVICE.name,
-        help=f"{what}; cuda:1 is the second GPU; a GPU that is not there is an error.{more}",
+        help=f"{what}; cuda:1 is the second GPU; a missing GPU is an error.{more}",
     )
 
 

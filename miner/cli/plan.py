@@ -34,7 +34,7 @@ def plan(
     settings: SearchSettings = options.search(),
     output: Output = mined.output,
     as_if: int | None = opt(
-        "Plan for N lines on each side, of text like this, such as 1B [the lines that there are].",
+        "Plan for N lines on each side of text like this, such as 1B [the lines of the files].",
         type=POSITIVE_COUNT,
         metavar="N",
     ),

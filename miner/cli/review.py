@@ -40,21 +40,27 @@ def review(
     bitext: tuple[str, ...],
     source: str | None,
     target: str | None,
-    rejects: str | None = opt("Rows that 'miner filter' rejected, to judge too.", metavar="FILE"),
+    rejects: str | None = opt(
+        "Rows that 'miner filter' rejected, to be judged as well.", metavar="FILE"
+    ),
     answers: str | None = opt(
-        "Where answers are kept [BITEXT.review.jsonl]; they are appended.", metavar="FILE"
+        "File of answers [BITEXT.review.jsonl]; answers are appended.", metavar="FILE"
     ),
-    judge: str | None = opt("Who answers [the user's name].", metavar="NAME"),
-    count: int = opt("Questions at most.", default=100, type=click.IntRange(0), metavar="N"),
+    judge: str | None = opt("Name of the judge [the user's name].", metavar="NAME"),
+    count: int = opt(
+        "Maximum number of questions.", default=100, type=click.IntRange(0), metavar="N"
+    ),
     again: bool = opt(
-        "Ask about pairs that have an answer: doubtful ones first, then other judges'."
+        "Ask about pairs that have an answer: doubtful ones first, then pairs of other judges."
     ),
-    web: bool = opt("Ask on a page in the browser of this machine."),
-    tsv: str | None = opt("Write the questions as a sheet, to be filled in.", metavar="FILE"),
-    labels: str | None = opt("Read the answers of a sheet that was filled in.", metavar="FILE"),
+    web: bool = opt("Ask on a page in this machine's browser."),
+    tsv: str | None = opt("Write the questions as a sheet to fill in.", metavar="FILE"),
+    labels: str | None = opt("Read the answers of a filled-in sheet.", metavar="FILE"),
     model: str = options.model,
     languages: tuple[str | None, str | None] = options.languages(),
-    score_col: str | None = opt("Column of the score [found by the first row].", metavar="N|NAME"),
+    score_col: str | None = opt(
+        "Column of the score [detected from the first row].", metavar="N|NAME"
+    ),
     layout: BitextFormat = options.bitext_format(format={"choices": dict.fromkeys(BITEXTS, "")}),
 ) -> None:
     """Judge a sample of BITEXT, and learn the precision at every threshold.

@@ -24,12 +24,12 @@ def score(
     target: str | None,
     names: tuple[str, ...] = opt(
         "quality, cosine, margin, or another filter of 'miner filter --list' that needs no "
-        "setting; several are several columns [quality].",
+        "setting; repeat it for several columns [quality].",
         "--score",
         metavar="NAME",
     ),
     config: str | None = opt(
-        "Score by the filters of a TOML file of 'miner filter', which may need settings.",
+        "Score with the filters of a TOML file of 'miner filter', which may have settings.",
         metavar="FILE",
     ),
     without: Without = options.without(),
@@ -43,8 +43,8 @@ def score(
     workers: Workers = sharding.with_threads,
     score_only: bool = opt("Write scores without the rows."),
     output: str = options.output(
-        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. DIR/ "
-        "has a file of its name for each BITEXT of a pattern.",
+        "Rows and scores, in the format of the suffix; .gz .bz2 .xz .zst compress. DIR/ gets a "
+        "file for each BITEXT of a pattern.",
     ),
 ) -> None:
     """Score the pairs of BITEXT: one line out for each line in, in order, the scores last.

@@ -20,7 +20,7 @@ def search(
     target: str = arg(),
     file: str | None = arg(required=False, metavar="[FILE]"),
     model: str | None = opt(
-        "Where the model is now that built the indexes [where it was].", metavar="DIR"
+        "Present location of the model that built the indexes [its former location].", metavar="DIR"
     ),
     loading: Loading = options.loading(),
     second: str | None = options.second,

@@ -36,7 +36,7 @@ def work(what: str = "") -> Decorator:
         "--work",
         metavar="DIR",
         help=f"Keep the results of all tasks in DIR, {what}which all workers share: a repeated or "
-        "stopped command goes on from there. Also s3://BUCKET/DIR (extra: s3).",
+        "stopped command continues from there. Also s3://BUCKET/DIR (extra: s3).",
     )
 
 

@@ -19,7 +19,9 @@ def split(
     target: str | None,
     settings: Split = Settings(Split, "settings")(),
     layout: BitextFormat = filter_options.reading,
-    output: str = opt("Directory of the parts.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt(
+        "Output directory of the parts.", "-o --output", required=True, metavar="DIR"
+    ),
 ) -> None:
     """Split BITEXT, or aligned files SOURCE and TARGET, into train, dev and test in DIR.
 

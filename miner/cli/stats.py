@@ -22,7 +22,9 @@ def stats(
     layout: BitextFormat = options.bitext_format(
         format={"help": "Text format; default by suffix (.tsv .jsonl .parquet), else plain."},
     ),
-    column: str | None = opt("Column of BITEXT with its only text, instead.", metavar="N|NAME"),
+    column: str | None = opt(
+        "Column of a single text in BITEXT, instead of pairs.", metavar="N|NAME"
+    ),
     score_cols: tuple[str, ...] = opt(
         "Column of BITEXT with a score, to correlate with the statistics of each sentence; "
         "repeatable.",
@@ -30,8 +32,8 @@ def stats(
         metavar="N|NAME",
     ),
     idf: str | None = opt(
-        "Text in which the rarity of words is counted, for example of Wikipedia (Wieting et al. "
-        "2017); default: both sides together.",
+        "Text for counting the rarity of words, for example Wikipedia (Wieting et al. 2017); "
+        "default: both sides together.",
         metavar="FILE",
     ),
     json_file: str | None = options.json_file("all statistics"),

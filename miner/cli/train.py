@@ -46,47 +46,48 @@ def train(
     layout: BitextFormat,
     without: Without,
     label_col: str | None = opt(
-        "Column of --bitext with 1 for translations, 0 for other pairs, the only negatives of the "
-        "contrastive objective; others leave them out.",
+        "Column of --bitext with 1 for translations and 0 for other pairs; these are the only "
+        "negatives of the contrastive objective, and other objectives drop them.",
         metavar="N|NAME",
     ),
     score_col: str | None = opt(
-        "Column of --bitext with scores, best highest, by which --keep and --clean rank pairs.",
+        "Column of --bitext with scores, higher is better, by which --keep and --clean rank pairs.",
         metavar="N|NAME",
     ),
-    output: str = opt("The model directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     recipe: str | None = opt(
-        "Settings to start from, which other options override: fast [default], or a paper's, "
-        "some of them depending on --encoder; see --list.",
+        "Initial settings, which other options override: fast [default], or a paper's, some of "
+        "which depend on --encoder; see --list.",
         type=click.Choice(list(RECIPES)),
     ),
     like: str | None = opt(
-        "Start from the settings of this model instead. They name no files and no columns.",
+        "Start from the settings of this model, without its files and columns.",
         metavar="DIR",
     ),
     base: str | None = opt(
-        "Train this model further, with its settings [--batch 512, --epochs 10]. Languages that it "
-        "lacks get --pieces more [8000], and all that the model knows stays; without such "
-        "languages all its vectors move.",
+        "Train this model further, with its settings [--batch 512, --epochs 10]. New languages "
+        "get --pieces more pieces [8000], and existing vectors are frozen; without new "
+        "languages all vectors are trained.",
         "--from",
         metavar="DIR|default",
     ),
     pieces_from: str | None = opt(
-        "Begin with this encoder's vectors of the pieces: hf:DIR_OR_NAME, model2vec:DIR_OR_NAME, "
-        "or a model directory. Its words come with meanings that no bitext here may teach.",
+        "Start from this encoder's vectors of the pieces: hf:DIR_OR_NAME, "
+        "model2vec:DIR_OR_NAME, or a model directory. Its words have meanings that the bitext "
+        "may not teach.",
         metavar="NAME",
     ),
     loading: Loading = options.loading(),
-    device: str = options.device_of("Where recurrent encoders are trained, and --pieces-from runs"),
+    device: str = options.device_of("Device of recurrent encoders, and of --pieces-from"),
     threshold: float | None = opt(
         "Margin score from which 'miner mine' keeps pairs by default [the best on the held-out "
         "pairs].",
         type=NUMBER,
     ),
     select: tuple[str, ...] = opt(
-        "Choose the best epoch by mining the held-out pairs, or by the correlation of cosines "
-        "with grades (P19), its mean over several files. FILE: grade, sentence, sentence in the "
-        "target's language, in tabs.",
+        "Select the best epoch by mining the held-out pairs, or by the correlation of cosines "
+        "with grades (P19), its mean over several files. FILE: tab-separated grade, sentence, "
+        "sentence in the target's language.",
         default=["mining"],
         metavar="mining|sts:FILE",
     ),

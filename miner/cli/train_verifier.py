@@ -19,7 +19,7 @@ def train_verifier(
     layout: BitextFormat,
     without: Without,
     model: str = arg(),
-    output: str = opt("The new model directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt("Output model directory.", "-o --output", required=True, metavar="DIR"),
     comparer: bool = options.comparer(),
     overwrite: bool = options.overwrite(),
 ) -> None:

@@ -31,8 +31,8 @@ class DocumentFormat:
     format: str | None = option(None, "Format of files; default by suffix.", choices=WITH_DOCUMENTS)
     on_error: str = option(
         "fail",
-        "Documents that are not UTF-8 or lack the text: stop, put U+FFFD, or leave out (and "
-        "count).",
+        "Action on documents that are not UTF-8 or lack the text: stop, put U+FFFD, or skip "
+        "(and count).",
         choices=ON_ERROR,
     )
 

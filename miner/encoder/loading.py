@@ -25,9 +25,9 @@ class Loading:
 
     source_prompt: str | None = option(
         None,
-        "Put before each sentence of the source, for a model of hf: [the model's own prompt].",
+        "Prefix of each source sentence, for a model of hf: [the model's own prompt].",
     )
-    target_prompt: str | None = option(None, "Likewise before each sentence of the target.")
+    target_prompt: str | None = option(None, "Prefix of each target sentence.")
     backend: str = option(
         BACKENDS[0],
         "Library that runs a model of hf:.",

@@ -109,9 +109,9 @@ def ending(source: str, target: str) -> float:
 FILTERS = (
     Filter(
         "numbers",
-        "share of the numbers that both sides have, in any notation, 0 to 1; 0 if a number stands "
-        "in the place of another one; small and round ones may be words on one side; 0.5 if there "
-        "is only one, of up to 4 digits",
+        "share of the numbers that both sides have, in any notation, 0 to 1; 0 if a number "
+        "replaces another; small and round ones may be words on one side; 0.5 if there is only "
+        "one, of up to 4 digits",
         "{value:.0%} of the numbers agree",
         "higher",
         each(numbers),
@@ -121,7 +121,7 @@ FILTERS = (
     ),
     Filter(
         "addresses",
-        "web sites and hosts of mail addresses that only one side names",
+        "number of web sites and hosts of mail addresses that only one side names",
         "{value:.0f} web or mail addresses are on one side only",
         "lower",
         each(addresses),

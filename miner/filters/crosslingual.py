@@ -157,14 +157,14 @@ _IDENTIFYING = (*_LIBRARIES, "py3langid")
 FILTERS = (
     Filter(
         "quality",
-        "probability that both sides mean the same, nothing left out",
+        "probability that both sides mean the same, with nothing omitted",
         "probability {value:.3f} of being a good translation",
         "higher",
         _quality,
         minimum=USUAL,
         settings={
             "model": MODEL_SETTING,
-            "labels": Setting("", "answers of a review, to fit the score to", file=True),
+            "labels": Setting("", "answers of a review, to which the score is fitted", file=True),
         },
         stage=MODEL,
         libraries=_IDENTIFYING,
@@ -193,12 +193,14 @@ FILTERS = (
         _margin,
         settings={
             "model": MODEL_SETTING,
-            "margin": Setting("ratio", "how cosine and means combine", ("ratio", "distance")),
+            "margin": Setting("ratio", "how cosine and means are combined", ("ratio", "distance")),
             "k": Setting(4, "neighbours of each side", least=1),
-            "reference": Setting("", "a tsv of pairs [pairs of the text itself]", file=True),
+            "reference": Setting(
+                "", "tsv of reference pairs [pairs of the text itself]", file=True
+            ),
             "pairs": Setting(
                 5000,
-                "pairs of the text itself, evenly spread, as the reference; 0 for all",
+                "evenly spread pairs of the text itself as the reference; 0 for all",
                 least=0,
             ),
         },

@@ -32,19 +32,23 @@ def _first(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.where(source > 0, source, target)
 
 
-_FILE = Setting(None, "the file of text that must not occur", file=True)
+_FILE = Setting(None, "file of text to exclude", file=True)
 
 FILTERS = (
     Filter(
         "without",
-        "line of a file whose sentence stands on either side, 0 for none [--without]",
-        "stands in line {value:.0f} of the file",
+        "line of the file with a sentence of either side, 0 for none [--without]",
+        "is in line {value:.0f} of the file",
         "lower",
         _copies,
         maximum=0,
         settings={
             "file": _FILE,
-            "near": Setting(0.0, "share of runs of five characters of a near-copy [none]", least=0),
+            "near": Setting(
+                0.0,
+                "minimum share of common runs of five characters in a near-copy [none]",
+                least=0,
+            ),
         },
         whole=True,
         libraries=("rensa",),
@@ -53,7 +57,8 @@ FILTERS = (
     ),
     Filter(
         "without_vectors",
-        "line of a file whose sentence has the vector of either side, 0 for none [--near-vectors]",
+        "line of the file whose sentence has a similar vector to either side, 0 for none "
+        "[--near-vectors]",
         "means the same as line {value:.0f} of the file",
         "lower",
         _meaning,

@@ -127,10 +127,10 @@ FILTERS = (
         settings={
             "of": Setting(
                 "pair",
-                "what is compared; either: both sides, each by itself",
+                "compared text; either: both sides, each separately",
                 (*TEXTS, "either"),
             ),
-            "exact": Setting(False, "compare the texts as they stand"),
+            "exact": Setting(False, "compare the unchanged texts"),
         },
         stage=GLOBAL,
         default=True,

@@ -110,9 +110,9 @@ FILTERS = (
                 None, "file of good sentences in the language, one a line", file=True
             ),
             "sentences": Setting(
-                40_000, "number of them to learn from, spread over the file", least=1
+                40_000, "maximum number of sentences to learn from, spread over the file", least=1
             ),
-            "of": Setting("target", "which side is scored", SIDES),
+            "of": Setting("target", "side to score", SIDES),
         },
         paper="Wieting et al. 2017, section 5.6",
         range=(1, math.inf),
@@ -125,8 +125,8 @@ FILTERS = (
         "higher",
         _classifier,
         settings={
-            "model": Setting(None, "directory that 'miner train-classifier' made", file=True),
-            "of": Setting("target", "which side is judged; both: the lower of the two", JUDGED),
+            "model": Setting(None, "directory written by 'miner train-classifier'", file=True),
+            "of": Setting("target", "side to judge; both: the lower score of the two", JUDGED),
         },
         stage=MODEL,
         paper="Wieting et al. 2017, section 5.6",

@@ -197,8 +197,8 @@ def _lid(settings: Mapping[str, Any], context: Context) -> Scorer:
 FILTERS = (
     Filter(
         "language",
-        "natural logarithm of how much likelier another language is than a side's own, from 0; the "
-        "worse side",
+        "lead of another language over a side's own, as a natural logarithm, from 0; the worse "
+        "side",
         "another language is likelier for a side, by a factor of e^{value:.0f}",
         "lower",
         _language,
@@ -211,9 +211,8 @@ FILTERS = (
     ),
     Filter(
         "same_language",
-        "if both sides are identified as one language, natural logarithm of its lead over any "
-        "other, the less sure side; else 0, as for a bitext in one language or in two that are "
-        "hard to distinguish",
+        "lead of a common language of both sides over any other, as a natural logarithm, the "
+        "less sure side; 0 for a bitext in one language or in two that are hard to distinguish",
         "both sides are in the same language, by a factor of e^{value:.0f}",
         "lower",
         _same,
@@ -230,7 +229,7 @@ FILTERS = (
         "higher",
         _lid,
         minimum=0.5,
-        settings={"file": Setting(None, "the model, such as OpenLID or GlotLID", file=True)},
+        settings={"file": Setting(None, "fastText model, such as OpenLID or GlotLID", file=True)},
         languages=True,
         libraries=("fasttext-numpy2",),
         paper="Joulin et al. 2017; Burchell et al. 2023, OpenLID; Kargaran et al. 2023, GlotLID",

@@ -50,7 +50,7 @@ FILTERS = (
         "lower",
         _length,
         maximum=200,
-        settings={"of": Setting("longer", "which side counts", SIDES)},
+        settings={"of": Setting("longer", "side to count", SIDES)},
         default=True,
         whole=True,
         paper="Wieting et al. 2017, section 5.5",
@@ -66,7 +66,7 @@ FILTERS = (
         maximum=3.0,
         settings={
             "slack": Setting(
-                15.0, "characters added to both sides, since short sentences differ more", least=0
+                15.0, "characters added to both sides, because short sentences differ more", least=0
             )
         },
         default=True,

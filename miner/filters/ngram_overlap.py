@@ -131,13 +131,13 @@ FILTERS = (
     ),
     Filter(
         "bleu",
-        "smoothed BLEU of one side by the other, 0 to 1",
+        "smoothed BLEU of one side against the other, 0 to 1",
         "BLEU of {value:.2f} between the sides",
         "lower",
         _bleu,
         settings={
             "reference": Setting(
-                "target", "the side that the other is compared with", ("source", "target")
+                "target", "side that serves as the reference", ("source", "target")
             )
         },
         paper="Nakov et al. 2012; Wieting et al. 2017, section 5.7",

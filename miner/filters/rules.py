@@ -135,7 +135,7 @@ FILTERS = (
     ),
     Filter(
         "copied",
-        f"share of the shorter side's words, {_SLACK} added, that the other side has, too, 0 to 1",
+        f"share of the shorter side's words, {_SLACK} added, that the other side also has, 0 to 1",
         "{value:.0%} of the words are on both sides",
         "lower",
         each(copied),
@@ -155,7 +155,7 @@ FILTERS = (
     ),
     Filter(
         "repeated",
-        f"share of a side's tokens, {_SLACK} added, that repeat the phrase before, 0 to 1; the "
+        f"share of a side's tokens, {_SLACK} added, that repeat the preceding phrase, 0 to 1; the "
         "higher of both sides",
         "{value:.0%} of a side repeats one phrase",
         "lower",

@@ -148,7 +148,7 @@ FILTERS = (
     Filter(
         "script",
         "share of a side's letters that are in a script of its language, 0 to 1; words that the "
-        "other side has, too, do not count",
+        "other side also has do not count",
         "{value:.0%} of a side's letters are in its language's script",
         "higher",
         _script,

@@ -93,12 +93,12 @@ def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> n
 FILTERS = (
     Filter(
         "decile",
-        "tenth of the pairs left that a pair's score is in, from 1, the worst, to 10",
+        "tenth of the remaining pairs that a pair's score falls in, from 1, the worst, to 10",
         "in tenth {value:.0f} of 10, counted from the worst",
         "higher",
         lambda settings, context: Decile(),
         minimum=9,
-        settings={"of": Setting("cosine", "label of the filter whose score counts", score=True)},
+        settings={"of": Setting("cosine", "label of the filter whose score is ranked", score=True)},
         stage=GLOBAL,
         whole=True,
         relative=True,
@@ -107,7 +107,7 @@ FILTERS = (
     ),
     Filter(
         "per_source",
-        "place of a pair among those with its source, 1 for the best [--per-source]",
+        "rank of a pair among those with its source, 1 for the best [--per-source]",
         "number {value:.0f} of the pairs with this source",
         "lower",
         PerSource,
@@ -118,7 +118,7 @@ FILTERS = (
     ),
     Filter(
         "percentile",
-        "share of the pairs left that a pair is as good as or better than, 0 to 100",
+        "percentage of the remaining pairs that a pair is at least as good as, 0 to 100",
         "in percentile {value:.1f}",
         "higher",
         lambda settings, context: Percentile(),
@@ -128,12 +128,12 @@ FILTERS = (
     ),
     Filter(
         "mixed",
-        "place of a pair in a mixture of lengths or of corpora [--balance, --temperature]",
+        "rank of a pair in a mixture of lengths or of corpora [--balance, --temperature]",
         "number {value:.0f} of the mixture",
         "lower",
         Mixed,
         settings={
-            "of": Setting("length", "what is mixed", ("length", "corpus")),
+            "of": Setting("length", "kind of group that is mixed", ("length", "corpus")),
             "temperature": Setting(1.0, "corpora of n pairs weigh n ** (1 / temperature)", least=1),
         },
         stage=GLOBAL,

@@ -60,13 +60,14 @@ class SearchSettings:
     )
     rank: str | None = option(
         None,
-        "Score of a pair: the probability of a translation, by verification, or the margin "
+        "Score that ranks the pairs: the probability of being translations, or the margin "
         "[probability if the model has a verifier].",
         choices=RANKS,
     )
     margin: str | None = option(
         None,
-        "Score of a pair against both neighbourhoods; implies --rank margin [ratio].",
+        "Margin function that scores a pair against both neighbourhoods; implies --rank margin "
+        "[ratio].",
         quiet=True,
         choices=MARGINS,
         kind="name",
@@ -74,21 +75,21 @@ class SearchSettings:
     )
     retrieval: str = option(
         "max",
-        "Which candidates become pairs; max is one-to-one.",
+        "Candidates that become pairs; max is one-to-one.",
         choices=RETRIEVALS,
         kind="name",
         metavar="|".join(RETRIEVALS),
     )
     duplicates: str = option(
         "first",
-        "Sentences that occur several times: report the first occurrence, or pair occurrences in "
-        "order (for a gold standard that counts each).",
+        "Repeated sentences: report the first occurrence, or pair occurrences in order (for a "
+        "gold standard that counts each).",
         choices=DUPLICATES,
     )
     copies: str = option(
         "drop",
-        "Sentences that stand on the other side, too, but for case, punctuation and digits: not "
-        "paired with their copies where the languages differ (drop), or paired (keep).",
+        "Sentences that also occur on the other side, ignoring case, punctuation and digits: "
+        "not paired with their copies if the languages differ (drop), or paired (keep).",
         choices=COPIES,
     )
     engine: str = option(
@@ -99,7 +100,7 @@ class SearchSettings:
     )
     exact: bool = option(
         False,
-        "Multiply in float32, and search again where rounding may have changed a list: the "
+        "Multiply in float32, and search again if rounding may have changed a list: the "
         "neighbours are exact. Flat indexes only.",
     )
     memory: int | None = option(
@@ -109,8 +110,8 @@ class SearchSettings:
     )
     device: str = option(
         "auto",
-        "Device of the search: cuda is all GPUs, cuda:1 the second alone; a GPU that is not there "
-        "is an error.",
+        "Device of the search: cuda is all GPUs, cuda:1 only the second; a missing GPU is an "
+        "error.",
         kind="device",
         metavar="auto|cpu|cuda|cuda:N",
     )

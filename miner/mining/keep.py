@@ -46,7 +46,7 @@ class Keep:
     threshold: float | None = option(None, "Keep pairs with this score or more.", kind="number")
     target_precision: float | None = option(
         None,
-        "Keep pairs down to this precision, which is estimated without gold.",
+        "Keep pairs down to this estimated precision; needs no gold standard.",
         kind="share",
         metavar="P",
     )
@@ -54,25 +54,25 @@ class Keep:
     default_precision: float | None = no_option(PRECISION, "--target-precision asks for another")
     estimate: bool = option(
         True,
-        "Estimate precision, which searches up to 20,000 more targets. Scores are then "
-        "probabilities on this corpus. With --rank margin only if an option asks for precision.",
+        "Estimate precision, which searches up to 20,000 more targets and turns scores into "
+        "probabilities on this corpus. With --rank margin only if an option requires precision.",
         off="--no-estimate",
     )
     refit: bool = option(
         True,
-        "Fit the verifier's function again to this corpus, without gold, before the estimate.",
+        "Refit the verifier's function to this corpus, without gold, before the estimate.",
         off="--no-refit",
     )
     decoys: Sequence[str] | None = option(
         None,
-        "Sentences to estimate precision with, in the target's language and domain, none of them a "
-        "translation of a source [the model's own, else the shipped model's].",
+        "Sentences to estimate precision with, in the target's language and domain, none of "
+        "them a translation of a source [the model's decoys, else the shipped model's].",
         kind="text",
         metavar="FILE",
     )
     decoy_vectors: "np.ndarray | None" = option(
         None,
-        "Vectors of --decoys, one a line, for indexes of 'miner index --embeddings'.",
+        "Vectors of --decoys, one per line, for indexes of 'miner index --embeddings'.",
         option="--decoy-embeddings",
         kind="text",
         metavar="FILE",
@@ -80,8 +80,7 @@ class Keep:
     )
     labels: "Mapping[tuple[str, str], float] | None" = option(
         None,
-        "Answers of 'miner review', or a sheet of them: they join the refit, and ranking and "
-        "estimate become better.",
+        "Answers of 'miner review', or a sheet of them, that improve refit, ranking and estimate.",
         kind="text",
         metavar="FILE",
         compare=False,

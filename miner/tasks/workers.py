@@ -23,14 +23,15 @@ class Workers:
 
     backend: str = option(
         "serial",
-        "Where tasks run: one after the other here, in processes of this machine, on a Ray cluster "
-        "(extra: ray), or in job arrays of Slurm (extra: slurm). Never changes the result.",
+        "Backend that runs tasks: one by one in this process, in processes of this machine, on "
+        "a Ray cluster (extra: ray), or in Slurm job arrays (extra: slurm). Never changes the "
+        "result.",
         choices=BACKENDS,
         quiet=True,
     )
     workers: int | None = option(
         None,
-        "Tasks at a time [all cores]; with processes, --memory and --threads are of one.",
+        "Concurrent tasks [all cores]; with processes, --memory and --threads apply to each.",
         within="[1, inf)",
         metavar="N",
     )
@@ -40,7 +41,8 @@ class Workers:
     gpu: bool = no_option(False, "--device is a setting of the search")
     shard_lines: int | None = option(
         None,
-        "Sentences of a part of the work, such as 200k [by memory]. Never changes the result.",
+        "Sentences per part of the work, such as 200k [chosen by memory]. Never changes the "
+        "result.",
         kind="positive count",
         metavar="N",
         quiet=True,

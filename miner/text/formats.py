@@ -91,7 +91,7 @@ class BitextFormat:
     )
     on_error: str = option(
         "fail",
-        "Rows that are not UTF-8: stop, put U+FFFD, or leave out (and count).",
+        "Action on rows that are not UTF-8: stop, put U+FFFD, or skip (and count).",
         choices=ON_ERROR,
     )
 

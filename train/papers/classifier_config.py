@@ -72,7 +72,7 @@ class ClassifierConfig:
         "Translation of a matched pair that a batch takes, of several (P17).",
         choices={
             "random": "any of them",
-            "hardest": "the one that the classifier so far takes for a reference most",
+            "hardest": "the one most like a reference by the current classifier",
         },
     )
     heldout: float = _text(

@@ -10,14 +10,14 @@ class Decoding:
     """Decoding of a network's sentences: beam search, or sampling (``sample``)."""
 
     beam: int = option(8, "Hypotheses.", within="[1, 100]")
-    sample: bool = option(False, "Draw candidates at random, without a beam.")
+    sample: bool = option(False, "Sample candidates instead of searching with a beam.")
     temperature: float = option(
-        1.0, "Below 1 the likeliest pieces are drawn more often.", within="(0, inf)"
+        1.0, "Temperature; below 1 likely pieces are drawn more often.", within="(0, inf)"
     )
     nucleus: float = option(
-        0.95, "Draw from the likeliest pieces that have this probability together.", within="(0, 1]"
+        0.95, "Sample from the likeliest pieces with this total probability.", within="(0, 1]"
     )
-    seed: int = option(1, "Seed of draws.", within="[0, inf)")
+    seed: int = option(1, "Seed of the sampling.", within="[0, inf)")
 
     def __post_init__(self) -> None:
         check(self)

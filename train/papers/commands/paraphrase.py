@@ -35,26 +35,26 @@ def build(
     bitext: str = arg(),
     layout: BitextFormat = paraphrase_options.columns("foreign sentences", "references"),
     translator: str = opt(
-        "The built-in translator, or translations in the bitext, of any system (column:N,M for "
-        "more).",
+        "The built-in translator, or translations of any system in the bitext (column:N,M for "
+        "several).",
         default="phrases",
         metavar="phrases|column:N",
     ),
     learn: str | None = opt(
-        "Bitext that phrases are learned from [each half of BITEXT for the other half].",
+        "Bitext to learn phrases from [each half of BITEXT for the other half].",
         metavar="FILE",
     ),
     cost_col: str | None = opt("Column with the cost of column:N.", metavar="N|NAME"),
-    best: int = paraphrase_options.best("Translations of each sentence, each a row."),
+    best: int = paraphrase_options.best("Translations per sentence, each a row."),
     config: str | None = opt(
         "Filters, in TOML as for 'miner filter'; the reference is the source, and column 3 the "
         "cost [at most 30 words, no copies, no duplicates].",
         metavar="FILE",
     ),
-    rejected: str | None = opt("Rejected rows, each with the filter and score.", metavar="FILE"),
+    rejected: str | None = opt("Rejected rows, with the filter and score of each.", metavar="FILE"),
     json_file: str | None = paraphrase_options.json_file,
     restart: bool = paraphrase_options.restart("translations"),
-    output: str = opt("Kept rows, a TSV.", "-o --output", required=True, metavar="FILE"),
+    output: str = opt("Output TSV of kept rows.", "-o --output", required=True, metavar="FILE"),
     threads: int | None = options.threads,
 ) -> None:
     """Pair the references of BITEXT with translations of its foreign side (P17, P18).
@@ -138,13 +138,15 @@ def _filtered(
 def pivot(
     bitexts: tuple[str, ...] = arg(nargs=-1, required=True, metavar="BITEXT..."),
     layout: BitextFormat = paraphrase_options.columns("foreign sentences", "sentences to pair"),
-    least: int = opt("Fewest common translations of a pair.", type=click.IntRange(1), default=1),
+    least: int = opt(
+        "Minimum number of common translations of a pair.", type=click.IntRange(1), default=1
+    ),
     encoder: str | None = opt(
-        "Write, in column 7, the probability that a pair is right by the cosines of this encoder, "
-        "estimated with shuffled pairs as decoys.",
+        "Write, in column 7, the probability that a pair is right, by the cosines of this "
+        "encoder and shuffled pairs as decoys.",
         metavar="DIR",
     ),
-    output: str = options.output("Ranked pairs, a TSV."),
+    output: str = options.output("Output TSV of ranked pairs."),
     threads: int | None = options.threads,
 ) -> None:
     """Pair sentences that share translations in any BITEXT, as PPDB and Opusparcus do.
@@ -195,13 +197,13 @@ def pivot(
 def lexicon(
     paraphrases: str = arg(),
     layout: BitextFormat = paraphrase_options.columns("first sentences", "second sentences"),
-    best: int = paraphrase_options.best("Paraphrases of each word, the best ones.", usual=10),
+    best: int = paraphrase_options.best("Maximum paraphrases of each word.", usual=10),
     least: int = opt(
-        "How often two words stand on opposite sides, at least.",
+        "Minimum number of pairs with the two words on opposite sides.",
         type=click.IntRange(1),
         default=10,
     ),
-    output: str = options.output("The lexicon, a TSV."),
+    output: str = options.output("Output TSV of the lexicon."),
 ) -> None:
     """Write words and their paraphrases, from sentence pairs (P18).
 

@@ -20,7 +20,9 @@ def train(
     read_col: str | None = opt("Column of the sentences to read [2].", metavar="N|NAME"),
     write_col: str | None = opt("Column of the sentences to write [1].", metavar="N|NAME"),
     header: bool = options.header,
-    output: str = opt("The generator's directory.", "-o --output", required=True, metavar="DIR"),
+    output: str = opt(
+        "Output directory of the generator.", "-o --output", required=True, metavar="DIR"
+    ),
     overwrite: bool = options.overwrite("a generator"),
     restart: bool = opt("Discard an interrupted training of this DIR."),
     device: str = options.device,
@@ -76,17 +78,17 @@ def train(
 @options.header
 def generate(
     file: str = arg(),
-    model: str = opt("A generator's directory.", required=True, metavar="DIR"),
+    model: str = opt("Directory of the generator.", required=True, metavar="DIR"),
     column: str | None = opt("Column of the sentences.", metavar="N|NAME"),
     candidates: int = opt(
-        "Sentences that the generator writes for each, from which the best are chosen.",
+        "Candidates that the generator writes for each sentence.",
         type=click.IntRange(1, 100),
         default=8,
     ),
-    best: int = paraphrase_options.best("Paraphrases of each sentence, each a row."),
+    best: int = paraphrase_options.best("Paraphrases per sentence, each a row."),
     decoding: Decoding = Settings(Decoding, "decoding")(),
     encoder: str = opt(
-        "Encoder whose cosine ranks candidates; as --model of 'miner mine'.",
+        "Encoder whose cosine ranks candidates, as --model of 'miner mine'.",
         default="default",
         metavar="DIR",
     ),
@@ -97,7 +99,7 @@ def generate(
     weights: RankWeights = Settings(RankWeights, "weights")(),
     json_file: str | None = paraphrase_options.json_file,
     restart: bool = paraphrase_options.restart("candidates"),
-    output: str = opt("Paraphrases, a TSV.", "-o --output", required=True, metavar="FILE"),
+    output: str = opt("Output TSV of paraphrases.", "-o --output", required=True, metavar="FILE"),
     device: str = options.device,
     threads: int | None = options.threads,
     **reading: Any,

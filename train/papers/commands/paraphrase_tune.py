@@ -19,9 +19,9 @@ BY = ("length", "overlap1", "overlap2", "overlap3", "bleu", "cost", "perplexity"
 @click.command(cls=Command)
 def tune(
     pairs_file: str = arg(metavar="PARAPHRASES"),
-    by: str = opt("Score whose bounds are tried.", type=click.Choice(BY), required=True),
+    by: str = opt("Score whose bounds are tuned.", type=click.Choice(BY), required=True),
     grades: tuple[str, ...] = opt(
-        "Human grades: grade, sentence, sentence. Of several files the mean correlation counts.",
+        "Human grades: grade, sentence, sentence. The mean correlation over several files counts.",
         required=True,
         metavar="FILE",
     ),
@@ -30,10 +30,10 @@ def tune(
     ),
     references: str | None = opt("Sentences for --by perplexity.", metavar="FILE"),
     classifier: str | None = opt(
-        "Of 'miner train-classifier', for --by classifier.", metavar="DIR"
+        "Directory of 'miner train-classifier', for --by classifier.", metavar="DIR"
     ),
     recipe: str = opt(
-        "Settings to start from, which other options override.",
+        "Initial settings, which other options override.",
         type=click.Choice(list(RECIPES)),
         default="p17",
     ),

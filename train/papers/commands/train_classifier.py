@@ -20,22 +20,22 @@ def train_classifier(
     good: tuple[str, ...] = opt("Good sentences; repeatable.", metavar="FILE"),
     bad: tuple[str, ...] = opt("Bad sentences; repeatable.", metavar="FILE"),
     pairs: tuple[str, ...] = opt(
-        "Instead of both: a good sentence and a bad one with the same meaning in each row, for "
-        "example a reference and a translation; repeatable.",
+        "Instead of --good and --bad: rows of a good and a bad sentence with the same meaning, "
+        "for example a reference and a translation; repeatable.",
         metavar="FILE",
     ),
     good_col: str | None = opt("Column of --pairs with good sentences [1].", metavar="N|NAME"),
     bad_col: str | None = opt("Column of --pairs with bad sentences [2].", metavar="N|NAME"),
     more_col: tuple[str, ...] = opt(
-        "Column of --pairs with another bad sentence of the row, which may be blank; repeatable.",
+        "Column of --pairs with another bad sentence for the row, which may be blank; repeatable.",
         metavar="N|NAME",
     ),
     column: str | None = opt("Column of the sentences, in files with columns.", metavar="N|NAME"),
     output: str = opt(
-        "The directory of the classifier.", "-o --output", required=True, metavar="DIR"
+        "Output directory of the classifier.", "-o --output", required=True, metavar="DIR"
     ),
     overwrite: bool = options.overwrite("a classifier"),
-    device: str = options.device_of("Where an lstm is trained"),
+    device: str = options.device_of("Device to train an lstm on"),
     threads: int | None = options.threads,
     given: dict[str, Any] = Settings(ClassifierConfig, "given", dict)(),
     **reading: Any,
