@@ -165,9 +165,9 @@ class TrainConfig:
             "softmax": "cross-entropy over the batch with an additive margin (Yang et al. 2019, "
             "equation 4); with --megabatch the hardest negatives of a pool join the batch",
             "margin": "each pair must beat a negative of either side by a margin (P17, P18, P19)",
-            "contrastive": "a pair costs its cosine distance, any other pair the square of the amount by "
-            "which it is nearer than a margin; labelled pairs, or one negative drawn for "
-            "each (S18)",
+            "contrastive": "a pair costs its cosine distance, any other pair the square of the "
+            "amount by which it is nearer than a margin; labelled pairs, or one negative drawn "
+            "for each (S18)",
         },
     )
     scale: float = _objective(
