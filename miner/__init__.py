@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from miner.cleaning.api import filter as filter
     from miner.cleaning.api import score as score
     from miner.cleaning.settings import Selection as Selection
+    from miner.cleaning.settings import Split as Split
+    from miner.cleaning.split import split as split
     from miner.documents.align_documents import AlignedDocuments as AlignedDocuments
     from miner.documents.align_documents import align_documents as align_documents
     from miner.encoder.encoder import Encoder as Encoder
@@ -46,7 +48,8 @@ _NAMES = {
     "miner.alignment.aligned": "Aligned",
     "miner.alignment.settings": "BeadSettings",
     "miner.cleaning.api": "filter score",
-    "miner.cleaning.settings": "Selection",
+    "miner.cleaning.settings": "Selection Split",
+    "miner.cleaning.split": "split",
     "miner.documents.align_documents": "AlignedDocuments align_documents",
     "miner.encoder.encoder": "Encoder",
     "miner.encoder.open_encoder": "open_encoder",

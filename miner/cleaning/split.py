@@ -40,9 +40,9 @@ _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
 def split(
-    files: Sequence[str | Path],
+    files: str | Path | Sequence[str | Path],
     output: str | Path,
-    settings: Split,
+    settings: Split = Split(),
     layout: BitextFormat = USUAL_FORMAT,
     *,
     command: str | None = None,
@@ -57,6 +57,7 @@ def split(
 
     Raises ArtifactError for a directory of something else, CorpusError and ResourceError.
     """
+    files = [files] if isinstance(files, str | Path) else files
     replaceable(output, MANIFEST)  # refuse now rather than after the work
     with ExitStack() as stack:
         place = stack.enter_context(scratch_directory())

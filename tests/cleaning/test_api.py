@@ -151,39 +151,30 @@ def test_the_command_and_python_agree(
         assert len(found.scores) == len(pairs)
 
 
+def with_bounds(model: Path, path: Path, **bounds: float) -> Path:
+    """Save a model with other bounds of its languages."""
+    known = KNOWN | {code: KnownLanguage(9, quality_bound=one) for code, one in bounds.items()}
+    dataclasses.replace(Encoder.load(model).model, languages=known).save(path)
+    return path
+
+
 def test_the_default_bound_is_the_models_unless_one_is_given(
-    german, english, knowing_model, tmp_path, miner_command
+    german, english, knowing_model, tmp_path
 ):
-    """Languages given or identified, for the command and the function."""
-    bounded, report = tmp_path / "bounded", tmp_path / "report.json"
-    model = Encoder.load(knowing_model).model
-    known = {**KNOWN, "de": dataclasses.replace(KNOWN["de"], quality_bound=0.02)}
-    dataclasses.replace(model, languages=known).save(bounded)
-    path = tmp_path / "rows.tsv"
+    bounded = with_bounds(knowing_model, tmp_path / "bounded", de=0.02)
     pairs = list(zip(german, english, strict=True))
-    path.write_text("".join("\t".join(pair) + "\n" for pair in pairs), encoding="utf-8")
-    flags = ("--source-lang", "de", "--target-lang", "en")
     for threshold, expected in ((None, ">= 0.02 (de)"), (0.1, ">= 0.1"), (0.3, ">= 0.3")):
-        more = () if threshold is None else ("--threshold", threshold)
-        for languages in ((), flags):
-            given = (*more, *languages, "--model", bounded, "--report", report)
-            miner_command("filter", path, *given, "-o", tmp_path / "kept.tsv")
-            stages = json.loads(report.read_text(encoding="utf-8"))["filters"]
-            assert [one["bounds"] for one in stages if one["label"] == "quality"] == [expected]
-            codes = ("de", "en") if languages else None
+        for codes in (None, ("de", "en")):
             found = miner.filter(pairs, model=bounded, threshold=threshold, languages=codes)
-            stages = found.summary.stages
-            assert [one.bounds for one in stages if one.label == "quality"] == [expected]
+            bounds = [one.bounds for one in found.summary.stages if one.label == "quality"]
+            assert bounds == [expected]
 
 
 def test_each_row_of_a_mixed_text_has_the_bound_of_its_language(
     german, english, knowing_model, tmp_path
 ):
-    bounded = tmp_path / "bounded"
-    model = Encoder.load(knowing_model).model
     bounds = {"de": 0.3, "fr": 0.001}
-    known = KNOWN | {code: KnownLanguage(9, quality_bound=one) for code, one in bounds.items()}
-    dataclasses.replace(model, languages=known).save(bounded)
+    bounded = with_bounds(knowing_model, tmp_path / "bounded", **bounds)
     pairs = [*zip(german[:40], english[:20] + english[40:60], strict=True)]
     pairs += [(FRENCH[row % len(FRENCH)], english[row]) for row in range(40)]
     own = {"filters": ["quality"], "model": bounded}

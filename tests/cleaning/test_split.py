@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.files import write
 
+import miner as api
 from miner.cleaning.settings import Split
 from miner.cleaning.split import PARTS, _Groups, split
 from miner.errors import ArtifactError, CorpusError
@@ -98,7 +99,7 @@ def test_near_copies_stay_together(tmp_path: Path) -> None:
         for copy in range(2)
     ]
     path = write(tmp_path / "web.tsv", text)
-    split([path], tmp_path / "near", Split(dev=0.2, test=0.2))
+    api.split(path, tmp_path / "near", api.Split(dev=0.2, test=0.2))
     split([path], tmp_path / "equal", Split(dev=0.2, test=0.2, near=1))
     apart = []
     for name in ("near", "equal"):
