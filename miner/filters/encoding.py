@@ -36,7 +36,7 @@ _LONG = 100
 _AFTER_A = frozenset("£§©®°±·¿¡")
 # Maximum words of a text that may be right although ftfy would change them.
 _CHANCE = 2
-_FEED = re.compile("[\x0b\x0c\x1c-\x1f]")
+_FEED = re.compile("[\x00\x0b\x0c\x1c-\x1f]")
 _ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
 

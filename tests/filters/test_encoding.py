@@ -78,7 +78,7 @@ def test_repair_leaves_all_else() -> None:
 
 
 def test_repair_of_characters_and_entities() -> None:
-    assert repaired("\ufeffa\x00b\x0bc\x7f\x1ed") == "ab c d"
+    assert repaired("\ufeffa\x00b\x0bc\x7f\x1ed") == "a b c d"
     assert repaired("sch&ouml;n &quot;so&#39; &amp; R&D;&nbsp;") == "schön \"so' & R&D;\xa0"
 
 
