@@ -308,7 +308,12 @@ def _conversions(
     others = [*right]
     for one in left:
         for place, other in enumerate(others):
-            if _converts(one, source, other) or _converts(other, target, one):
+            if (
+                _converts(one, source, other)
+                or _converts(other, target, one)
+                or _neighbours(one, source, other, target)
+                or _neighbours(other, target, one, source)
+            ):
                 yield one, others.pop(place)
                 break
 
@@ -356,31 +361,31 @@ _TIMES = tuple(
         ("weeks?", "7"),
         ("months?", "12"),
         ("years?", "12"),
-        ("cents?|ct|pence|p", "100"),
-        ("km", "1000"),
-        ("m", "1000 100"),
-        ("kg", "1000"),
-        ("g", "1000"),
-        ("cm", "100 10"),
-        ("mm", "10"),
+        ("cents?|ct|pence", "100"),
     )
 )
+# Metric units, and the power of ten of each.
+_METRIC = re.compile(r"[ \u00a0-]?(km|cm|mm|m|kg|mg|g)(?![\w²³/^])")
+_POWERS = {"km": 3, "m": 0, "cm": -2, "mm": -3, "kg": 3, "g": 0, "mg": -3}
 
 
-def _smaller(one: Numeral, text: str, other: Numeral) -> bool:
-    """Tell whether ``one``, in an English or metric unit, is ``other`` in a neighbouring unit."""
-    place = one.start + len(one.digits)  # the unit may have been read as a word of magnitude
-    factors = next((found for unit, found in _TIMES if unit.match(text, place)), ())
-    if not factors:
+def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
+    """Tell whether two numbers are alike in neighbouring units: 2 Wochen, 14 days; 1 km, 1000 m."""
+    if one.sign != other.sign or one.digits == other.digits:
         return False
-    mine, others = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
-    return any(a == b * f or b == a * f for a, b, f in product(mine, others, factors))
+    # A unit may have been read as a word of magnitude.
+    places = [a.start + len(a.digits) for a in (one, other)]
+    mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
+    units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
+    if units[0] and units[1] and units[0][1][-1] == units[1][1][-1]:
+        power = _POWERS[units[0][1]] - _POWERS[units[1][1]]
+        return any(a.scaleb(power) == b for a, b in product(mine, theirs)) and power != 0
+    factors = next((found for unit, found in _TIMES if unit.match(text, places[0])), ())
+    return any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors))
 
 
 def _converts(one: Numeral, text: str, other: Numeral) -> bool:
     """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
-    if _smaller(one, text, other):
-        return True
     inches = _INCHES.match(text, one.end)
     factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
     factors = ("0.3048",) if inches else factors

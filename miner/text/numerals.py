@@ -213,7 +213,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
         if after[0] in _FRACTIONS:
             one.values, one.more = (values[0] + _FRACTIONS[after[0]],), (*one.more, *values)
             one.end = text.index(after[0], end) + 1
-    if len(token) < 5 and not one.power and token.isdecimal():
+    if len(token) < 5 and not one.power and token.isdecimal() and one.end == end:
         _calendar(original, one, int(token))
     return [one]
 

@@ -56,7 +56,8 @@ SAME = [
     ("۲۲ بهمن ۱۳۵۷", "11 February 1979"), ("ጥር 28", "February 5"), ("ሐምሌ 2011", "July 2019"),
     ("17-20 Uhr", "5-8 pm"), ("Joh 3,16", "John 3:16"),
     # Neighbouring units.
-    ("1,80 m", "5'11\""), ("1500 m", "1.5 km"), ("2 Wochen", "14 days"), ("0,99 €", "99 cents"),
+    ("1,80 m", "5'11\""), ("1500 m", "1.5 km"), ("5 kg", "5000 g"),
+    ("2 Wochen", "14 days"), ("0,99 €", "99 cents"),
     ("90 Minuten", "1.5 hours"), ("1 Liter", "34 fl oz"), ("1 Liter", "34 fluid ounces"),
     ("5月3日", "May 3"), ("3.4.2010", "April 3, 2010"), ("siglo XIX", "19th century"),
 ]  # fmt: skip
@@ -75,7 +76,9 @@ OTHER = [
     ("03.05.2019", "June 3, 2019"), ("siglo XIX", "18th century"), ("XIX век", "XVIII century"),
     ("Ludwig XIV", "Louis XV"), ("½", "¼"), ("2½", "2¼"), ("10⁶", "10⁹"), ("m²", "m³"),
     ("5 km", "5 miles"), ("200 °C", "200 °F"), ("20 kg", "20 pounds"), ("1,80 m", "6'11\""),
-    ("2 Wochen", "15 days"), ("Joh 3,16", "John 3:17"), ("0,001", "0.01"),
+    ("2 Wochen", "15 days"), ("45 cents", "−45-cent"), ("1,435 mm", "143,500 mm"), ("6", "600½"),
+    ("سی دی 10 دلار", "100 dollars"), ("5 kg", "500 g"), ("3 Uhr", "300 p.m."),
+    ("Joh 3,16", "John 3:17"), ("0,001", "0.01"),
     ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
 ]  # fmt: skip
 
