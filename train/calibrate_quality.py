@@ -26,6 +26,8 @@ from miner_train.learn_quality import corrupt
 ENOUGH = 100
 # Precision of the normal distributions of a language's constant and slope around those of all.
 PRECISION = 50.0, 200.0
+# Least factor of pairs that the line is learned from: no fact contradicts.
+PLAIN = 0.5
 # Share of right pairs that may fall below the bound, in the mean of the sources and of any one of
 # them; text of other sources loses more. All sources of all languages count as so many of the
 # language. Limits of the bound: nothing is below 0.
@@ -63,7 +65,7 @@ def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int)
     own = logits_and_factors(quality.verifier, quality.function, *pairs)
     sides = map(list, zip(*mixed, strict=True))
     logit, factor = logits_and_factors(quality.verifier, quality.function, *sides)
-    plain = factor == 1
+    plain = factor >= PLAIN
     return Evidence(*own, logit[plain], good[plain])
 
 

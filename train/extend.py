@@ -175,6 +175,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         verifier=base.verifier,
         comparer=comparer,
         names=base.names,
+        facts=base.facts,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
     )
     new = [one for one in texts_by_languages(split) if set(one.languages) - base.languages.keys()]

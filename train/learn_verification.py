@@ -12,6 +12,7 @@ from miner_train.choose_decoys import choose_decoys
 from miner_train.data import SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
+from miner_train.learn_facts import learn_facts
 from miner_train.learn_lexicon import learn_lexicons
 from miner_train.learn_names import learn_names
 from miner_train.learn_quality import learn_quality
@@ -69,6 +70,10 @@ def add_verification(
         if not model.names:
             with stage("learning how names are spelled", report):
                 with_lexicons = replace(with_lexicons, names=learn_names(texts))
+    if model.architecture.plain:
+        with stage("learning facts", report):
+            facts = learn_facts(split, translations, seed)
+        with_lexicons = replace(with_lexicons, facts=facts)
     with stage("learning to tell good pairs from corrupted ones", report):
         verifying = encoder_of(replace(with_lexicons, verifier=verifier))
         quality = learn_quality(verifying, texts, seed)

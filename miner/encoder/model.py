@@ -19,6 +19,7 @@ from miner.encoder.model_files import (
     COMPARER,
     CONFIG,
     DECOYS,
+    FACTS,
     FORMAT,
     LEXICON,
     NAMES,
@@ -58,8 +59,9 @@ class Model:
     their file in a loaded model. ``vectors`` names the encoder of another library whose vectors the
     model verifies; then its own embeddings serve only verification, and its fingerprint is the
     other encoder's. ``languages`` are the facts that a training recorded about each language, by
-    ISO 639 code. ``comparer``, ``names`` and ``classifier`` have the arrays of
-    :class:`miner.scoring.comparer.Comparer`, :class:`miner.scoring.transliteration.Names` and
+    ISO 639 code. ``comparer``, ``names``, ``facts`` and ``classifier`` have the arrays of
+    :class:`miner.scoring.comparer.Comparer`, :class:`miner.scoring.transliteration.Names`,
+    :mod:`miner.scoring.facts` and
     :class:`miner.scoring.classifier.Classifier` by name, and may be empty.
     """
 
@@ -73,6 +75,7 @@ class Model:
     lexicons: Lexicons | None = None
     comparer: Mapping[str, np.ndarray] = field(default_factory=dict)
     names: Mapping[str, np.ndarray] = field(default_factory=dict)
+    facts: Mapping[str, np.ndarray] = field(default_factory=dict)
     decoys: Mapping[str, Sequence[str]] = field(default_factory=dict)
     decoys_digest: str | None = None
     languages: Mapping[str, known_languages.KnownLanguage] = field(default_factory=dict)
@@ -148,7 +151,8 @@ class Model:
                 (directory / DECOYS).write_bytes(
                     decoy_file.pack(self.decoys) if decoys is None else decoys
                 )
-                for name, arrays in ((COMPARER, self.comparer), (NAMES, self.names)):
+                parts = (COMPARER, self.comparer), (NAMES, self.names), (FACTS, self.facts)
+                for name, arrays in parts:
                     if arrays:
                         np.savez_compressed(directory / name, **arrays)  # type: ignore[arg-type]
             if self.classifier:
@@ -167,7 +171,7 @@ class Model:
                 "threshold": self.threshold,
                 "fingerprint": fingerprint_of(files),
                 "files": files,
-                "verification": digests(directory, (*VERIFYING_FILES, COMPARER, NAMES)),
+                "verification": digests(directory, (*VERIFYING_FILES, COMPARER, NAMES, FACTS)),
                 **({"classification": classifying} if classifying else {}),
                 **({"languages": languages} if languages else {}),
                 **({"vectors": dataclasses.asdict(self.vectors)} if self.vectors else {}),
@@ -242,7 +246,7 @@ def load(path: str | Path = "default") -> Model:
     verifier = lexicons = None
     verifying = listed(directory, config, "verification")
     if verifying:
-        check(directory, verifying, (*VERIFYING_FILES, COMPARER, NAMES))
+        check(directory, verifying, (*VERIFYING_FILES, COMPARER, NAMES, FACTS))
         if set(VERIFYING_FILES) - set(verifying):
             raise ArtifactError(f"{directory / CONFIG}: lists only {', '.join(verifying)}")
         path = directory / LEXICON
@@ -273,6 +277,7 @@ def load(path: str | Path = "default") -> Model:
         lexicons=lexicons,
         comparer=read_arrays(directory / COMPARER, "a comparer") if COMPARER in verifying else {},
         names=read_arrays(directory / NAMES, "a model of names") if NAMES in verifying else {},
+        facts=read_arrays(directory / FACTS, "a model of facts") if FACTS in verifying else {},
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=read_arrays(directory / CLASSIFIER, "a classifier") if classifying else {},

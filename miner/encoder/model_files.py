@@ -13,10 +13,11 @@ share no embedding further ones for the target column (``target.sp.model``); and
 
 A model that verifies candidates also has ``lexicon.npz`` (:mod:`miner.encoder.lexicon_file`),
 ``verifier.json`` (:mod:`miner.scoring.verifier`), ``decoys.zip``
-(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz`` and ``names.npz``
-(:mod:`miner.scoring.transliteration`). A model of ``miner fit`` has
-``vectors`` in its configuration, the encoder of another library that it verifies. A classifier of
-sentences has ``classifier.npz``, the layer that reads the vectors of one encoder.
+(:mod:`miner.encoder.decoy_file`) and maybe ``comparer.npz``, ``names.npz``
+(:mod:`miner.scoring.transliteration`) and ``facts.npz`` (:mod:`miner.scoring.facts`).
+A model of ``miner fit`` has ``vectors`` in its configuration, the encoder of another library that
+it verifies. A classifier of sentences has ``classifier.npz``, the layer that reads the vectors of
+one encoder.
 
 Nothing is pickled, and arrays open by memory map. The fingerprint identifies the vectors of a
 model: indexes can be searched against each other when their fingerprints are equal. Verification
@@ -50,7 +51,7 @@ DECOYS = "decoys.zip"
 CLASSIFIER = "classifier.npz"
 VERIFYING_FILES = (LEXICON, VERIFIER, DECOYS)
 # Optional files of verification.
-COMPARER, NAMES = "comparer.npz", "names.npz"
+COMPARER, NAMES, FACTS = "comparer.npz", "names.npz", "facts.npz"
 DEFAULT = Path(__file__).parent.parent / "models" / "default"
 
 

@@ -9,6 +9,7 @@
 #include "numbers.c"
 #include "segments.c"
 #include "letters.c"
+#include "facts.c"
 #include "naive_bayes.c"
 #include "pool.c"
 #include "exact.c"

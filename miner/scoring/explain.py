@@ -30,6 +30,8 @@ TRANSLATED = 0.1
 SINKING, USUAL = 3.0, 3
 # Decoys of a side among which the second opinion reads a pair.
 COMPANY = 64
+# Part of the facts in the log-odds.
+FACTS = "facts"
 # Groups of features that measure the same thing; only their sum is meaningful.
 GROUPS = {
     "counterparts of the tokens": PAIR_FEATURES[:4],
@@ -42,6 +44,7 @@ GROUPS = {
     "names in another script": (TRANSLITERATED,),
     "surprise of the tokens": (SURPRISE,),
     "comparer of tokens": (COMPARED,),
+    "facts": (FACTS,),
 }
 
 
@@ -102,6 +105,11 @@ def explain(
             before, probability = probability, CONTRADICTED * probability
             change = np.diff(log_odds(np.array([before, probability])))
             parts["numbers_differ"] += float(change[0])
+        if verifier.facts is not None:
+            tokens_of = (verifier.prepare([source]).tokens, verifier.prepare([target]).tokens)
+            agree = verifier.facts.probability(([source], [target]), tokens_of)
+            before, probability = probability, float(agree[0]) * probability
+            parts[FACTS] = float(np.diff(log_odds(np.array([before, probability])))[0])
     return Explanation(
         *tokens,
         cosine=float(metrics[0, FEATURES.index("cosine")]),

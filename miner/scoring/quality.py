@@ -84,11 +84,15 @@ def logits_and_factors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return logits of pairs by a function, ``(n,) float64``, and factors of their probabilities.
 
-    A factor is 0 where a side has no known token, `CONTRADICTED` where numbers contradict, else 1.
+    A factor is 0 where a side has no known token. It is `CONTRADICTED` where numbers contradict,
+    times the probability that no other fact does (:mod:`miner.scoring.facts`).
     """
-    metrics, known = features(verifier, source, target)
+    texts = verifier.prepare(source), verifier.prepare(target)
+    metrics, known = features(verifier, source, target, texts)
     wrong = np.fromiter(map(contradict, source, target), bool, len(source))
     factor = np.where(wrong, CONTRADICTED, 1.0)
+    if verifier.facts is not None:
+        factor *= verifier.facts.probability((source, target), (texts[0].tokens, texts[1].tokens))
     return function.logit(metrics), np.where(known, factor, 0.0)
 
 
@@ -99,14 +103,18 @@ def feature_names(verifier: Verifier) -> tuple[str, ...]:
 
 
 def features(
-    verifier: Verifier, source: Sequence[str], target: Sequence[str]
+    verifier: Verifier,
+    source: Sequence[str],
+    target: Sequence[str],
+    texts: tuple[PreparedText, PreparedText] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens.
 
     Digits of equal numbers may differ: 22:00 and 10 pm. Numbers in other units, as 180 °C and
-    350 °F, are measured with the same digits on both sides.
+    350 °F, are measured with the same digits on both sides. ``texts`` are the prepared sides, if
+    they are there already.
     """
-    left, right = (verifier.prepare(side) for side in (source, target))
+    left, right = texts or (verifier.prepare(source), verifier.prepare(target))
     rows = np.arange(len(left), dtype=np.int64)
     vectors = [
         verifier.encoder.on_side(name).encode_pieces(text.ids, text.offsets, side)

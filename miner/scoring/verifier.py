@@ -19,6 +19,7 @@ from miner.errors import ArtifactError
 from miner.names import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
+from miner.scoring.facts import Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
 from miner.scoring.transliteration import Names
@@ -87,6 +88,11 @@ class Verifier:
         if not arrays or not isinstance(tokenizer, PieceTokenizer):
             return None
         return Names(arrays, tokenizer, self.encoder.name)
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        """The model's facts of text in these languages, if it has some."""
+        return facts_of(self.encoder.model.facts, self.languages, self.encoder.name)
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""

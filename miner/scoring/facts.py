@@ -1,0 +1,289 @@
+"""Facts of pairs: negations, numbers, persons and the like that contradict the other side.
+
+A fact is a class of English words that a sentence has or lacks: negations, seven, Monday, "he".
+Sparse logistic regressions (:mod:`miner.kernels.facts`), learned from bitext by
+:mod:`miner_train.learn_facts`, tell from the other side how probable each class is. Some classes
+exclude each other, such as the days of the week. The evidence against a pair is, for each kind of
+fact, the largest advantage of an absent class over a present one that it excludes, and the
+improbability of what is present and of what is absent.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from miner.errors import ArtifactError
+from miner.kernels import facts as kernel
+from miner.names import Languages
+from miner.ragged import offsets_of
+from miner.scoring.logistic import sigmoid
+from miner.text.language_codes import ENGLISH
+
+# Arrays of a model: the classes as JSON, the codes of the languages, and of all languages in turn
+# their features as byte planes of differences of buckets, the number of weights of each, and
+# the classes and values of the weights; scales, constants, and tests of the classes by language;
+# weights of the evidence by kind.
+ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weights", "scales",
+          "constants", "tested", "evidence")  # fmt: skip
+# Texts that are looked at at a time.
+BLOCK = 1024
+# Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
+WEIGHTS = kernel.EVIDENCE + 2
+
+# A ragged array of token ids, and offsets.
+Tokens = tuple[np.ndarray, np.ndarray]
+
+
+class FactClass(NamedTuple):
+    """Class of words: its kind, its words, the classes that it excludes, and how it is tested.
+
+    ``again``: the class that a second of these words in a sentence has, -1 for none.
+    """
+
+    kind: str
+    words: Sequence[str]
+    excludes: Sequence[int] = ()
+    tested: int = kernel.ADDED | kernel.MISSING
+    again: int = -1
+
+    @property
+    def name(self) -> str:
+        return self.words[0]
+
+
+class Reader:
+    """Reader of the classes of English sentences."""
+
+    def __init__(self, classes: Sequence[FactClass]):
+        self.classes = classes
+        self.kinds = list(dict.fromkeys(one.kind for one in classes))
+        owners: dict[str, list[int]] = {}
+        for number, one in enumerate(classes):
+            for word in dict.fromkeys(one.words):
+                owners.setdefault(word, []).append(number)
+        self.kind = np.array([self.kinds.index(one.kind) for one in classes], np.int32)
+        self.tested = np.array([one.tested for one in classes], np.uint8)
+        again = np.array([one.again for one in classes], np.int32)
+        hashed = sorted((_hash(word), word) for word in owners)
+        self._words = (
+            np.array([value for value, _ in hashed], np.uint64),
+            offsets_of(np.array([len(owners[word]) for _, word in hashed])).astype(np.int32),
+            np.array([number for _, word in hashed for number in owners[word]], np.int32),
+            again,
+        )
+        self.excluded = (
+            offsets_of(np.array([len(one.excludes) for one in classes])).astype(np.int32),
+            np.array([other for one in classes for other in one.excludes], np.int32),
+        )
+
+    def read(self, english: Sequence[str], other: Sequence[str]) -> np.ndarray:
+        """Return the marks of all classes in English sentences, ``(n, k) uint8``.
+
+        ``other`` are their other sides: a number in the same digits is no fact.
+        """
+        seen = np.zeros((len(english), len(self.classes)), np.uint8)
+        kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
+        return seen
+
+    def evidence(self, logits: np.ndarray, seen: np.ndarray, tested: np.ndarray) -> np.ndarray:
+        """Return the evidence of each kind against sentences, ``(n, kinds, 3) float32``."""
+        out = np.zeros((len(seen), len(self.kinds) * kernel.EVIDENCE), np.float32)
+        kernel.evidence(logits, seen, self.kind, tested, *self.excluded, out)
+        return out.reshape(len(seen), len(self.kinds), kernel.EVIDENCE)
+
+
+class Predictor(NamedTuple):
+    """Logistic regressions of one language, as the kernel takes them."""
+
+    slots: np.ndarray
+    places: np.ndarray
+    starts: np.ndarray
+    classes: np.ndarray
+    weights: np.ndarray
+    constants: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        buckets: np.ndarray,
+        counts: np.ndarray,
+        classes: np.ndarray,
+        weights: np.ndarray,
+        constants: np.ndarray,
+    ) -> "Predictor":
+        """Make a predictor of features, ``buckets (f,)``, each with ``counts (f,)`` weights."""
+        size = 8
+        while size < 4 * len(buckets):
+            size *= 2
+        slots, places = np.full(size, -1, np.int32), np.zeros(size, np.int32)
+        for place, bucket in enumerate(buckets.tolist()):
+            at = bucket & (size - 1)
+            while slots[at] >= 0:
+                at = (at + 1) & (size - 1)
+            slots[at], places[at] = bucket, place
+        starts = offsets_of(counts).astype(np.int32)
+        return cls(
+            slots, places, starts, classes.astype(np.int32), weights.astype(np.float32), constants
+        )
+
+    def logits(self, tokens: Tokens) -> np.ndarray:
+        """Return the logits of all classes of sentences, ``(n, k) float32``."""
+        out = np.empty((len(tokens[1]) - 1, len(self.constants)), np.float32)
+        kernel.logits(*tokens, kernel.BITS, *self, out)
+        return out
+
+
+class Facts:
+    """Facts of pairs of English and one other language; ``side`` is the English one's."""
+
+    def __init__(
+        self,
+        side: int,
+        reader: Reader,
+        predictor: Predictor,
+        tested: np.ndarray,
+        weights: np.ndarray,
+    ):
+        self.side, self.reader, self.predictor = side, reader, predictor
+        self.tested, self.weights = tested, weights
+
+    def probability(
+        self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
+    ) -> np.ndarray:
+        """Return the probability that no fact contradicts, of each pair: ``(n,) float64``."""
+        english, other = texts[self.side], texts[1 - self.side]
+        ids, offsets = tokens[1 - self.side]
+        found = np.empty(len(english))
+        for first in range(0, len(english), BLOCK):
+            last = min(first + BLOCK, len(english))
+            some = np.ascontiguousarray(ids[offsets[first] : offsets[last]])
+            lists = some, offsets[first : last + 1] - offsets[first]
+            seen = self.reader.read(english[first:last], other[first:last])
+            evidence = self.reader.evidence(self.predictor.logits(lists), seen, self.tested)
+            found[first:last] = no_contradiction(evidence, np.diff(lists[1]), self.weights)
+        return found
+
+
+def no_contradiction(evidence: np.ndarray, lengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the product over the kinds of the probability of no contradiction, ``(n,) float64``.
+
+    ``evidence (n, kinds, 3)`` by ``weights (kinds, 5)``, with the token counts of the sentences.
+    """
+    return np.prod(sigmoid(kind_logits(evidence, lengths, weights)), axis=1)
+
+
+def kind_logits(evidence: np.ndarray, lengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the log-odds that no fact of each kind contradicts, ``(n, kinds) float64``."""
+    design, found = design_of(evidence, lengths), np.zeros(evidence.shape[:2])
+    for column in range(WEIGHTS):  # one by one, so that rows do not depend on each other
+        found += design[:, :, column] * weights[:, column].astype(np.float64)
+    return found
+
+
+def design_of(evidence: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Return the variables of the log-odds, ``(n, kinds, 5) float64``."""
+    n, kinds, _ = evidence.shape
+    more = np.log(np.maximum(lengths, 1))[:, None, None]
+    ones = np.ones((n, kinds, 1))
+    return np.concatenate([ones, np.maximum(evidence, 0), more * ones], axis=2).astype(np.float64)
+
+
+def facts_of(arrays: Mapping[str, np.ndarray], languages: Languages, name: str) -> Facts | None:
+    """Open the facts of a model for text in two languages; None where it has none of them.
+
+    ``name`` names the model in errors. Raises ArtifactError for faulty arrays.
+    """
+    if not arrays or languages.count(ENGLISH) != 1:
+        return None
+    side = languages.index(ENGLISH)
+    try:
+        codes = bytes(arrays["languages"]).decode().split()
+        if languages[1 - side] not in codes:
+            return None
+        return _opened(arrays, codes.index(str(languages[1 - side])), side)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise ArtifactError(
+            f"{name}: its facts cannot be used ({error}); train the model again"
+        ) from None
+
+
+def _opened(arrays: Mapping[str, np.ndarray], place: int, side: int) -> Facts:
+    sizes = arrays["sizes"].astype(np.int64)
+    first, weight = sizes[:place].sum(axis=0).tolist()
+    features, weights = sizes[place].tolist()
+    planes = arrays["buckets"][:, first : first + features].astype(np.int64)
+    buckets = np.cumsum(planes[0] | planes[1] << 8 | planes[2] << 16)
+    counts = arrays["counts"][first : first + features].astype(np.int64)
+    owners = arrays["owners"][:, weight : weight + weights].astype(np.int64)
+    classes = owners[0] | owners[1] << 8
+    values = arrays["weights"][weight : weight + weights] * arrays["scales"][place]
+    constants = arrays["constants"][place].astype(np.float32)
+    reader = _reader(bytes(arrays["classes"]))
+    k = len(reader.classes)
+    shapes = len(constants), arrays["tested"].shape[1], len(arrays["evidence"])
+    if shapes != (k, k, len(reader.kinds)) or counts.sum() != weights or len(values) != weights:
+        raise ValueError("arrays of different sizes")
+    if classes.max(initial=0) >= k or k > kernel.CLASSES or not np.isfinite(values).all():
+        raise ValueError("weights out of range")
+    predictor = Predictor.of(buckets, counts, classes, values, constants)
+    tested = np.ascontiguousarray(arrays["tested"][place])
+    return Facts(side, reader, predictor, tested, arrays["evidence"])
+
+
+@lru_cache(maxsize=4)
+def _reader(classes: bytes) -> Reader:
+    return Reader([FactClass(*one) for one in json.loads(classes)])
+
+
+def pack(
+    classes: Sequence[FactClass],
+    learned: Mapping[str, tuple[np.ndarray, ...]],
+    tested: Mapping[str, np.ndarray],
+    evidence: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Return the arrays of a model: ``learned`` are the arguments of `Predictor.of` by language.
+
+    Weights are rounded to int8, constants to float16.
+    """
+    every: dict[str, list[Any]] = {name: [] for name in ARRAYS}
+    for buckets, counts, owners, weights, constants in learned.values():
+        scale = max(float(np.abs(weights).max(initial=0)) / 127, 1e-6)
+        every["sizes"].append([len(buckets), len(weights)])
+        steps = np.diff(buckets, prepend=0).astype(np.uint32)
+        every["buckets"].append(np.stack([(steps >> shift) & 255 for shift in (0, 8, 16)]))
+        every["counts"].append(counts)
+        every["owners"].append(np.stack([owners & 255, owners >> 8]))
+        every["weights"].append(np.rint(weights / scale))
+        every["scales"].append(scale)
+        every["constants"].append(constants)
+    text = json.dumps([list(one) for one in classes]).encode()
+    return {
+        "classes": np.frombuffer(text, np.uint8),
+        "languages": np.frombuffer(" ".join(learned).encode(), np.uint8),
+        "sizes": np.array(every["sizes"], np.int32),
+        "buckets": np.concatenate(every["buckets"], axis=1).astype(np.uint8),
+        "counts": np.concatenate(every["counts"]).astype(np.uint16),
+        "owners": np.concatenate(every["owners"], axis=1).astype(np.uint8),
+        "weights": np.concatenate(every["weights"]).astype(np.int8),
+        "scales": np.array(every["scales"], np.float32),
+        "constants": np.array(every["constants"], np.float16),
+        "tested": np.stack([tested[code] for code in learned]).astype(np.uint8),
+        "evidence": evidence.astype(np.float32),
+    }
+
+
+def _bytes(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    flat = np.frombuffer(b"".join(encoded), np.uint8)
+    return flat, offsets_of(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+
+
+def _hash(word: str) -> int:
+    """Return the 64-bit FNV-1a hash of a word."""
+    value = 14695981039346656037
+    for byte in word.encode():
+        value = ((value ^ byte) * 1099511628211) % (1 << 64)
+    return value

@@ -1,0 +1,258 @@
+"""Predictors of facts (:mod:`miner.scoring.facts`), learned from bitext with English.
+
+Of each language, features and classes that occur together more or less often than by chance get a
+weight. FTRL-Proximal (McMahan et al. 2013) learns the weights, and again after the small ones are
+dropped. How evidence counts is learned from held-out pairs, and from their marks with one fact
+turned.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from miner.kernels import facts as kernel
+from miner.ragged import offsets_of
+from miner.scoring.facts import Predictor, Reader, Tokens, design_of, pack
+from miner.scoring.logistic import fit_ridge
+from miner.text.language_codes import ENGLISH
+from miner_train.data import SplitPairs
+from miner_train.fact_classes import fact_classes
+from miner_train.language_texts import rows_by_languages
+
+# Most pairs of a language to learn from, and fewest; sentences with a feature, and with a class.
+MOST, FEWEST, SEEN, PRESENT = 100_000, 1000, 8, 20
+# Standard deviations from independence of a feature and class; features of a class.
+APART, PER_CLASS = 4.0, 400
+# Passes before and after weights are dropped; rate, sparsity and decay of FTRL-Proximal.
+PASSES, RATE, SPARSE, DECAY = (3, 2), 1.0, 0.5, 0.5
+# Most weights of a language, and the least one.
+WEIGHTS, LEAST = 12_000, 0.05
+# Held-out pairs of a language that the evidence is weighed on.
+HELD = 2000
+# Right pairs for each pair with a fact turned; precision of the weights, and their center.
+RIGHT, PRECISION, CENTER = 30.0, 0.1, (5.0, -0.7, -0.7, -0.7, 0.0)
+
+
+class Examples(NamedTuple):
+    """Pairs of a language with English: token ids of the other side, and marks ``(n, k)``."""
+
+    tokens: Tokens
+    seen: np.ndarray
+
+
+def learn_facts(split: SplitPairs, translations: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Learn the arrays of :mod:`miner.scoring.facts`; none without text that has English.
+
+    ``translations``: rows of the training pairs that are translations. The token ids of the text
+    are those of the model.
+    """
+    classes = fact_classes()
+    reader = Reader(classes)
+    training, held = (_by_language(split, rows) for rows in (translations, split.held))
+    learned, tested, right, turned = {}, {}, [], []
+    for number, (code, sides) in enumerate(sorted(training.items())):
+        generator = np.random.default_rng([seed, 21, number])
+        examples = _examples(split, sides, reader, MOST, generator)
+        if len(examples.seen) < FEWEST:
+            continue
+        arguments, known = _learn(examples, generator)
+        learned[code], tested[code] = arguments, reader.tested * known
+        if code in held:
+            check = _examples(split, held[code], reader, HELD, generator)
+            both = _held_out(reader, Predictor.of(*arguments), tested[code], check, generator)
+            right.append(both[0])
+            turned.append(both[1])
+    if not learned:
+        return {}
+    weights = _weigh(right, turned, len(reader.kinds))
+    return pack(classes, learned, tested, weights)
+
+
+def _by_language(split: SplitPairs, rows: np.ndarray) -> dict[str, list[tuple[int, np.ndarray]]]:
+    """Return side of the English sentence and rows of pairs with English, by the other language."""
+    found: dict[str, list[tuple[int, np.ndarray]]] = {}
+    for pair, own in rows_by_languages(split, rows).items():
+        if pair.count(ENGLISH) == 1:
+            side = pair.index(ENGLISH)
+            found.setdefault(pair[1 - side], []).append((side, own))
+    return found
+
+
+def _examples(
+    split: SplitPairs,
+    sides: Sequence[tuple[int, np.ndarray]],
+    reader: Reader,
+    most: int,
+    generator: np.random.Generator,
+) -> Examples:
+    """Draw at most so many pairs of a language."""
+    ids, counts, seen = [], [], []
+    total = sum(len(rows) for _, rows in sides)
+    for side, rows in sides:
+        share = min(len(rows), -(-most * len(rows) // max(total, 1)))
+        chosen = np.sort(generator.permutation(rows)[:share])
+        texts = split.text(chosen)
+        own = (split.pairs.target if side == 0 else split.pairs.source).take(chosen)
+        ids.append(own.ids)
+        counts.append(np.diff(own.offsets))
+        seen.append(reader.read(texts[side], texts[1 - side]))
+    return Examples((np.concatenate(ids), offsets_of(np.concatenate(counts))), np.concatenate(seen))
+
+
+def _learn(
+    examples: Examples, generator: np.random.Generator
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """Learn the arguments of `Predictor.of`, and which classes have text enough ``(k,) bool``."""
+    (ids, offsets), seen = examples
+    buckets = np.empty((len(ids), 2), np.int32)
+    kernel.list_features(ids, offsets, kernel.BITS, buckets)
+    count = np.bincount(buckets.ravel(), minlength=1 << kernel.BITS)
+    features = np.flatnonzero(count >= SEEN)
+    place = np.full(1 << kernel.BITS, -1, np.int32)
+    place[features] = np.arange(len(features), dtype=np.int32)
+    rows = place[buckets]
+    present = (seen == kernel.PRESENT).sum(axis=0)
+    share = np.clip(present / len(seen), 1e-5, 1 - 1e-5)
+    known = present >= PRESENT
+    feature, owner = _candidates(rows, offsets, seen, count[features], share, known)
+    weights, constants = _fit((rows, offsets, seen), feature, owner, share, PASSES[0], generator)
+    impact = np.abs(weights) * np.sqrt(np.minimum(count[features][feature], 10_000))
+    kept = np.abs(weights) > LEAST
+    if kept.sum() > WEIGHTS:
+        kept &= impact >= np.sort(impact[kept])[-WEIGHTS]
+    feature, owner = feature[kept], owner[kept]
+    weights, constants = _fit(
+        (rows, offsets, seen), feature, owner, share, PASSES[1], generator, sparse=0.0
+    )
+    used, counts = np.unique(feature, return_counts=True)
+    return (features[used], counts, owner, weights, constants), known
+
+
+def _candidates(
+    rows: np.ndarray,
+    offsets: np.ndarray,
+    seen: np.ndarray,
+    count: np.ndarray,
+    share: np.ndarray,
+    known: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return features and classes that are not independent, sorted."""
+    together = np.zeros((len(count), seen.shape[1]), np.int32)
+    kernel.count(rows, offsets, seen, together)
+    features, owners = [], []
+    for number in np.flatnonzero(known).tolist():
+        p = share[number]
+        apart = (together[:, number] - count * p) / np.sqrt(count * p * (1 - p) + 1)
+        found = np.flatnonzero(np.abs(apart) >= APART)
+        if len(found) > PER_CLASS:
+            best = np.argsort(-np.abs(apart[found]), kind="stable")[:PER_CLASS]
+            found = found[best]
+        features.append(found)
+        owners.append(np.full(len(found), number))
+    if not features:
+        return np.empty(0, np.int64), np.empty(0, np.int32)
+    feature, owner = np.concatenate(features), np.concatenate(owners)
+    order = np.lexsort((owner, feature))
+    return feature[order], owner[order].astype(np.int32)
+
+
+def _fit(
+    text: tuple[np.ndarray, np.ndarray, np.ndarray],
+    feature: np.ndarray,
+    owner: np.ndarray,
+    share: np.ndarray,
+    passes: int,
+    generator: np.random.Generator,
+    sparse: float = SPARSE,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Learn the weights of pairs of feature and class, and the constants of the classes."""
+    rows, offsets, seen = text
+    used, counts = np.unique(feature, return_counts=True)
+    place = np.full(int(rows.max(initial=0)) + 1, -1, np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    own = np.where(rows >= 0, place[rows], np.int32(-1))
+    starts = offsets_of(counts).astype(np.int32)
+    weights, sums, squares = (np.zeros(len(feature), np.float32) for _ in range(3))
+    constants = np.log(share / (1 - share)).astype(np.float32)
+    for _ in range(passes):
+        order = generator.permutation(len(seen))
+        settings = RATE, sparse, DECAY
+        kernel.learn(
+            own, offsets, seen, order, starts, owner, *settings, weights, constants, sums, squares
+        )
+    return weights, constants
+
+
+def _held_out(
+    reader: Reader,
+    predictor: Predictor,
+    tested: np.ndarray,
+    examples: Examples,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the design of right pairs ``(n, kinds, 5)``, and by kind of pairs with a fact turned.
+
+    A turned fact is a class that is exchanged for one that it excludes, or a negation that is
+    dropped or added.
+    """
+    lengths, logits = np.diff(examples.tokens[1]), predictor.logits(examples.tokens)
+    right = design_of(reader.evidence(logits, examples.seen, tested), lengths)
+    turned = []
+    for number in range(len(reader.kinds)):
+        rows, marks = _turned(reader, examples.seen, tested, number, generator)
+        evidence = reader.evidence(np.ascontiguousarray(logits[rows]), marks, tested)
+        turned.append(design_of(evidence, lengths[rows])[:, number])
+    return right, turned
+
+
+def _turned(
+    reader: Reader, seen: np.ndarray, tested: np.ndarray, kind: int, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn one fact of a kind in the marks ``seen``; returns rows, and their marks."""
+    rows, marks = [], []
+    starts, others = reader.excluded
+    mine = (reader.kind == kind) & (tested > 0)
+    own = np.flatnonzero(mine)
+    usable = (seen == kernel.PRESENT) & mine & (np.diff(starts) > 0)
+    for row in range(len(seen)):
+        new = seen[row].copy()
+        if reader.kinds[kind] == "negation":
+            negated = bool(new[own].any())
+            new[own] = 0
+            if not negated:
+                new[[0, 1]] = kernel.PRESENT
+        else:
+            places = np.flatnonzero(usable[row])
+            if not len(places):
+                continue
+            old = int(places[generator.integers(len(places))])
+            free = [c for c in others[starts[old] : starts[old + 1]] if new[c] == 0 and tested[c]]
+            if not free:
+                continue
+            new[old], new[free[generator.integers(len(free))]] = 0, kernel.PRESENT
+        rows.append(row)
+        marks.append(new)
+    width = seen.shape[1]
+    return np.array(rows, np.int64), np.array(marks, np.uint8).reshape(len(rows), width)
+
+
+def _weigh(
+    right: Sequence[np.ndarray], turned: Sequence[Sequence[np.ndarray]], kinds: int
+) -> np.ndarray:
+    """Fit the weights of the evidence by kind, ``(kinds, 5)``."""
+    center = np.array(CENTER)
+    found = np.tile(center, (kinds, 1))
+    for kind in range(kinds):
+        good = [one[:, kind] for one in right]
+        bad = [one[kind] for one in turned if len(one[kind])]
+        if not good or not bad:
+            continue
+        design = np.concatenate([*good, *bad])
+        true = np.arange(len(design)) < sum(map(len, good))
+        weight = np.where(true, 1.0, true.sum() / max((~true).sum(), 1) / RIGHT)
+        penalty = np.full(len(center), PRECISION)
+        found[kind] = fit_ridge(design, weight * true, weight * ~true, penalty, center)
+        # More evidence never speaks for a pair.
+        found[kind, 1:-1] = np.minimum(found[kind, 1:-1], 0)
+    return found
