@@ -21,7 +21,7 @@ def fact_classes() -> list[FactClass]:
         FactClass("negation", ["a second negation"], tested=ADDED),
     ]
     _exclusive(classes, "number", _with_digits([line.split() for line in tables["numbers"]]))
-    for kind, groups in (("person", "persons"), ("time", "times"), ("tense", "tenses")):
+    for kind, groups in (("person", "persons"), ("time", "times")):
         for group in tables[groups]:
             _exclusive(classes, kind, [line.split() for line in group])
     for line in tables["opposites"].strip().splitlines():

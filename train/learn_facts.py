@@ -31,7 +31,7 @@ WEIGHTS, LEAST = 12_000, 0.05
 # Held-out pairs of a language that the evidence is weighed on.
 HELD = 2000
 # Right pairs for each pair with a fact turned; precision of the weights, and their center.
-RIGHT, PRECISION, CENTER = 30.0, 0.1, (5.0, -0.7, -0.7, -0.7, 0.0)
+RIGHT, PRECISION, CENTER = 300.0, 0.01, (8.0, -0.7, -0.7, -0.7, 0.0)
 
 
 class Examples(NamedTuple):
