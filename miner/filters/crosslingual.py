@@ -15,9 +15,9 @@ from miner.errors import strictly
 from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting, place
 from miner.names import Languages
 from miner.scoring.languages import languages_by_row
+from miner.scoring.logistic import sigmoid
 from miner.scoring.named_faults import Fault, FaultNames
-from miner.scoring.number_agreement import contradict
-from miner.scoring.quality import CONTRADICTED, Quality, cosines
+from miner.scoring.quality import Quality, cosines, logits_and_factors
 from miner.scoring.reference import Reference, Texts, Vectors
 from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
@@ -119,9 +119,9 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
     def name(batch: Batch) -> list[Fault]:
         if not len(batch):
             return []
-        # Contradicting numbers have already lowered the quality.
-        wrong = np.fromiter(map(contradict, *batch.sides), bool, len(batch))
-        unrelated = quality.score(*batch.sides) < UNRELATED * np.where(wrong, CONTRADICTED, 1)
+        # Without the factors of contradicting numbers and facts, which are faults themselves.
+        logit, _ = logits_and_factors(verifier, quality.calibrated, *batch.sides)
+        unrelated = sigmoid(logit) < UNRELATED
         found = names(*batch.sides)
         return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]
 
