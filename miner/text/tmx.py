@@ -1,20 +1,30 @@
 """TMX 1.4, translation memories in XML: units with a text per language."""
 
+import html
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from miner.errors import CorpusError
 from miner.names import VERSION
 from miner.progress import silent
 from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output
 from miner.text.text_format import BitextRows, Columns, Languages, Note, Units
-from miner.text.tmx_units import TmxUnits
 from miner.text.unit_languages import UnitLanguages
+from miner.text.xml_parser import UnitParser
 
 # Controls and other characters that XML 1.0 cannot hold.
 _CONTROL = re.compile("[\x01-\x08\x0e-\x1b]")
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Inline elements whose content is code or another text; the content of others is text. Placeholders
+# separate words, the other elements only format them.
+_PLACEHOLDERS = {"ph", "it", "x"}
+_CODE = _PLACEHOLDERS | {"bpt", "ept", "ut", "sub", "note", "prop"}
+# Mark of a placeholder while its text is open; between two words it becomes a space.
+_PLACE = "\0"
+_JOINING = re.compile(r"(?<=[^\s\0])\0+(?=[^\s\0])")
+_LINE_END = re.compile(r"\s*\n\s*")
 
 
 class Tmx(Units):
@@ -71,8 +81,131 @@ class Tmx(Units):
             file.write("</body>\n</tmx>\n")
 
 
+class TmxUnits(UnitParser):
+    """Parser of units to rows with source, target, the unit's ``id`` and its properties."""
+
+    root = "tmx"
+    resume = re.compile(rb"<(?:[\w.-]+:)?tu[\s>]|</(?:[\w.-]+:)?(?:tmx|body)\s*>", re.IGNORECASE)
+
+    def __init__(
+        self, origin: str, held: bytes | None, on_error: str, languages: UnitLanguages
+    ) -> None:
+        super().__init__(origin, held, on_error)
+        self.languages = languages
+        self._begin({})
+
+    def _begin(self, given: dict[str, str]) -> None:
+        """Begin a unit."""
+        self.unit = self.line
+        given = {self.names[name]: value for name, value in given.items()}
+        self._source = _code(given.get("srclang"))
+        self._codes: list[str] = []
+        self._texts: list[str] = []
+        self.facts = {"id": given["tuid"]} if "tuid" in given else {}
+        # Parts of the open text, its language or key, and the depth of open code elements in it.
+        self._words: list[str] = []
+        self._language = self._key = ""
+        self._hidden = 0
+        self._has_segment = False
+        self._lacking: CorpusError | None = None
+
+    def _open(self, start: Any) -> None:
+        super()._open(start)
+        self.parser.SkippedEntityHandler = self._entity_named
+
+    def _entity_named(self, name: str, is_parameter: bool) -> None:
+        if self.parser.CharacterDataHandler is not None:
+            self._words.append(html.unescape(f"&{name};"))
+
+    def _listen(self) -> None:
+        """Begin the text of a unit."""
+        self._words.clear()
+        self.parser.CharacterDataHandler = self._words.append
+
+    def start(self, tag: str, given: dict[str, str]) -> None:
+        name = self.names[tag]
+        if self._hidden:
+            self._hidden += 1
+        elif name == "seg" and self._language:
+            self._listen()
+        elif name == "tuv":
+            self._language = given.get("xml:lang") or self.attribute(given, "lang") or ""
+            if not self._language:
+                self._lacking = self.fail("a <tuv> without xml:lang; add the code of its language")
+            self._has_segment = False
+            self._listen()  # some have text outside of <seg>
+        elif name == "tu":
+            self._begin(given)
+        elif self._language:
+            if name in _CODE:
+                self._words.append(_PLACE * (name in _PLACEHOLDERS))
+                self._hidden = 1
+                self.parser.CharacterDataHandler = None
+        elif name == "prop" and len(self.heads) > 1:
+            self._key = self.attribute(given, "type") or ""
+            self._listen()
+        elif name == "header":
+            self.languages.file = _code(self.attribute(given, "srclang"))
+        elif name in ("tmx", "body"):
+            self.heads.append(tag)
+
+    def end(self, tag: str) -> None:
+        name = self.names[tag]
+        if self._hidden:
+            self._hidden -= 1
+            if not self._hidden:
+                self.parser.CharacterDataHandler = self._words.append
+        elif name == "seg" and self._language:
+            self._add(self._text())
+            self._has_segment = True
+        elif name == "tuv":
+            if not self._has_segment and (text := self._text()):
+                self._add(text)
+            self._language = ""
+            self.parser.CharacterDataHandler = None
+        elif name == "prop" and self._key:
+            if self._key not in ("source", "target"):
+                self.facts[self._key] = self._text()
+            self._key = ""
+        elif name == "tu":
+            self._finish()
+
+    def _add(self, text: str) -> None:
+        self._codes.append(self._language)
+        self._texts.append(text)
+
+    def _text(self) -> str:
+        """End a text, and return it."""
+        self.parser.CharacterDataHandler = None
+        text = "".join(self._words)
+        self._words.clear()
+        if "\n" in text:
+            text = _LINE_END.sub(" ", text)
+        if _PLACE in text:
+            text = _JOINING.sub(" ", text).replace(_PLACE, "")
+        return text.strip()
+
+    def _finish(self) -> None:
+        """Make the rows of a unit."""
+        if self._lacking:
+            return self.unreadable(str(self._lacking))
+        try:
+            source, targets = self.languages.places(self._source, tuple(self._codes))
+        except CorpusError as error:
+            raise CorpusError(f"{display_name(self.origin)}, line {self.unit}: {error}") from None
+        texts = [self._texts[place] for place in targets] or [""]
+        left = "" if source is None else self._texts[source]
+        for text in texts:
+            self.add({"source": left, "target": text})
+
+
 def _text(text: str) -> str:
     """Return the text on one line, without characters that XML cannot hold."""
     if text.isprintable():  # the usual case
         return text
     return _NO_XML.sub("\ufffd", _CONTROL.sub("", one_line(text)))
+
+
+def _code(language: str | None) -> str | None:
+    """Return a source language code; None if it is missing or "any"."""
+    return None if language in (None, "", "*all*", "*ALL*") else language
