@@ -12,7 +12,7 @@ from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
 from miner.text.english_words import NEGATIVE
 from miner.text.language_codes import ENGLISH
-from miner.text.words import SPACELESS
+from miner.text.words import JOINERS, MARKS, SPACELESS
 
 # Words that negate in English, beside the contractions (don't).
 NEGATIONS = NEGATIVE | {"not", "never", "cannot"}
@@ -37,7 +37,8 @@ class Fault(NamedTuple):
     usual: tuple[str, ...] = ()
 
 
-_WORD = re.compile(rf"[^\W{SPACELESS}]+(?:['’][^\W{SPACELESS}]+)*")
+_LETTERS = rf"[^\W{SPACELESS}]"
+_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}{JOINERS}]+{_LETTERS}*|['’]{_LETTERS}+)*")
 
 
 class FaultNames:
@@ -92,7 +93,8 @@ class FaultNames:
             usual = usual_counterparts(self.verifier, int(both[side][1][at]))
             if negation or word.endswith(("n't", "n’t")):
                 return Fault("negation", side, word, usual)
-            if usual or not self._spelled(word, pair[1 - side]):
+            name = not usual or usual[0] == word  # which stays as it is in the other language
+            if not (name and self._spelled(word, pair[1 - side])):
                 return Fault(f'{("missing", "added")[side]}: "{word}"', side, word, usual)
             telling[side][at] = 0
         return Fault()

@@ -134,3 +134,13 @@ def test_names_in_another_script_are_no_reasons(verifier: Verifier) -> None:
     found = faults(source, ["He told Tom.", "Tom is sleeping.", "Mary likes dogs."])
     assert all("tom" not in one.name for one in found[:2])
     assert found[2].name in ('missing: "טום"', 'added: "mary"')
+    # A name that has counterparts which are names, too.
+    faults = FaultNames(verifier.of(("ko", "en")))
+    (found,) = faults(["톰은 학교에 갔다."], ["Tom went to the market."])
+    assert found.name and "tom" not in found.name
+
+
+def test_a_reason_is_a_word_with_its_vowel_signs(verifier: Verifier) -> None:
+    faults = FaultNames(verifier.of(("hi", "en")))
+    (found,) = faults(["टॉम बोस्टन में रहता है।"], ["Tom lives there."])
+    assert found.word in ("टॉम", "बोस्टन")
