@@ -131,7 +131,7 @@ def noisy(tmp_path: Path, german: list[str], english: list[str]) -> Path:
     return put(tmp_path / "noisy.tsv", "".join(f"{line}\n" for line in lines).encode())
 
 
-PLAN = (
+TABLES = (
     {"name": "length", "of": "shorter", "minimum": 1},
     {"name": "quality", "minimum": 0.2},
     {"name": "margin", "minimum": 0.5},
@@ -146,7 +146,7 @@ PLAN = (
 def test_blocks_pieces_and_processes_do_not_matter(
     noisy, knowing_model, monkeypatch, size, lines, threads, all_scores
 ):
-    config = config_of(*PLAN, context=Context("de", "en", model=str(knowing_model)))
+    config = config_of(*TABLES, context=Context("de", "en", model=str(knowing_model)))
     expected = cleaned(noisy, config, lines=1000, all_scores=all_scores)
     assert 40 < expected.kept.sum() < 70 and expected.kept[:60].mean() > 0.8
     for module, name in ((stages, "ROWS"), (write, "ROWS"), (stages, "ALONE")):
@@ -165,7 +165,7 @@ def test_blocks_pieces_and_processes_do_not_matter(
 
 
 def test_an_empty_text(tmp_path: Path, knowing_model: Path) -> None:
-    config = config_of(*PLAN, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
+    config = config_of(*TABLES, {"name": "near_duplicates"}, {"name": "decile", "of": "quality"},
                    context=Context(model=str(knowing_model)))  # fmt: skip
     found = cleaned(put(tmp_path / "a.tsv", b""), config, selection=Selection(3, 5, 0.5))
     assert found.count == 0 and written(found) == ([b""], b"")

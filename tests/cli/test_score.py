@@ -96,7 +96,7 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
 @given(hard)
 def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
     path = put(tmp_path / "whatever.tsv", data)
-    plan = scores_config(["length", "length_ratio"], Context())
+    config = scores_config(["length", "length_ratio"], Context())
     workers = Workers(shard_lines=3)
     for on_error in ("skip", "replace"):
         reading = BitextFormat(on_error=on_error)
@@ -105,7 +105,7 @@ def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
                 with text_run("scoring", [[str(path)]], reading, workers=workers) as (run, bitexts):
                     role = "only" if name == "only" else "scored"
                     outputs = [{role: str(tmp_path / name)}]
-                    score_text(run, bitexts, plan, outputs)
+                    score_text(run, bitexts, config, outputs)
         except Exception as error:
             assert on_error == "replace" and "column 2" in str(error)
             continue

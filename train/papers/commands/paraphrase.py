@@ -123,11 +123,11 @@ def _filtered(
             file.writelines(lines)
         filters.write_text(work.FILTERS, encoding="utf-8")
         context = filter_options.context((None, None), "default")
-        plan = read_config(config or filters, context, run_options.from_file())
+        own = read_config(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
         with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):
-            summary = filter_text(run, bitexts, plan, outputs=[outputs]).summary
+            summary = filter_text(run, bitexts, own, outputs=[outputs]).summary
     say(funnel.table(summary))
     kept = read_bitext(output, None, BitextFormat(format="tsv"))
     both = list(zip(kept.source, kept.target, strict=True))
