@@ -1,4 +1,6 @@
-"""Further columns of the mined sentences: ids, addresses, licences, read again from their files."""
+"""Further columns of the mined sentences (ids, addresses, licences), read again from their
+files.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +25,7 @@ BLOCK = 8192
 
 
 def check_carry(names: Sequence[str], files: Sequence[Name]) -> None:
-    """Raise CorpusError for columns of what can be read only once."""
+    """Raise CorpusError for columns of a source that can be read only once."""
     once = [file for file in files if isinstance(file, GivenTexts) or is_read_once(str(file))]
     if once and names and set(names) != {"id"}:
         raise CorpusError(
@@ -33,7 +35,7 @@ def check_carry(names: Sequence[str], files: Sequence[Name]) -> None:
 
 
 def carried(pairs: Pairs, names: Sequence[str], reading: Reading) -> Pairs:
-    """Add the columns ``names`` of both sides, or `ALL` but the texts, as `Pairs.more`.
+    """Add the columns ``names`` of both sides, or `ALL` except the texts, as `Pairs.more`.
 
     ``url`` of the sources becomes ``url1``, of the targets ``url2``; ``id`` becomes ``source_id``
     and ``target_id``. Cells are text. Raises CorpusError for a column that neither side has.
@@ -74,7 +76,7 @@ def _cells(index: Index, rows: np.ndarray, reading: Reading) -> list[Mapping[str
 def _records(
     origin: str, lines: np.ndarray, reading: Reading
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the wanted ``lines``, which ascend, and the cells of each."""
+    """Yield the requested ``lines``, which ascend, with the cells of each."""
     kind = FORMATS[file_format(origin, reading.get("format"))]
     key = reading.get("column") or kind.text
     with local_copy(origin) as path:

@@ -1,4 +1,4 @@
-"""Mined pairs with a sentence that must not occur, left out."""
+"""Removal of mined pairs with excluded sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from miner.scoring.pairs import Pairs
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Pairs that were left out: ``file (m,)``, the number of a file in ``files``, and its line."""
+    """Removed pairs: ``file (m,)``, index in ``files``, and line of the match."""
 
     pairs: Pairs
     files: Sequence[str]
@@ -26,13 +26,13 @@ class LeftOut:
     line: np.ndarray
 
     def note(self) -> str:
-        """Say how many pairs have a sentence of each file."""
+        """Summarise how many pairs have a sentence of each file."""
         counts = np.bincount(self.file, minlength=len(self.files)).tolist()
         names = (f"{name} ({count:,})" for name, count in zip(self.files, counts, strict=True))
         return f"pairs left out, with a sentence of: {', '.join(names)}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield score and texts of each pair, with the file and its line."""
+        """Yield score and texts of each pair, with file and line of the match."""
         for pair, file, line in zip(self.pairs, self.file, self.line.tolist(), strict=True):
             texts = {name: pair[name] for name in ("score", "source", "target")}
             yield {**texts, "filter": f"without {self.files[file]}", "value": line}
@@ -41,9 +41,9 @@ class LeftOut:
 def opened(
     without: Without, encoder: SentenceEncoder | None, index: Index | None = None
 ) -> list[Unwanted]:
-    """Read the files; vectors are by ``encoder``, or else by the one that built the ``index``.
+    """Read the files; vectors are by ``encoder``, by default the encoder of the ``index``.
 
-    Raises CorpusError, and ArtifactError where that encoder is not at hand.
+    Raises CorpusError, and ArtifactError if that encoder is not available.
     """
     if without.near_vectors is not None and encoder is None:
         assert index is not None
@@ -58,7 +58,7 @@ def opened(
 
 
 def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, LeftOut]:
-    """Split pairs into those without unwanted sentences, and the others."""
+    """Split pairs into those without excluded sentences, and the others."""
     file, line = np.full(len(pairs), -1), np.zeros(len(pairs), np.int64)
     sides = (pairs.source, pairs.source_row), (pairs.target, pairs.target_row)
     for number, one in enumerate(unwanted):

@@ -1,4 +1,4 @@
-"""Choice of how many of the mined pairs to keep."""
+"""`Keep`: how many of the mined pairs to keep."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,12 +10,12 @@ from miner.config_fields import SettingsError, no_option, option
 if TYPE_CHECKING:
     import numpy as np
 
-# Precision of the pairs kept by default.
+# Default precision of the kept pairs.
 PRECISION = 0.95
 
 
 class KeepError(SettingsError):
-    """A choice of pairs that contradicts itself, or that the scores of a search cannot serve."""
+    """Choice of pairs that is contradictory, or that the scores of a search cannot serve."""
 
 
 @dataclass(frozen=True)
@@ -108,19 +108,19 @@ class Keep:
 
     @property
     def asks(self) -> bool:
-        """True if the caller wants a result that needs an estimate."""
+        """True if the user requests a result that needs an estimate."""
         return self.target_precision is not None or self.decoys is not None or self.report
 
     @property
     def chosen(self) -> bool:
-        """True if the caller said how many pairs to keep."""
+        """True if the user set how many pairs to keep."""
         return (self.threshold, self.target_precision, self.top_n) != (None, None, None)
 
     def estimates_margins(self, foreign: bool, external: bool) -> bool:
-        """Decide if the precision of pairs that are ranked by margin is estimated.
+        """Return True if the precision of pairs ranked by margin is estimated.
 
-        ``foreign`` is True for an encoder that has margins only, ``external`` for vectors without
-        an encoder. Raises KeepError for decoys without needed vectors, or with useless ones.
+        ``foreign`` is True for an encoder with margins only, ``external`` for vectors without an
+        encoder. Raises KeepError for decoys without needed vectors, or with useless ones.
         """
         if external and self.estimate and self.asks and self.decoy_vectors is None:
             raise KeepError(

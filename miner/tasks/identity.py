@@ -1,4 +1,4 @@
-"""Identity of a work directory: what it is for, in its file `plan.json`, and the check of it."""
+"""Identity of a work directory, in its file `plan.json`: the inputs and settings of its run."""
 
 import json
 import shutil
@@ -11,13 +11,13 @@ from miner.json_files import read_json
 from miner.names import VERSION
 from miner.text.output import write_whole
 
-# The file that says what a work directory is for.
+# File with the identity of a work directory.
 PLAN = "plan.json"
 FORMAT = "bitext-miner work"
 
 
 def check_own(place: Path) -> None:
-    """Raise ArtifactError for a directory of something else."""
+    """Raise ArtifactError for a directory that is no work directory."""
     if place.exists() and not (place / PLAN).exists():
         others = [path.name for path in place.iterdir()] if place.is_dir() else [place.name]
         # A run may have been killed while it wrote the plan.
@@ -29,7 +29,9 @@ def check_own(place: Path) -> None:
 
 
 def empty(place: Path) -> None:
-    """Remove all results; the plan is last, so that a killed removal leaves a work directory."""
+    """Remove all results; the plan is removed last, so that a killed removal leaves a work
+    directory.
+    """
     for path in sorted(place.iterdir(), key=lambda path: path.name == PLAN):
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

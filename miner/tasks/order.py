@@ -1,4 +1,4 @@
-"""Orders: a task for a worker, and how a worker does it in a directory of its machine."""
+"""Orders: tasks for workers, and their execution in a directory of the worker's machine."""
 
 import json
 import os
@@ -33,9 +33,9 @@ from miner.text.file_digests import file_sha256
 
 @dataclass(frozen=True)
 class Order:
-    """A task of the work directory ``work``, and its means: see :class:`miner.tasks.task.Job`.
+    """Task in the work directory ``work``, with its resources: see :class:`miner.tasks.task.Job`.
 
-    ``durably``: results survive a power cut. ``version`` is the version that gave the order.
+    ``durably``: results survive a power cut. ``version``: of the program that created the order.
     """
 
     work: str
@@ -47,10 +47,10 @@ class Order:
 
 
 def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, Any]:
-    """Do a task unless its result stands; return its record, with the value as its ``result``.
+    """Run a task unless its result is valid; return its record, with the value as ``result``.
 
     ``work`` is the work directory on this machine. An exception is noted there and raised. Raises
-    ResourceError where nothing can be written.
+    ResourceError if nothing can be written.
     """
     task, durably = order.task, order.durably
     if stands(work, task):
@@ -66,7 +66,7 @@ def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, An
         if durably:
             write_note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
         before = final if is_whole(work, task.name) else None
-        # Whoever gave the order may not know this machine, or the limits of this process.
+        # The creator of the order may not know this machine, or the limits of this process.
         memory = min(order.memory, max(free_memory(), LEAST_MEMORY))
         job = Job(temporary, memory, order.threads, before, report)
         value = task.function(job, **task.arguments) or {}
@@ -111,9 +111,9 @@ def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, An
 
 
 def stands(work: Path, task: Task) -> bool:
-    """Return True if the task's result is there, whole, and of the same call.
+    """Return True if the task's result exists, is complete, and comes from the same call.
 
-    A result that was not made durably does not outlive a restart of the machine.
+    A result that was not written durably becomes invalid when the machine restarts.
     """
     with suppress(ArtifactError, KeyError):
         return record(work, task.name)["fingerprint"] == task.fingerprint and is_whole(

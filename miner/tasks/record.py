@@ -1,8 +1,8 @@
-"""Records of tasks in a work directory: of results, whole or not, and notes on the others.
+"""Records of tasks in a work directory: of results, and notes on running and failed tasks.
 
 The record of a result is its `done.json`: the fingerprint of its task, the sizes and digests of its
-files, times, memory, and the value of the task's function. Tasks that run or have failed have a
-note each.
+files, times, memory, and the value of the task's function. Running and failed tasks have a note
+each.
 """
 
 import hashlib
@@ -22,16 +22,16 @@ from miner.text.output import write_whole
 DONE = "done.json"
 # Field of a record in an object store that names the folder of the result's files.
 AT = "at"
-# Directories of the work directory for notes: on each task that runs, or has failed.
+# Subdirectories for notes on running and on failed tasks.
 RUNNING, FAILED = "running", "failed"
 # Mark of a temporary directory.
 PARTIAL = ".partial"
-# Where Linux tells one start of the machine from another.
+# Id of the machine's last start, on Linux.
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def record(work: Path, name: str) -> dict[str, Any]:
-    """Read the record of a finished task. Raises ArtifactError if it is not there, or altered."""
+    """Read the record of a finished task. Raises ArtifactError if it is missing or altered."""
     try:
         found: dict[str, Any] = read_json(work / name / DONE)
         if not isinstance(found, dict) or found.get("digest") != digest(found):
@@ -45,16 +45,16 @@ def record(work: Path, name: str) -> dict[str, Any]:
 
 
 def digest(found: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a record, but for its digest and its place in an object store."""
+    """Return the SHA-256 of a record without its digest and its folder in an object store."""
     content = {key: value for key, value in found.items() if key not in ("digest", AT)}
     as_read = json.loads(json.dumps(content))
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
 
 def is_whole(work: Path, name: str) -> bool:
-    """Return True if a result has all its files, and is not from before a restart unsynced.
+    """Return True if a result has all its files, and does not predate a restart unsynced.
 
-    Files of a durable result that were written to since are compared with their SHA-256.
+    Files of a durable result that were written to later are compared with their SHA-256.
     """
     try:
         found = record(work, name)
@@ -75,7 +75,7 @@ def _is_same(path: Path, found: Mapping[str, Any]) -> bool:
 
 @lru_cache
 def boot() -> str:
-    """Return the id of this start of the machine; empty where the system does not tell."""
+    """Return the id of the machine's last start; "" if the system has none."""
     try:
         return _BOOT.read_text().strip()
     except OSError:
@@ -83,7 +83,7 @@ def boot() -> str:
 
 
 def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
-    """Read the files about running or failed tasks: what they say, by the name of the task."""
+    """Read the notes on running or failed tasks, by the name of the task."""
     found = {}
     with suppress(OSError):
         for path in sorted((work / folder).iterdir()):
@@ -95,7 +95,7 @@ def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
 
 
 def write_note(path: Path, content: dict[str, Any]) -> None:
-    """Write a file about a task, as far as that is possible."""
+    """Write a note on a task, if possible."""
     with suppress(Exception):
         path.parent.mkdir(exist_ok=True)
         write_whole(path, json.dumps(content).encode())

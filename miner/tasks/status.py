@@ -1,4 +1,4 @@
-"""State of a run, read from its work directory while it goes on or stands still."""
+"""Status of a run, read from its work directory at any time."""
 
 import time
 from contextlib import suppress
@@ -14,16 +14,16 @@ from miner.tasks.record import FAILED, RUNNING, notes, record
 from miner.tasks.run import TASKS
 from miner.text.remote import is_remote
 
-# Seconds of the newest results by which the rate is measured.
+# Window in seconds of the results from which the rate is measured.
 RECENT = 600.0
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Tasks of one kind: how many there are, and the means over the finished ones.
+    """Tasks of one kind: their numbers, and means over the finished ones.
 
-    ``new`` ones were done by the last run, the others before. ``seconds`` is the mean duration,
-    ``peak`` the largest memory in bytes.
+    ``new`` ones were done by the last run, the others earlier. ``seconds``: mean duration;
+    ``peak``: maximum memory in bytes.
     """
 
     name: str
@@ -39,13 +39,11 @@ class Kind:
 
 @dataclass(frozen=True)
 class Status:
-    """State of all tasks.
+    """Status of all tasks.
 
-    ``known`` is False while further tasks depend on results that are not there yet, so that those
-    tasks are not counted.
-    ``rate`` are tasks done per second lately, ``left`` the seconds that the rest takes at the
-    measured durations with as many workers as run now; None if unknown. ``errors`` are the last
-    errors of failed tasks, by name.
+    ``known`` is False while further tasks depend on missing results and cannot be counted yet.
+    ``rate``: recent tasks per second; ``left``: estimated seconds for the rest with the present
+    number of workers; None if unknown. ``errors``: last errors of failed tasks, by name.
     """
 
     kinds: tuple[Kind, ...]
@@ -56,7 +54,7 @@ class Status:
 
 
 def status(work: str | Path) -> Status:
-    """Return the state of the mining in ``work``. Raises ArtifactError for another directory."""
+    """Return the status of the run in ``work``. Raises ArtifactError for another directory."""
     if is_remote(work):
         store = open_store(str(work))
         with store.named():
@@ -108,7 +106,7 @@ def _status(work: Path) -> Status:
 
 
 def _records(work: Path, tasks: dict[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the records of the tasks that are done, with the time ``at`` which they ended."""
+    """Return the records of the finished tasks, with their end time ``at``."""
     found = {}
     for name, fingerprint in tasks.items():
         with suppress(ArtifactError, KeyError):

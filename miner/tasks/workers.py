@@ -1,4 +1,4 @@
-"""Workers of a run: where its tasks are done, and by what means."""
+"""Workers of a run: where its tasks run, and with which resources."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from miner.config_fields import no_option, option
 from miner.machine import memory_budget, thread_count
 from miner.names import BACKENDS
 
-# Memory of a task elsewhere, where this machine's says nothing.
+# Bytes of memory per task on other machines, which this machine's memory does not determine.
 MEMORY = 2 << 30
 
 
@@ -59,7 +59,7 @@ class Workers:
 
     @property
     def means(self) -> dict[str, int]:
-        """Memory and threads of a task."""
+        """Memory and threads per task."""
         threads = max(1, thread_count() // self.count) if self.here else 1
         memory = memory_budget() // self.count if self.here else MEMORY
         return {
