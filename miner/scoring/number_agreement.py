@@ -13,7 +13,14 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
-from miner.text.number_words import CONVERSIONS, LARGE_WORD, MINUS, MONTHS
+from miner.text.number_words import (
+    CONVERSIONS,
+    FOREIGN_MONTH,
+    FOREIGN_MONTHS,
+    LARGE_WORD,
+    MINUS,
+    MONTHS,
+)
 from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits, roman
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
@@ -122,6 +129,8 @@ _DATE = re.compile(
     r"(?<!\d)(?:(\d\d?) ?[月월]|\d{4}-(\d\d)-\d\d(?!\d)"
     r"|(\d\d?)[./-] ?(\d\d?)[./-] ?(?:1[5-9]|20)\d\d(?!\d))"
 )
+# Characters between the name of a month and its day or year at most.
+_BESIDE = 8
 _ANY_NAME = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 _NAME = re.compile(rf"(?<!\w)(?:{'|'.join(name.title() for name in MONTHS)})(?!\w)")
 # A fast search for what `_ROMAN` may find.
@@ -134,16 +143,19 @@ _ROMAN = re.compile(
 
 
 def _other_months(source: str, target: str) -> bool:
-    """Tell whether the months of one side, in numbers, are none of those that the other names."""
+    """Tell whether the months of one side's dates are none of those that the other side names."""
     for numbers, names in ((source, target), (target, source)):
         if not _ANY_NAME.search(names):
             continue
-        months = {int(each) for one in _DATE.findall(plain_digits(numbers)) for each in one if each}
+        plain = plain_digits(numbers)
+        months = {int(each) for one in _DATE.findall(plain) for each in one if each}
+        for one in FOREIGN_MONTH.finditer(plain):
+            months |= FOREIGN_MONTHS[(one[1] or one[2]).lower()]
         if months:
             named = {
                 MONTHS[one[0].lower()]
                 for one in _NAME.finditer(names)
-                if one.start() or one[0] not in ("May", "March")
+                if _DIGIT.search(names, max(0, one.start() - _BESIDE), one.end() + _BESIDE)
             }
             if named and months.isdisjoint(named):
                 return True

@@ -190,6 +190,49 @@ MONTHS = {
     )
     for name in names.split()
 }
+# Names of the months in other languages, as they stand beside a day or a year.
+_FOREIGN_MONTHS = (
+    "januar januari janvier enero janeiro gennaio gener января январь січня січень stycznia"
+    " styczeń ledna leden január januára siječnja јануара януари ocak tammikuuta ιανουαρίου"
+    " ianuarie",
+    "februar februari février febrero fevereiro febbraio febrer февраля февраль лютого lutego"
+    " luty února únor február februára veljače фебруара февруари şubat helmikuuta φεβρουαρίου"
+    " februarie",
+    "märz maart mars marts marzo março març марта март березня marca marzec března březen"
+    " marec ožujka mart maaliskuuta μαρτίου martie március",
+    "april avril abril aprile апреля апрель квітня kwietnia kwiecień dubna duben apríla"
+    " travnja априла април nisan huhtikuuta απριλίου aprilie április",
+    "mai mei maj mayo maio maggio maig мая май травня maja května květen mája svibnja маја"
+    " mayıs toukokuuta μαΐου május",
+    "juni juin junio junho giugno juny июня июнь червня czerwca czerwiec června červen jún"
+    " júna lipnja јуна юни haziran kesäkuuta ιουνίου iunie június",
+    "juli juillet julio julho luglio juliol июля июль липня lipca lipiec července červenec"
+    " júl júla srpnja јула юли temmuz heinäkuuta ιουλίου iulie július",
+    "august augustus augusti août agosto agost августа август серпня sierpnia sierpień srpna"
+    " srpen augusta kolovoza ağustos elokuuta αυγούστου augusztus",
+    "september septembre septiembre setembro settembre setembre сентября сентябрь вересня"
+    " września wrzesień září septembra rujna септембра септември eylül syyskuuta σεπτεμβρίου"
+    " septembrie szeptember",
+    "oktober octobre octubre outubro ottobre октября октябрь жовтня października październik"
+    " října říjen október októbra listopada октобра октомври ekim lokakuuta οκτωβρίου"
+    " octombrie",
+    "november novembre noviembre novembro ноября ноябрь листопада listopada listopad"
+    " listopadu novembra studenog studenoga новембра ноември kasım marraskuuta νοεμβρίου"
+    " noiembrie",
+    "dezember december décembre diciembre dezembro dicembre desembre desember декабря декабрь"
+    " грудня grudnia grudzień prosince prosinec decembra prosinca децембра декември aralık"
+    " joulukuuta δεκεμβρίου decembrie",
+)
+FOREIGN_MONTHS: dict[str, set[int]] = {}
+for _number, _names in enumerate(_FOREIGN_MONTHS, start=1):
+    for _name in _names.split():
+        FOREIGN_MONTHS.setdefault(_name, set()).add(_number)
+_FOREIGN = "|".join(sorted(FOREIGN_MONTHS, key=len, reverse=True))
+FOREIGN_MONTH = re.compile(
+    rf"(?<=\d)(?:\.|er|º|-?го)? (?:de )?({_FOREIGN})(?!\w)"
+    rf"|(?<!\w)({_FOREIGN})(?= (?:de )?\d{{4}})",
+    re.IGNORECASE,
+)
 _UNITS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
     "sixteen seventeen eighteen nineteen"

@@ -59,6 +59,8 @@ SAME = [
     ("1,80 m", "5'11\""), ("1500 m", "1.5 km"), ("5 kg", "5000 g"),
     ("2 Wochen", "14 days"), ("0,99 €", "99 cents"),
     ("90 Minuten", "1.5 hours"), ("1 Liter", "34 fl oz"), ("1 Liter", "34 fluid ounces"),
+    ("12. März", "Mar. 12"), ("3 listopada", "3 October"), ("3 listopada", "3 November"),
+    ("1er août 2010", "August 1, 2010"), ("5 de octubre", "October 5"), ("3. října", "3 October"),
     ("5月3日", "May 3"), ("3.4.2010", "April 3, 2010"), ("siglo XIX", "19th century"),
 ]  # fmt: skip
 OTHER = [
@@ -72,6 +74,8 @@ OTHER = [
     ("3 Personen (04)", "(65)"), ("พ.ศ. 2562", "2018"), ("1932–1933", "1932–34"),
     ("73 m", "410 ft"), ("180 °C", "450 °F"), ("+49 30 1234567", "+49 30 1234568"),
     ("1 万亿美元", "$10 trillion"), ("1000 $", "$−1000"), ("19", "1900"),
+    ("3. Mai 2019", "3 June 2019"), ("12. März", "April 12"), ("le 1er juin", "1 July"),
+    ("3 мая 2019 года", "June 3, 2019"), ("5 de octubre", "5 November"), ("3. října", "3 May"),
     ("5月3日", "June 3"), ("12월 3일", "November 3"), ("2019-05-03", "3 June 2019"),
     ("03.05.2019", "June 3, 2019"), ("siglo XIX", "18th century"), ("XIX век", "XVIII century"),
     ("Ludwig XIV", "Louis XV"), ("½", "¼"), ("2½", "2¼"), ("10⁶", "10⁹"), ("m²", "m³"),
