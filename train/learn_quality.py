@@ -61,7 +61,8 @@ def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) ->
         most = -(-PAIRS * len(text.held[0]) // max(total, PAIRS))
         pairs, labels = corrupt(encoder, text.held, seed, most)
         verifier = verifier.of(text.languages)
-        columns, known = features(verifier, *map(list, zip(*pairs, strict=True)))
+        source, target = (list(side) for side in zip(*pairs, strict=True))
+        columns, known = features(verifier, source, target)
         values.append(columns[known])
         good.append(labels[known])
         contrasts.append(_contrasts(verifier, text, seed, most))
@@ -85,7 +86,8 @@ def _contrasts(verifier: Verifier, text: LanguageText, seed: int, most: int) -> 
     right, known = features(verifier, source, target)
     place = np.array([row for row, _ in cases], dtype=np.int64)
     corrupted = [pair for _, pair in cases]
-    wrong, still = features(verifier, *([pair[side] for pair in corrupted] for side in range(2)))
+    source, target = ([pair[side] for pair in corrupted] for side in range(2))
+    wrong, still = features(verifier, source, target)
     both = known[place] & still
     return right[place[both]] - wrong[both]
 
