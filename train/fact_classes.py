@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from miner.config_fields import read_toml
-from miner.kernels.facts import ADDED, MISSING
+from miner.kernels.facts import ADDED
 from miner.scoring.facts import FactClass
 
 # Digits that are words: those below this number.
@@ -13,11 +13,10 @@ DIGITS = 100
 def fact_classes() -> list[FactClass]:
     """Return the classes, each after the tables' order; digits are words of their numbers."""
     tables = read_toml(Path(__file__).with_name("fact_words.toml"))
-    negation = tables["negation"].split()
-    # A free translation of a negation is none that is missing, nor is it one that is added.
     classes = [
-        FactClass("negation", negation, tested=ADDED, again=2),
-        FactClass("negation", ["negative", *negation, *tables["negative"].split()], tested=MISSING),
+        FactClass(
+            "negation", tables["negation"].split(), again=1, excuses=tables["negative"].split()
+        ),
         FactClass("negation", ["a second negation"], tested=ADDED),
     ]
     _exclusive(classes, "number", _with_digits([line.split() for line in tables["numbers"]]))

@@ -7,6 +7,7 @@ turned.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,12 @@ APART, PER_CLASS = 4.0, 400
 PASSES, RATE, SPARSE, DECAY = (3, 2), 1.0, 0.5, 0.5
 # Most weights of a language, and the least one.
 WEIGHTS, LEAST = 12_000, 0.05
-# Held-out pairs of a language that the evidence is weighed on.
-HELD = 2000
+# Held-out pairs of a language that the evidence is weighed on, and how many of them are joined to
+# one: longer sentences have more to be wrong about.
+HELD, JOINED = 4000, (1, 1, 1, 2, 3, 5)
 # Right pairs for each pair with a fact turned; precision of the weights, and their center.
-RIGHT, PRECISION, CENTER = 300.0, 0.01, (8.0, -0.7, -0.7, -0.7, 0.0)
+# Factor of the log-odds: a contradiction sinks a pair below the bound, a doubt does not.
+RIGHT, PRECISION, CENTER, SHARPER = 100.0, 0.01, (8.0, -0.7, -0.7, -0.7, 0.0), 2.0
 
 
 class Examples(NamedTuple):
@@ -59,7 +62,7 @@ def learn_facts(split: SplitPairs, translations: np.ndarray, seed: int) -> dict[
         arguments, known = _learn(examples, generator)
         learned[code], tested[code] = arguments, reader.tested * known
         if code in held:
-            check = _examples(split, held[code], reader, HELD, generator)
+            check = _examples(split, held[code], reader, HELD, generator, JOINED)
             both = _held_out(reader, Predictor.of(*arguments), tested[code], check, generator)
             right.append(both[0])
             turned.append(both[1])
@@ -85,8 +88,9 @@ def _examples(
     reader: Reader,
     most: int,
     generator: np.random.Generator,
+    joined: Sequence[int] = (1,),
 ) -> Examples:
-    """Draw at most so many pairs of a language."""
+    """Draw at most so many pairs of a language, ``joined`` by so many at random."""
     ids, counts, seen = [], [], []
     total = sum(len(rows) for _, rows in sides)
     for side, rows in sides:
@@ -95,8 +99,15 @@ def _examples(
         texts = split.text(chosen)
         own = (split.pairs.target if side == 0 else split.pairs.source).take(chosen)
         ids.append(own.ids)
-        counts.append(np.diff(own.offsets))
-        seen.append(reader.read(texts[side], texts[1 - side]))
+        sizes = generator.choice(joined, len(chosen))
+        starts = np.append(0, np.minimum(np.cumsum(sizes), len(chosen)))
+        starts = np.unique(starts)
+        counts.append(np.diff(own.offsets[starts]))
+        english, other = (
+            [" ".join(texts[one][a:b]) for a, b in pairwise(starts.tolist())]
+            for one in (side, 1 - side)
+        )
+        seen.append(reader.read(english, other))
     return Examples((np.concatenate(ids), offsets_of(np.concatenate(counts))), np.concatenate(seen))
 
 
@@ -218,10 +229,10 @@ def _turned(
     for row in range(len(seen)):
         new = seen[row].copy()
         if reader.kinds[kind] == "negation":
-            negated = bool(new[own].any())
+            negated = bool((new[own] == kernel.PRESENT).any())
             new[own] = 0
             if not negated:
-                new[[0, 1]] = kernel.PRESENT
+                new[own[0]] = kernel.PRESENT
         else:
             places = np.flatnonzero(usable[row])
             if not len(places):
@@ -255,4 +266,4 @@ def _weigh(
         found[kind] = fit_ridge(design, weight * true, weight * ~true, penalty, center)
         # More evidence never speaks for a pair.
         found[kind, 1:-1] = np.minimum(found[kind, 1:-1], 0)
-    return found
+    return SHARPER * found

@@ -2,8 +2,9 @@
 
 Cases are made from any bitext whose target is English, one fact of the translation changed in each,
 as xsim++ does (Chen et al. 2023), or read from a file in the format of DEMETR (Karpinska et al.
-2022). A tie counts as wrong. Scores are the cosine and, for a model with a verifier, the quality
-and the probability by pair features.
+2022). A tie counts as wrong. The level is measured, too: the share of corruptions below the bound
+that drops 2% or 1% of the translations of a language. Scores are the cosine and, for a model with
+a verifier, the quality and the probability by pair features.
 """
 
 from collections import Counter
@@ -30,6 +31,8 @@ from miner.text.output import open_output
 TASK = "contrast"
 # Cases of each kind by default, and minimum number to report.
 CASES, FEWEST = 1000, 20
+# Shares of translations that a bound drops, and the fewest translations for a bound.
+LOST, ENOUGH = (0.02, 0.01), 100
 # Score difference below which two scores are equal: reordering a sum changes it by less.
 TIE = 1e-6
 # Severities with which DEMETR's names of kinds begin, for example major_id17_tense.
@@ -127,7 +130,8 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
             f"no kind of corruption has {FEWEST} cases; more pairs with English on the target "
             "side are needed"
         )
-    right, unknown = _preferred(model, cases, report)
+    first, second, unknown = _scores(model, cases, report)
+    right = {by: first[by] - second[by] > TIE for by in first}
     numbers = {key: number for number, key in enumerate(dict.fromkeys(map(_item, cases)))}
     item = np.array([numbers[_item(case)] for case in cases])
     kind = np.array([case.kind for case in cases])
@@ -144,6 +148,16 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
             chosen = serious & (language == name)
             label = f"{name}, {' and '.join(SERIOUS)}" if cases[0].severity else name
             rows[label] = _shares(right, chosen, item, len(numbers))
+    for lost in LOST:
+        below, known = _below(first, second, item, language, lost)
+        ending = f"below the bound that drops {lost:.0%}"
+        for name in dict.fromkeys(kind[known].tolist()):
+            chosen = known & (kind == name)
+            rows[f"{name}, {ending}"] = _shares(below, chosen, item, len(numbers))
+            several = dict.fromkeys(language[chosen].tolist())
+            for code in several if len(several) > 1 and not cases[0].severity else ():
+                own = chosen & (language == code)
+                rows[f"{name}, {code}, {ending}"] = _shares(below, own, item, len(numbers))
     flat = [(name, by, *one) for name, row in rows.items() for by, one in row.items()]
     resampled = resample([statistic for *_, statistic, _ in flat], len(numbers), TASK)
     metrics = tuple(
@@ -153,7 +167,7 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
     headline = tuple(metric for metric in metrics if metric.dataset == main)
     notes = (
         f"{len(cases):,} cases of {len(numbers):,} translations; a share counts the cases in which "
-        "the score prefers the translation to its corruption",
+        "the score prefers the translation to its corruption, or of the corruptions below a bound",
     )
     more = {"cases": {name: counts[name] for name in dict.fromkeys(kind.tolist())}}
     return TaskResult(TASK, metrics, headline, (*missing, *unknown), notes, more)
@@ -185,14 +199,15 @@ def scores_of(
     return found, reasons
 
 
-def _preferred(
+def _scores(
     model: EvaluatedModel, cases: Sequence[Case], report: Reporter
-) -> tuple[dict[str, np.ndarray], tuple[str, ...]]:
-    """Return for each score the cases in which it prefers the translation: ``(n,) bool``.
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], tuple[str, ...]]:
+    """Return the scores of translations and of corruptions by name, ``(n,) float64``, and reasons
+    for missing scores.
 
     Source languages are identified from the cases of each language name, as in ``miner score``.
     """
-    right: dict[str, np.ndarray] = {}
+    both: tuple[dict[str, np.ndarray], dict[str, np.ndarray]] = {}, {}
     reasons: tuple[str, ...] = ()
     done = 0
     for name in dict.fromkeys(case.language for case in cases):
@@ -202,14 +217,38 @@ def _preferred(
             report(TASK, done, len(cases))
             chosen = [cases[row] for row in block.tolist()]
             source = [case.source for case in chosen]
-            first, reasons = scores_of(model, source, [one.translation for one in chosen], language)
-            second, _ = scores_of(model, source, [one.corrupted for one in chosen], language)
-            for score, value in first.items():
-                found = right.setdefault(score, np.zeros(len(cases), dtype=bool))
-                found[block] = value - second[score] > TIE
+            targets = [one.translation for one in chosen], [one.corrupted for one in chosen]
+            for scores, target in zip(both, targets, strict=True):
+                found, reasons = scores_of(model, source, target, language)
+                for score, value in found.items():
+                    scores.setdefault(score, np.zeros(len(cases)))[block] = value
             done += len(block)
     report(TASK, len(cases), len(cases))
-    return right, reasons
+    return *both, reasons
+
+
+def _below(
+    first: dict[str, np.ndarray],
+    second: dict[str, np.ndarray],
+    item: np.ndarray,
+    language: np.ndarray,
+    lost: float,
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Return for each score the corruptions below the bound of their language, ``(n,) bool``.
+
+    The bound drops the share ``lost`` of the translations, each counted once. The mask tells the
+    cases of languages with enough translations.
+    """
+    below = {by: np.zeros(len(item), dtype=bool) for by in first}
+    known = np.zeros(len(item), dtype=bool)
+    for name in dict.fromkeys(language.tolist()):
+        own = np.flatnonzero(language == name)
+        once = own[np.unique(item[own], return_index=True)[1]]
+        if len(once) >= ENOUGH:
+            known[own] = True
+            for by, scores in first.items():
+                below[by][own] = second[by][own] < np.quantile(scores[once], lost)
+    return below, known
 
 
 def _item(case: Case) -> tuple[str, str]:

@@ -120,8 +120,8 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
         if not len(batch):
             return []
         # Without the factors of contradicting numbers and facts, which are faults themselves.
-        logit, _ = logits_and_factors(verifier, quality.calibrated, *batch.sides)
-        unrelated = sigmoid(logit) < UNRELATED
+        logit, factor = logits_and_factors(verifier, quality.calibrated, *batch.sides)
+        unrelated = (sigmoid(logit) < UNRELATED) | (factor == 0)
         found = names(*batch.sides)
         return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]
 

@@ -2,8 +2,9 @@
 
 /* Length of a word, in bytes; classes of facts. */
 enum { FACT_WORD = 32, FACT_CLASSES = 512 };
-/* Marks of a class in a sentence: absent, present, present as digits that the other side has. */
-enum { FACT_ABSENT, FACT_PRESENT, FACT_SHARED };
+/* Marks of a class in a sentence: absent, present, present as digits that the other side has, absent
+   with a word that excuses it. */
+enum { FACT_ABSENT, FACT_PRESENT, FACT_SHARED, FACT_EXCUSED };
 /* Tests of a class: it may be too much, it may be missing. */
 enum { FACT_ADDED = 1, FACT_MISSING = 2 };
 
@@ -91,7 +92,12 @@ void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8
                                          other_offsets[i + 1] - other_offsets[i], word, digits);
             for (int32_t place = starts[found]; place < starts[found + 1]; place++) {
                 int32_t class = classes[place];
-                if (own[class] && again[class] >= 0) class = again[class];
+                if (class < 0) { /* an excuse */
+                    class = ~class;
+                    if (own[class] == FACT_ABSENT) own[class] = FACT_EXCUSED;
+                    continue;
+                }
+                if (own[class] == FACT_PRESENT && again[class] >= 0) class = again[class];
                 if (shared)
                     own[class] = FACT_SHARED;
                 else if (own[class] != FACT_SHARED)
@@ -164,7 +170,7 @@ int64_t EXPORT(learn_facts)(const int32_t *rows, const int64_t *offsets, const u
         const uint8_t *marks = seen + i * k;
         for (int64_t c = 0; c < k; c++) {
             const float p = 1.0f / (1.0f + expf(-gradient[c]));
-            gradient[c] = marks[c] == FACT_SHARED ? 0.0f : p - (float)(marks[c] == FACT_PRESENT);
+            gradient[c] = marks[c] >= FACT_SHARED ? 0.0f : p - (float)(marks[c] == FACT_PRESENT);
             bias[c] -= gradient[c] * alpha / sqrtf((float)(step + 100));
         }
         for (int64_t place = 2 * offsets[i]; place < 2 * offsets[i + 1]; place++) {

@@ -8,8 +8,9 @@ probability that the English side has each class.
 
 from miner.kernels.library import kernel
 
-# Marks of a class in a sentence; shared: it stands in digits that the other side has, too.
-ABSENT, PRESENT, SHARED = 0, 1, 2
+# Marks of a class in a sentence. Shared: in digits that the other side has, too. Excused: absent,
+# but a word may stand for it. Shared and excused classes are neither learned from nor tested.
+ABSENT, PRESENT, SHARED, EXCUSED = 0, 1, 2, 3
 # Tests of a class, as bits: it may be too much, it may be missing.
 ADDED, MISSING = 1, 2
 # Evidence of a kind: substituted, added, missing.
@@ -20,7 +21,8 @@ CLASSES = 512
 BITS = 22
 
 # Marks the classes of the words of each text. ``words`` are FNV-1a hashes, ascending, with the
-# classes from ``starts``; ``again`` is the class that a second word of a class has, or -1.
+# classes from ``starts``, -1 - class for a word that excuses it; ``again`` is the class that a
+# second word of a class has, or -1.
 read_facts = kernel(
     "read_facts(text: u1[b], offsets: i8[n+1], other: u1[c], other_offsets: i8[n+1], "
     "words: u8[w], starts: i4[w+1], classes: i4[l], again: i4[k], &seen: u1[n, k])"

@@ -40,7 +40,8 @@ Tokens = tuple[np.ndarray, np.ndarray]
 class FactClass(NamedTuple):
     """Class of words: its kind, its words, the classes that it excludes, and how it is tested.
 
-    ``again``: the class that a second of these words in a sentence has, -1 for none.
+    ``again``: the class that a second of these words in a sentence has, -1 for none. ``excuses``:
+    words that may translate the class.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class FactClass(NamedTuple):
     excludes: Sequence[int] = ()
     tested: int = kernel.ADDED | kernel.MISSING
     again: int = -1
+    excuses: Sequence[str] = ()
 
     @property
     def name(self) -> str:
@@ -64,6 +66,8 @@ class Reader:
         for number, one in enumerate(classes):
             for word in dict.fromkeys(one.words):
                 owners.setdefault(word, []).append(number)
+            for word in dict.fromkeys(one.excuses):
+                owners.setdefault(word, []).append(-1 - number)
         self.kind = np.array([self.kinds.index(one.kind) for one in classes], np.int32)
         self.tested = np.array([one.tested for one in classes], np.uint8)
         again = np.array([one.again for one in classes], np.int32)
