@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from miner.config_fields import read_toml
-from miner.kernels.facts import ADDED
+from miner.kernels.facts import ADDED, NUMBERS
 from miner.scoring.facts import FactClass
+from miner.text.english_words import MONTHS
 
-# Digits that are words: those below this number.
-DIGITS = 100
+# Numbers of the words of the table: one to nineteen, twenty to ninety, first to tenth.
+_UNITS, _TENS, _ORDINALS = slice(0, 19), slice(19, 27), slice(31, 41)
+_MONTHS = {month.lower(): number for number, month in enumerate(MONTHS, 1)}
 
 
 def fact_classes() -> list[FactClass]:
@@ -19,7 +21,8 @@ def fact_classes() -> list[FactClass]:
         ),
         FactClass("negation", ["a second negation"], tested=ADDED),
     ]
-    _exclusive(classes, "number", _with_digits([line.split() for line in tables["numbers"]]))
+    numbers = [line.split() for line in tables["numbers"]]
+    _exclusive(classes, "number", _with_digits(numbers), _parts(numbers))
     for kind, groups in (("person", "persons"), ("time", "times")):
         for group in tables[groups]:
             _exclusive(classes, kind, [line.split() for line in group])
@@ -28,20 +31,31 @@ def fact_classes() -> list[FactClass]:
     return classes
 
 
-def _exclusive(classes: list[FactClass], kind: str, group: list[list[str]]) -> None:
-    """Add classes of one kind that exclude each other."""
+def _exclusive(
+    classes: list[FactClass], kind: str, group: list[list[str]], numbers: dict[str, int] = _MONTHS
+) -> None:
+    """Add classes of one kind that exclude each other. ``numbers``: of their first words."""
     first = len(classes)
-    numbers = range(first, first + len(group))
-    classes += [
-        FactClass(kind, words, [other for other in numbers if other != number])
-        for number, words in zip(numbers, group, strict=True)
+    places = range(first, first + len(group))
+    for place, words in zip(places, group, strict=True):
+        others = [other for other in places if other != place]
+        classes.append(FactClass(kind, words, others, number=numbers.get(words[0], -1)))
+
+
+def _parts(numbers: list[list[str]]) -> dict[str, int]:
+    """Return the numbers of the first words, as parts of a number in digits."""
+    known = [
+        *enumerate(numbers[_UNITS], 1),
+        *((10 * ten, words) for ten, words in enumerate(numbers[_TENS], 2)),
+        *enumerate(numbers[_ORDINALS], 1),
     ]
+    return {words[0]: NUMBERS + value for value, words in known}
 
 
 def _with_digits(numbers: list[list[str]]) -> list[list[str]]:
     """Add numbers in digits to the words of their parts: 23 to twenty and to three."""
-    units, tens = numbers[:19], numbers[19:27]
-    for value in range(1, DIGITS):
+    units, tens = numbers[_UNITS], numbers[_TENS]
+    for value in range(1, NUMBERS):
         if value < 20:
             units[value - 1].append(str(value))
         else:

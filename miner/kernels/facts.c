@@ -1,7 +1,7 @@
 /* Facts of pairs of sentences: see miner/kernels/facts.py. */
 
-/* Length of a word, in bytes; classes of facts. */
-enum { FACT_WORD = 32, FACT_CLASSES = 512 };
+/* Length of a word, in bytes; classes of facts; numbers of two digits. */
+enum { FACT_WORD = 32, FACT_CLASSES = 512, FACT_NUMBERS = 100 };
 /* Marks of a class in a sentence: absent, present, present as digits that the other side has, absent
    with a word that excuses it. */
 enum { FACT_ABSENT, FACT_PRESENT, FACT_SHARED, FACT_EXCUSED };
@@ -63,33 +63,40 @@ static int64_t find_fact_word(uint64_t value, const uint64_t *words, int64_t cou
     return low < count && words[low] == value ? low : -1;
 }
 
-/* Tell whether a text has a number as a word of its own. */
-static int has_number(const uint8_t *text, int64_t size, const uint8_t *number, int64_t digits) {
-    for (int64_t i = 0; i + digits <= size; i++)
-        if (memcmp(text + i, number, (size_t)digits) == 0 && (i == 0 || !is_digit(text[i - 1])) &&
-            (i + digits == size || !is_digit(text[i + digits])))
-            return 1;
-    return 0;
+/* Numbers of a text in one or two digits: [0] the numbers, [1] their parts, as twenty and three. */
+static void small_numbers(const uint8_t *text, int64_t size, uint8_t found[2][FACT_NUMBERS]) {
+    memset(found, 0, 2 * FACT_NUMBERS);
+    for (int64_t i = 0; i < size; i++) {
+        const int64_t first = i;
+        int64_t value = 0;
+        for (; i < size && is_digit(text[i]); i++)
+            if (i - first < 2) value = 10 * value + text[i] - '0';
+        if (i == first || i - first > 2) continue;
+        found[0][value] = found[1][value] = 1;
+        if (value >= 20) found[1][value / 10 * 10] = found[1][value % 10] = 1;
+    }
 }
 
 void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8_t *other,
                         const int64_t *other_offsets, const uint64_t *words, const int32_t *starts,
-                        const int32_t *classes, const int32_t *again, uint8_t *seen, int64_t b,
-                        int64_t n, int64_t c, int64_t w, int64_t l, int64_t k) {
-    uint8_t word[FACT_WORD];
+                        const int32_t *classes, const int32_t *numbers, const int32_t *again,
+                        uint8_t *seen, int64_t b, int64_t n, int64_t c, int64_t w, int64_t l,
+                        int64_t k) {
+    uint8_t word[FACT_WORD], there[2][FACT_NUMBERS];
     for (int64_t i = 0; i < n; i++) {
         int64_t at = offsets[i];
         uint8_t *own = seen + i * k;
+        int known = 0;
         while (at < offsets[i + 1]) {
             const int64_t size = next_word(text, offsets[i + 1], &at, word);
             if (size == 0) continue;
             const int64_t found = find_fact_word(hash_fact_word(word, size), words, w);
             if (found < 0) continue;
-            int64_t digits = 0;
-            while (digits < size && is_digit(word[digits])) digits++;
-            const int shared =
-                digits > 0 && has_number(other + other_offsets[i],
-                                         other_offsets[i + 1] - other_offsets[i], word, digits);
+            if (numbers[found] >= 0 && !known++)
+                small_numbers(other + other_offsets[i], other_offsets[i + 1] - other_offsets[i],
+                              there);
+            const int shared = numbers[found] >= 0 && there[numbers[found] >= FACT_NUMBERS]
+                                                           [numbers[found] % FACT_NUMBERS];
             for (int32_t place = starts[found]; place < starts[found + 1]; place++) {
                 int32_t class = classes[place];
                 if (class < 0) { /* an excuse */

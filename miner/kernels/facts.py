@@ -15,17 +15,18 @@ ABSENT, PRESENT, SHARED, EXCUSED = 0, 1, 2, 3
 ADDED, MISSING = 1, 2
 # Evidence of a kind: substituted, added, missing.
 EVIDENCE = 3
-# Most classes.
-CLASSES = 512
+# Most classes; numbers in two digits.
+CLASSES, NUMBERS = 512, 100
 # Bits of a bucket.
 BITS = 22
 
 # Marks the classes of the words of each text. ``words`` are FNV-1a hashes, ascending, with the
 # classes from ``starts``, -1 - class for a word that excuses it; ``again`` is the class that a
-# second word of a class has, or -1.
+# second word of a class has, or -1. ``numbers``: a word's number below `NUMBERS`; plus `NUMBERS`
+# where it may be a part of one, as three of 23; or -1.
 read_facts = kernel(
     "read_facts(text: u1[b], offsets: i8[n+1], other: u1[c], other_offsets: i8[n+1], "
-    "words: u8[w], starts: i4[w+1], classes: i4[l], again: i4[k], &seen: u1[n, k])"
+    "words: u8[w], starts: i4[w+1], classes: i4[l], numbers: i4[w], again: i4[k], &seen: u1[n, k])"
 )
 # Writes two buckets for each token: of itself, and of itself behind the token before it.
 list_features = kernel(

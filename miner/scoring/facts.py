@@ -9,6 +9,7 @@ improbability of what is present and of what is absent.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -33,6 +34,8 @@ BLOCK = 1024
 # Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
 WEIGHTS = kernel.EVIDENCE + 2
 
+# A digit of another script.
+_DIGIT = re.compile(r"[^\D0-9]")
 # A ragged array of token ids, and offsets.
 Tokens = tuple[np.ndarray, np.ndarray]
 
@@ -41,7 +44,9 @@ class FactClass(NamedTuple):
     """Class of words: its kind, its words, the classes that it excludes, and how it is tested.
 
     ``again``: the class that a second of these words in a sentence has, -1 for none. ``excuses``:
-    words that may translate the class.
+    words that may translate the class. ``number``: the one that the words mean below
+    `kernel.NUMBERS`, plus that for a part of numbers, -1 for none. Where the other side has it in
+    digits it is no fact.
     """
 
     kind: str
@@ -50,6 +55,7 @@ class FactClass(NamedTuple):
     tested: int = kernel.ADDED | kernel.MISSING
     again: int = -1
     excuses: Sequence[str] = ()
+    number: int = -1
 
     @property
     def name(self) -> str:
@@ -76,6 +82,7 @@ class Reader:
             np.array([value for value, _ in hashed], np.uint64),
             offsets_of(np.array([len(owners[word]) for _, word in hashed])).astype(np.int32),
             np.array([number for _, word in hashed for number in owners[word]], np.int32),
+            np.array([self._number(word, owners[word]) for _, word in hashed], np.int32),
             again,
         )
         self.excluded = (
@@ -83,11 +90,15 @@ class Reader:
             np.array([other for one in classes for other in one.excludes], np.int32),
         )
 
+    def _number(self, word: str, owners: Sequence[int]) -> int:
+        return int(word) if word.isdigit() else max(self.classes[one].number for one in owners)
+
     def read(self, english: Sequence[str], other: Sequence[str]) -> np.ndarray:
         """Return the marks of all classes in English sentences, ``(n, k) uint8``.
 
-        ``other`` are their other sides: a number in the same digits is no fact.
+        ``other`` are their other sides.
         """
+        other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
         return seen

@@ -13,9 +13,9 @@ from miner.scoring.facts import FactClass, Predictor, Reader
 CLASSES = [
     FactClass("negation", ["not", "don't"], again=1, excuses=["hardly"]),
     FactClass("negation", ["a second one"], tested=kernel.ADDED),
-    FactClass("number", ["three", "3", "23"], [3]),
-    FactClass("number", ["twenty", "23"], [2]),
-    FactClass("number", ["x"], tested=kernel.MISSING),
+    FactClass("number", ["three", "3", "23", "3rd"], [3], number=103),
+    FactClass("number", ["twenty", "23"], [2], number=120),
+    FactClass("number", ["x"], tested=kernel.MISSING, number=3),
 ]
 WORDS = ["not", "Don’t", "hardly", "Three", "3", "23", "twenty", "x", "é", "—", "3.5", "'", "3rd"]
 
@@ -26,9 +26,18 @@ def read_reference(english: str, other: str) -> list[int]:
     found = re.findall(r"(?:(?<=\d)[.,](?=\d)|[^\x00-\x7f]|[a-z0-9']){1,}", text)
     marks = [0] * len(CLASSES)
     for word in (one.strip("'") for one in found):
-        number = re.match(r"\d*", word)[0]
-        shared = number and re.search(rf"(?<!\d){number}(?!\d)", other)
+        digits = [int(one) for one in re.findall(r"\d+", other) if len(one) < 3]
+        parts = {
+            part for one in digits for part in (one, *(one // 10 * 10, one % 10)[: 2 * (one > 19)])
+        }
         for place, one in enumerate(CLASSES):
+            own = int(word) if word.isdigit() and int(word) < 100 else -1
+            number = (
+                max(one.number for one in CLASSES if word in one.words)
+                if own < 0 and any(word in one.words for one in CLASSES)
+                else own
+            )
+            shared = number in digits if number < 100 else number - 100 in parts
             if word in one.words:
                 at = one.again if marks[place] == 1 and one.again >= 0 else place
                 marks[at] = 2 if shared or marks[at] == 2 else 1
