@@ -22,7 +22,7 @@ from miner_train.fact_classes import fact_classes
 from miner_train.language_texts import rows_by_languages
 
 # Most pairs of a language to learn from, and fewest; sentences with a feature, and with a class.
-MOST, FEWEST, SEEN, PRESENT = 100_000, 1000, 8, 20
+MOST, FEWEST, SEEN, PRESENT = 100_000, 1000, 8, 10
 # Standard deviations from independence of a feature and class; features of a class.
 APART, PER_CLASS = 4.0, 400
 # Passes before and after weights are dropped; rate, sparsity and decay of FTRL-Proximal.

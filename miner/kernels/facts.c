@@ -3,8 +3,10 @@
 /* Length of a word, in bytes; classes of facts; numbers of two digits. */
 enum { FACT_WORD = 32, FACT_CLASSES = 512, FACT_NUMBERS = 100 };
 /* Marks of a class in a sentence: absent, present, present as digits that the other side has, absent
-   with a word that excuses it. */
-enum { FACT_ABSENT, FACT_PRESENT, FACT_SHARED, FACT_EXCUSED };
+   with a word that excuses it, absent although the other side has it in digits. */
+enum { FACT_ABSENT, FACT_PRESENT, FACT_SHARED, FACT_EXCUSED, FACT_WANTED };
+/* Logit of a wanted class, at least. */
+static const float WANTED_LOGIT = 1.0f;
 /* Tests of a class: it may be too much, it may be missing. */
 enum { FACT_ADDED = 1, FACT_MISSING = 2 };
 
@@ -80,21 +82,19 @@ static void small_numbers(const uint8_t *text, int64_t size, uint8_t found[2][FA
 void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8_t *other,
                         const int64_t *other_offsets, const uint64_t *words, const int32_t *starts,
                         const int32_t *classes, const int32_t *numbers, const int32_t *again,
-                        uint8_t *seen, int64_t b, int64_t n, int64_t c, int64_t w, int64_t l,
+                        const int32_t *parts, uint8_t *seen, int64_t b, int64_t n, int64_t c, int64_t w, int64_t l,
                         int64_t k) {
-    uint8_t word[FACT_WORD], there[2][FACT_NUMBERS];
+    uint8_t word[FACT_WORD], here[2][FACT_NUMBERS], there[2][FACT_NUMBERS];
     for (int64_t i = 0; i < n; i++) {
         int64_t at = offsets[i];
         uint8_t *own = seen + i * k;
-        int known = 0;
+        small_numbers(text + at, offsets[i + 1] - at, here);
+        small_numbers(other + other_offsets[i], other_offsets[i + 1] - other_offsets[i], there);
         while (at < offsets[i + 1]) {
             const int64_t size = next_word(text, offsets[i + 1], &at, word);
             if (size == 0) continue;
             const int64_t found = find_fact_word(hash_fact_word(word, size), words, w);
             if (found < 0) continue;
-            if (numbers[found] >= 0 && !known++)
-                small_numbers(other + other_offsets[i], other_offsets[i + 1] - other_offsets[i],
-                              there);
             const int shared = numbers[found] >= 0 && there[numbers[found] >= FACT_NUMBERS]
                                                            [numbers[found] % FACT_NUMBERS];
             for (int32_t place = starts[found]; place < starts[found + 1]; place++) {
@@ -111,6 +111,10 @@ void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8
                     own[class] = FACT_PRESENT;
             }
         }
+        for (int64_t class = 0; class < k; class++)
+            if (parts[class] >= 0 && own[class] == FACT_ABSENT && there[1][parts[class]] &&
+                !here[1][parts[class]])
+                own[class] = FACT_WANTED;
     }
 }
 
@@ -252,8 +256,11 @@ void EXPORT(fact_evidence)(const float *logits, const uint8_t *seen, const int32
                 kind[1] = MAX(kind[1], -logit[c]);
                 for (int32_t at = starts[c]; at < starts[c + 1]; at++) {
                     const int32_t other = others[at];
-                    if (marks[other] == FACT_ABSENT && (tested[other] & FACT_MISSING))
-                        kind[0] = MAX(kind[0], logit[other] - logit[c]);
+                    const float known =
+                        marks[other] == FACT_WANTED ? MAX(logit[other], WANTED_LOGIT) : logit[other];
+                    if ((marks[other] == FACT_ABSENT || marks[other] == FACT_WANTED) &&
+                        (tested[other] & FACT_MISSING))
+                        kind[0] = MAX(kind[0], known - logit[c]);
                 }
             }
             if (marks[c] == FACT_ABSENT && (tested[c] & FACT_MISSING))

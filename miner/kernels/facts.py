@@ -9,8 +9,11 @@ probability that the English side has each class.
 from miner.kernels.library import kernel
 
 # Marks of a class in a sentence. Shared: in digits that the other side has, too. Excused: absent,
-# but a word may stand for it. Shared and excused classes are neither learned from nor tested.
-ABSENT, PRESENT, SHARED, EXCUSED = 0, 1, 2, 3
+# but a word may stand for it. Wanted: absent, though the other side has it in digits. Only absent
+# and present ones are learned from.
+ABSENT, PRESENT, SHARED, EXCUSED, WANTED = range(5)
+# Logit of a wanted class, at least.
+WANTED_LOGIT = 1.0
 # Tests of a class, as bits: it may be too much, it may be missing.
 ADDED, MISSING = 1, 2
 # Evidence of a kind: substituted, added, missing.
@@ -23,10 +26,12 @@ BITS = 22
 # Marks the classes of the words of each text. ``words`` are FNV-1a hashes, ascending, with the
 # classes from ``starts``, -1 - class for a word that excuses it; ``again`` is the class that a
 # second word of a class has, or -1. ``numbers``: a word's number below `NUMBERS`; plus `NUMBERS`
-# where it may be a part of one, as three of 23; or -1.
+# where it may be a part of one, as three of 23; or -1. ``parts``: the number of a class that is
+# wanted where the other side has it in digits, or -1.
 read_facts = kernel(
     "read_facts(text: u1[b], offsets: i8[n+1], other: u1[c], other_offsets: i8[n+1], "
-    "words: u8[w], starts: i4[w+1], classes: i4[l], numbers: i4[w], again: i4[k], &seen: u1[n, k])"
+    "words: u8[w], starts: i4[w+1], classes: i4[l], numbers: i4[w], again: i4[k], parts: i4[k], "
+    "&seen: u1[n, k])"
 )
 # Writes two buckets for each token: of itself, and of itself behind the token before it.
 list_features = kernel(

@@ -84,6 +84,7 @@ class Reader:
             np.array([number for _, word in hashed for number in owners[word]], np.int32),
             np.array([self._number(word, owners[word]) for _, word in hashed], np.int32),
             again,
+            np.array([max(one.number - kernel.NUMBERS, -1) for one in classes], np.int32),
         )
         self.excluded = (
             offsets_of(np.array([len(one.excludes) for one in classes])).astype(np.int32),

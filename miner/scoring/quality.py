@@ -88,7 +88,7 @@ def logits_and_factors(
     times the probability that no other fact does (:mod:`miner.scoring.facts`).
     """
     texts = verifier.prepare(source), verifier.prepare(target)
-    metrics, known = features(verifier, source, target, texts)
+    metrics, known = features(verifier, source, target, texts=texts)
     wrong = np.fromiter(map(contradict, source, target), bool, len(source))
     factor = np.where(wrong, CONTRADICTED, 1.0)
     if verifier.facts is not None:
@@ -106,6 +106,7 @@ def features(
     verifier: Verifier,
     source: Sequence[str],
     target: Sequence[str],
+    *,
     texts: tuple[PreparedText, PreparedText] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens.

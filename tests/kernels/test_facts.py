@@ -15,35 +15,39 @@ CLASSES = [
     FactClass("negation", ["a second one"], tested=kernel.ADDED),
     FactClass("number", ["three", "3", "23", "3rd"], [3], number=103),
     FactClass("number", ["twenty", "23"], [2], number=120),
-    FactClass("number", ["x"], tested=kernel.MISSING, number=3),
+    FactClass("number", ["x"], tested=kernel.MISSING, number=103),
 ]
 WORDS = ["not", "Don’t", "hardly", "Three", "3", "23", "twenty", "x", "é", "—", "3.5", "'", "3rd"]
+
+
+def numbers_of(text: str) -> tuple[set[int], set[int]]:
+    """Return the numbers of one or two digits, and these with their parts."""
+    found = {int(one) for one in re.findall(r"[0-9]+", text) if len(one) < 3}
+    return found, found | {part for one in found if one > 19 for part in (one // 10 * 10, one % 10)}
 
 
 def read_reference(english: str, other: str) -> list[int]:
     text = english.replace("’", "'").lower()
     text = re.sub("[\u2000-\u203f]", " ", text)
     found = re.findall(r"(?:(?<=\d)[.,](?=\d)|[^\x00-\x7f]|[a-z0-9']){1,}", text)
+    exact, parts = numbers_of(other)
     marks = [0] * len(CLASSES)
     for word in (one.strip("'") for one in found):
-        digits = [int(one) for one in re.findall(r"\d+", other) if len(one) < 3]
-        parts = {
-            part for one in digits for part in (one, *(one // 10 * 10, one % 10)[: 2 * (one > 19)])
-        }
+        owners = [place for place, one in enumerate(CLASSES) if word in one.words]
+        number = max((CLASSES[place].number for place in owners), default=-1)
+        shared = int(word) in exact if word.isdigit() else number - 100 in parts
+        for place in owners:
+            again = CLASSES[place].again
+            at = again if marks[place] == 1 and again >= 0 else place
+            marks[at] = 2 if shared or marks[at] == 2 else 1
         for place, one in enumerate(CLASSES):
-            own = int(word) if word.isdigit() and int(word) < 100 else -1
-            number = (
-                max(one.number for one in CLASSES if word in one.words)
-                if own < 0 and any(word in one.words for one in CLASSES)
-                else own
-            )
-            shared = number in digits if number < 100 else number - 100 in parts
-            if word in one.words:
-                at = one.again if marks[place] == 1 and one.again >= 0 else place
-                marks[at] = 2 if shared or marks[at] == 2 else 1
-            elif word in one.excuses:
+            if word in one.excuses:
                 marks[place] = marks[place] or 3
-    return marks
+    wanted = parts - numbers_of(english)[1]
+    return [
+        4 if mark == 0 and one.number - 100 in wanted else mark
+        for mark, one in zip(marks, CLASSES, strict=True)
+    ]
 
 
 texts = st.lists(st.sampled_from(WORDS), max_size=8)
@@ -83,7 +87,8 @@ def test_logits_are_sums_over_distinct_features(sentences, data):
 
 
 @given(
-    st.lists(st.lists(st.sampled_from([0, 1, 2, 3]), min_size=5, max_size=5), min_size=1), st.data()
+    st.lists(st.lists(st.sampled_from([0, 1, 2, 3, 4]), min_size=5, max_size=5), min_size=1),
+    st.data(),
 )
 @settings(deadline=None)
 def test_evidence_is_the_largest_of_its_kind(marks, data):
@@ -98,8 +103,9 @@ def test_evidence_is_the_largest_of_its_kind(marks, data):
             if own[place] == 1 and one.tested & kernel.ADDED:
                 best[1] = max(best[1], -logits[row, place])
                 for other in one.excludes:
-                    if own[other] == 0:
-                        best[0] = max(best[0], logits[row, other] - logits[row, place])
+                    if own[other] in (0, 4):
+                        logit = max(logits[row, other], 1 if own[other] == 4 else -np.inf)
+                        best[0] = max(best[0], logit - logits[row, place])
             if own[place] == 0 and one.tested & kernel.MISSING:
                 best[2] = max(best[2], logits[row, place])
         assert found[row].tolist() == expected.tolist()
