@@ -1,4 +1,4 @@
-"""Directory of mined pairs: compressed parts of equal size, and a manifest that describes them."""
+"""Directory of mined pairs: compressed parts of equal size, and a manifest."""
 
 import math
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from miner.text.artifacts import MANIFEST, atomic_directory, write_manifest
 from miner.text.output import StrPath
 
 FORMAT = "bitext-miner pairs"
-# Pairs of a part.
+# Pairs per part.
 PART = 1_000_000
 
 
@@ -22,12 +22,12 @@ def write_parts(
     bucc: bool = False,
     command: str | None = None,
 ) -> None:
-    """Write the pairs kept into the directory ``path``: `pairs-00000.tsv.zst` and so on.
+    """Write the kept pairs to the directory ``path``: `pairs-00000.tsv.zst` and so on.
 
     A part has at most ``PART`` pairs; the best are in the first. `manifest.json` has the inputs and
     the parts with their sizes and SHA-256, the model, the threshold with its estimated precision,
-    the version of this program and the ``command``. The directory appears whole or not at all; one
-    from before is replaced. Raises ArtifactError, ResourceError and DependencyError (zstd).
+    the version of this program and the ``command``. The directory is written as a whole; an older
+    one is replaced. Raises ArtifactError, ResourceError and DependencyError (zstd).
     """
     pairs = mined.pairs
     with atomic_directory(path, marker=MANIFEST) as directory:

@@ -269,5 +269,5 @@ def load_candidates(rows: np.ndarray) -> Candidates:
 
 
 def neighbors(task: Result, name: str = "", k: int | None = None) -> Neighbors:
-    """Map neighbour lists into memory: the first ``k`` places, by default all."""
+    """Map neighbour lists into memory: the first ``k`` slots, by default all."""
     return Neighbors(task.array(f"{name}similarity")[:, :k], task.array(f"{name}row")[:, :k])

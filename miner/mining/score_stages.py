@@ -29,7 +29,7 @@ from miner.scoring.verification import BLOCK, Context, PairLogits, candidate_log
 from miner.scoring.verification import features as features_of
 from miner.tasks.task import Job, Result, hints
 
-# Best pairs of a part that are collected before only the best of each target stay.
+# Number of best pairs of a part collected before only the best of each target are kept.
 COLLECTED = 1 << 21
 
 
@@ -149,9 +149,8 @@ def match(
 ) -> dict[str, Any]:
     """Choose pairs among the best of all parts, by the retrieval: one-to-one by default.
 
-    ``targets`` is the number of targets, ``draws`` of the decoys of each draw. With a ``second``
-    opinion doubtful candidates are chosen among by both. Memory: 190 bytes a sentence of either
-    side.
+    ``targets``: number of targets; ``draws``: number of decoys in each draw. With a ``second``
+    opinion, both decide about doubtful candidates. Memory: 190 bytes per sentence of either side.
     """
     kept = []
     for number in range(1 + len(draws)):

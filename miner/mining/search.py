@@ -14,7 +14,7 @@ from miner.progress import silent
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.verifier import UNFITTED, Verifier
 
-# Pairs of sentences from which on the hybrid engine is worth its preparation; and from which on
+# Number of sentence pairs from which the hybrid engine repays its preparation; and from which
 # ``auto`` chooses it: 131,000 by 131,000. At 100,000 it takes a tenth less time, and F1 on German
 # and English training text is .001 lower, as at 54,000.
 HYBRID, LARGE = 1 << 30, 1 << 34
@@ -28,9 +28,9 @@ def verifier_for(
 ) -> Verifier | None:
     """Return the verifier to rank pairs by; None to rank by margin.
 
-    It is of ``encoder``, else of the model that built ``index``, which must be the same. With
-    ``rank=None`` margins rank if the model carries no verifier, or is no longer where the index
-    says; ``note`` then receives the reason.
+    It belongs to ``encoder``, by default the model that built ``index``, which must be the same.
+    With ``rank=None`` margins rank if the model has no verifier, or is no longer at its location;
+    ``note`` then receives the reason.
     """
     if rank == "margin":
         return None
@@ -47,13 +47,13 @@ def verifier_for(
 
 
 def _encoder_of(index: Index, encoder: SentenceEncoder | None) -> SentenceEncoder:
-    """Open the model of an index, unless it is given; raise MismatchError for another one."""
+    """Return ``encoder``, or open the model of an index. Raises MismatchError for another model."""
     if encoder is None and index.external:
         raise ArtifactError(f"{index.path} has vectors from elsewhere, which nothing can verify")
     if encoder is None and split_name(index.model_name) is not None:
         raise ArtifactError(f"{index.model_name} {UNFITTED}")
     try:
-        # The side does not matter: a model with two has no verifier, which is said later.
+        # The side does not matter: a model with two has no verifier, which is reported later.
         encoder = encoder or open_encoder(index.model_name, side="source")
     except ArtifactError as error:
         raise ArtifactError(
@@ -65,10 +65,10 @@ def _encoder_of(index: Index, encoder: SentenceEncoder | None) -> SentenceEncode
 
 
 def pairs_for_hybrid(settings: SearchSettings, lexicon: bool) -> int | None:
-    """Return the number of pairs of sentences from which on flat indexes are searched by hybrid.
+    """Return the number of sentence pairs from which flat indexes are searched by hybrid.
 
     None: never. ``auto`` chooses it on a processor, with a ``lexicon``. Raises ResourceError for a
-    missing device, and for settings that the hybrid engine does not take.
+    missing device, and for settings that the hybrid engine does not support.
     """
     if settings.engine == "hybrid":
         search_device(settings.device, settings.engine, settings.exact)
@@ -84,7 +84,7 @@ def languages_of(
 ) -> tuple[Identified, Identified]:
     """Identify the languages of two indexes from a sample of each.
 
-    ``given`` are BCP-47 codes that count instead.
+    ``given``: BCP-47 codes that override identification.
     """
     left, right = (
         identify(index.verify().sentences(sample(len(index))), code)
@@ -94,7 +94,7 @@ def languages_of(
 
 
 def require_one_model(source: Index, target: Index) -> None:
-    """Raise :class:`~miner.errors.MismatchError` for indexes that no search can compare."""
+    """Raise :class:`~miner.errors.MismatchError` for indexes that cannot be compared."""
     if source.fingerprint != target.fingerprint:
         raise MismatchError(
             f"{source.path} was built by {source.model_name} ({source.fingerprint}), {target.path} "

@@ -1,7 +1,7 @@
 """Stages of the second opinion: doubtful candidates, vectors of their sentences, margins.
 
-Candidates in the band go through it in every round, decoys and knock-outs like any others. So what
-is chosen and estimated afterwards holds for all of them.
+Doubtful candidates of every round are read, decoys and knock-outs like any others, so that later
+choices and estimates hold for all of them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KNOCKED = "knocked"
 
 @dataclass(frozen=True)
 class Reader:
-    """Second encoder for the text of both sides, and the most candidates that it may read."""
+    """Second encoder for the text of both sides, and the maximum candidates that it may read."""
 
     models: tuple[Entry, Entry]
     most: int | None = None
@@ -46,7 +46,7 @@ class Reader:
 class Opinions:
     """Log-odds that the second opinion adds to a search's doubtful candidates.
 
-    ``doubts`` is the task that chose them, ``vectors`` those that read, by text.
+    ``doubts``: task that chose them; ``vectors``: tasks that read their sentences, by text.
     """
 
     task: Result
@@ -54,7 +54,7 @@ class Opinions:
     vectors: dict[str, list[Result]]
 
     def of(self, name: str, pairs: Candidates) -> np.ndarray:
-        """Return the log-odds that pairs of a round get, ``(m,) float64``; NaN: not read."""
+        """Return the log-odds for pairs of a round, ``(m,) float64``; NaN if not read."""
         key = keys(pairs)
         known, added = self.task.array(f"{name}-key"), self.task.array(f"{name}-added")
         if not len(known):
@@ -63,18 +63,18 @@ class Opinions:
         return np.where(known[at] == key, added[at], np.nan)
 
     def scores(self, name: str, pairs: Candidates) -> np.ndarray:
-        """Return the probabilities of pairs of a round by both opinions, ``(m,) float64``."""
+        """Return the probabilities of a round's pairs by both opinions, ``(m,) float64``."""
         return sigmoid(log_odds(pairs.score) + counted(self.of(name, pairs), pairs.score))
 
     def asked(self, total: int) -> Asked:
-        """Say what was read of so many sentences."""
+        """Summarise what was read of ``total`` sentences."""
         value = self.doubts.value
         read = sum(value["sentences"].values())
         return Asked(value["pairs"], read, total, seconds_of(self.vectors))
 
 
 def keys(pairs: Candidates) -> np.ndarray:
-    """Return a number for each pair of rows, ``(m,) int64``."""
+    """Return a unique number for each pair of rows, ``(m,) int64``."""
     return (pairs.source_row << 32) + pairs.target_row
 
 
@@ -134,9 +134,9 @@ def doubt(
     decoys: Result | None,
     most: int | None,
 ) -> dict[str, Any]:
-    """Choose the candidates that are read, at most ``most``: the most doubtful of the search.
+    """Choose the candidates to read, at most ``most``: the most doubtful of the search.
 
-    Decoys and knock-outs are read where they are as doubtful.
+    Decoys and knock-outs are read if they are as doubtful.
     """
     likely = [
         Candidates.joined(load_candidates(task.array(f"{number}-likely")) for task in parts)
@@ -180,9 +180,9 @@ def opinions(
     targets: int,
     decoys: Result | None,
 ) -> None:
-    """Compute what the second opinion adds to all doubtful candidates, by round.
+    """Compute the log-odds that the second opinion adds to all doubtful candidates, by round.
 
-    Decoys of a round join the targets, as in the search.
+    The decoys of a round are added to the targets, as in the search.
     """
     rows = {name: doubts.array(name) for name in vectors}
     own, others, extra = joined(vectors).values()

@@ -1,4 +1,4 @@
-"""A run of a pipeline: stages register tasks, and the run gives out those that are not done."""
+"""Run of a pipeline: stages register tasks, and the run executes those that are not done."""
 
 import json
 import time
@@ -31,17 +31,18 @@ from miner.text.locks import lock
 from miner.text.output import write_whole
 from miner.text.remote import is_remote
 
-# Workers that may die over one task.
+# Maximum number of workers that may die over one task.
 ATTEMPTS = 3
-# List of the tasks that a run has registered so far, for `miner status`.
+# File with the list of tasks registered so far, for `miner status`.
 TASKS = "tasks.json"
 
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments of one task of a stage, and the measures of its cost.
+    """Arguments of one task of a stage, and measures of its cost.
 
-    ``units`` and ``rows`` as in :class:`miner.tasks.task.Task`; by default there is one row a unit.
+    ``units`` and ``rows`` as in :class:`miner.tasks.task.Task`; by default there is one row per
+    unit.
     """
 
     arguments: Mapping[str, Any]
@@ -50,7 +51,7 @@ class Call:
 
 
 class Run:
-    """A pipeline at work in a directory: what :func:`open_run` yields.
+    """Running pipeline with its work directory, which :func:`open_run` yields.
 
     ``work`` is the directory, or the cache of one in an object store; ``memory`` and ``threads``
     are the resources of one task, ``lines`` the size of a part if the user set it. ``kept``: the
@@ -81,10 +82,10 @@ class Run:
     def stage(
         self, kind: str, function: Function, calls: Mapping[str, Call], **shared: Any
     ) -> list[Result]:
-        """Register a task for each call; return their results to be, in order.
+        """Register a task for each call; return their future results, in order.
 
-        ``calls`` are by the number of the task, ``shared`` are arguments of all. A task waits for
-        the results among its arguments. Nothing runs before :meth:`wait`.
+        ``calls``: by the number of the task; ``shared``: arguments of all. A task waits for the
+        results among its arguments. Nothing runs before :meth:`wait`.
         """
         found = []
         for number, call in calls.items():
@@ -105,16 +106,16 @@ class Run:
         rows: float | None = None,
         **arguments: Any,
     ) -> Result:
-        """Register one task, as :meth:`stage` does."""
+        """Register a single task, like :meth:`stage`."""
         [found] = self.stage(kind, function, {number: Call(arguments, units, rows)})
         return found
 
     def wait(self, *, last: bool = False) -> None:
-        """Do the tasks so far whose results do not stand; ``last``: there will be no more.
+        """Run the registered tasks without a valid result; ``last``: there will be no more.
 
-        A task whose worker died is given out again, ``ATTEMPTS`` times in all; ``note`` then
-        receives a line. After a fault no more tasks are given out, and its MinerError is raised
-        once the running ones have ended; their results stay.
+        A task whose worker died is submitted again, ``ATTEMPTS`` times in total; ``note`` then
+        receives a line. After a fault no more tasks are submitted, and its MinerError is raised
+        once the running ones have ended; their results are kept.
         """
         store = open_store(self.address) if is_remote(self.address) else None
         waiting = {
@@ -173,7 +174,7 @@ class Run:
             raise fault
 
     def require(self, memory: float, what: str) -> None:
-        """Raise ResourceError unless a task may take so much memory, as ``what`` do."""
+        """Raise ResourceError unless a task may use ``memory`` bytes; ``what`` names their use."""
         if int(memory) > self.memory:
             raise ResourceError(
                 f"--memory {self.memory >> 20}M is too little for {what}: give at least "
@@ -211,13 +212,14 @@ def open_run(
 ) -> Iterator[Run]:
     """Hold a work directory and start the workers of a run; both end with the block.
 
-    ``work`` is kept: the same command goes on there. Without it, the directory is ``beside`` plus
-    `.work` where that is given, removed when the block ends without an exception; else a temporary
-    one. ``name`` is what the run does. ``identity`` says what for, in words: its JSON values must
-    equal the directory's earlier runs'; ``stamps`` are the sizes and times of the input files.
+    ``work`` is kept: the same command continues there. Without it, the directory is ``beside`` plus
+    `.work`, removed when the block ends without an exception; without either, a temporary one.
+    ``name`` describes the run. ``identity`` describes its inputs and settings: its JSON values must
+    equal those of earlier runs in the directory; ``stamps`` are the sizes and times of the input
+    files.
 
-    Raises MismatchError or CorpusError where ``work`` is for something else, ResourceError where
-    another process holds it or no backend answers, DependencyError without a backend's extra.
+    Raises MismatchError or CorpusError if ``work`` has another identity, ResourceError if another
+    process holds it or no backend answers, DependencyError without a backend's extra.
     """
     content = content_of(name, identity, stamps or {})
     with ExitStack() as stack:
@@ -268,13 +270,13 @@ def open_run(
             report=report,
         )
         stack.callback(backend.close)
-        # Tasks of this process report what they do; of others, the tasks themselves are counted.
+        # Tasks of this process report their progress; otherwise the tasks themselves are counted.
         report = silent if workers.backend == "serial" else report
         yield Run(place, address, backend, workers, kept=kept, name=name, report=report, note=note)
 
 
 def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
-    """Remove a directory beside an output, but for a run that was stopped or lacked something."""
+    """Remove a directory beside an output, unless the run was stopped or lacked a resource."""
     if kind is None or (issubclass(kind, MinerError) and not issubclass(kind, ResourceError)):
         with suppress(OSError):
             empty(place)

@@ -1,10 +1,9 @@
-"""Tasks: calls of functions that write one directory each, whole or not at all.
+"""Tasks: calls of functions that write one result directory each, as a whole.
 
 The result of task ``search/0003-0007`` is the directory of that name below the work directory. It
 is written under a temporary name and renamed when it is complete. Its ``done.json`` holds the
-task's fingerprint: a digest of the function's name, of exactly the arguments that it is called
-with, and of the fingerprints of the results among them. A task whose result stands under the same
-fingerprint is not done again.
+task's fingerprint: a digest of the function's name, of its exact arguments, and of the fingerprints
+of the results among them. A task whose result has the same fingerprint is not repeated.
 """
 
 from __future__ import annotations
@@ -25,29 +24,29 @@ from miner.names import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import DONE, record
 
-# File of the arrays of a result; its record has their types, shapes and places there.
+# File of the arrays of a result; the record has their types, shapes and positions.
 ARRAYS = "arrays.bin"
-# Each begins at a multiple of so many bytes.
+# Alignment of each array in bytes.
 ALIGNED = 64
-# Memory of a process with the libraries and the model that ships, in bytes.
+# Bytes of memory of a process with the libraries and the shipped model.
 BASE = 500 << 20
 
 Function = Callable[..., dict[str, Any] | None]
 
 
 class Store(Protocol):
-    """Protocol of work directories in object stores: results are brought to this machine."""
+    """Protocol of work directories in object stores: results are downloaded to this machine."""
 
     def fetch(self, name: str, fingerprint: str) -> Path:
-        """Bring a result here unless it is; return its directory."""
+        """Download a result unless it is cached; return its directory."""
         ...
 
     def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
-        """Bring the record of a result here unless it is; return it."""
+        """Download the record of a result unless it is cached; return it."""
         ...
 
 
-# Stores that this process has opened, by their addresses.
+# Stores opened by this process, by address.
 STORES: dict[str, Store] = {}
 
 
@@ -55,8 +54,8 @@ STORES: dict[str, Store] = {}
 class Result:
     """Result of the task ``name`` of the work directory ``work``, a path or an address.
 
-    Among the arguments of another task it makes that one wait, and its fingerprint is part of the
-    other's. With an empty ``fingerprint`` it only says where the files are.
+    A task that has it as an argument waits for it, and includes its fingerprint. With an empty
+    ``fingerprint`` it is only a reference to the files.
     """
 
     work: str
@@ -65,26 +64,26 @@ class Result:
 
     @property
     def path(self) -> Path:
-        """The directory of the result; fetched where it is in an object store."""
+        """Directory of the result, downloaded if it is in an object store."""
         if self.work in STORES:
             return STORES[self.work].fetch(self.name, self.fingerprint)
         return Path(self.work) / self.name
 
     @property
     def value(self) -> dict[str, Any]:
-        """The value that the task's function returned. Raises ArtifactError."""
+        """Value returned by the task's function. Raises ArtifactError."""
         found: dict[str, Any] = self.record["result"]
         return found
 
     @property
     def record(self) -> dict[str, Any]:
-        """The record of the task: its value, times, memory. Raises ArtifactError."""
+        """Record of the task: its value, times, memory. Raises ArtifactError."""
         if self.work in STORES:
             return STORES[self.work].fetch_record(self.name, self.fingerprint)
         return record(Path(self.work), self.name)
 
     def array(self, name: str) -> np.ndarray:
-        """Map an array of the result into memory; its pages are copied if they are written to."""
+        """Map an array of the result into memory; pages are copied on write."""
         path = self.path
         made = os.stat(path / DONE)
         if name not in (places := _places(path, made.st_ino, made.st_mtime_ns)):
@@ -105,11 +104,11 @@ class Result:
 class Task:
     """Call of a top-level ``function`` with ``arguments`` that can be pickled.
 
-    Arguments are results, JSON values, and dataclasses of those. A field with ``decides=False`` in
-    its metadata is no part of the fingerprint.
+    Arguments are results, JSON values, and dataclasses of these. A field with ``decides=False`` in
+    its metadata does not enter the fingerprint.
 
-    ``name`` is the kind of task, a slash and its number. ``units`` measures its duration, ``rows``
-    its memory: :func:`hints` says in what.
+    ``name``: kind of task, a slash and its number. ``units`` measures its duration, ``rows`` its
+    memory; :func:`hints` has the cost per unit and per row.
     """
 
     name: str
@@ -140,11 +139,10 @@ def fingerprint(function: Callable[..., Any], arguments: Mapping[str, Any]) -> s
 
 @dataclass(frozen=True)
 class Hints:
-    """Cost of a task beyond a process with the libraries and the model that ships.
+    """Cost of a task beyond a process with the libraries and the shipped model.
 
-    ``seconds`` of one core for each unit of the task, rounded up; ``memory`` in bytes for each of
-    its rows; ``searches``: it also takes the memory that a search may. ``gpu``: it works on a GPU
-    where one is asked for.
+    ``seconds`` of one core per unit of the task, rounded up; ``memory`` in bytes per row;
+    ``searches``: it also uses the memory of a search. ``gpu``: it uses a GPU if requested.
     """
 
     seconds: float = 0.0
@@ -156,7 +154,7 @@ class Hints:
 def hints(
     seconds: float = 0.0, memory: float = 0.0, *, searches: bool = False, gpu: bool = False
 ) -> Callable[[Function], Function]:
-    """Decorate a task's function with its :class:`Hints`, which a scheduler is told."""
+    """Decorate a task's function with its :class:`Hints` for schedulers."""
 
     def decorate(function: Function) -> Function:
         function.hints = Hints(seconds, memory, searches, gpu)  # type: ignore[attr-defined]
@@ -172,17 +170,17 @@ def hints_of(function: Function) -> Hints:
 
 
 def memory_of(function: Function, rows: float) -> float:
-    """Return the memory of a task of so many rows in bytes, without blocks of a search."""
+    """Return the memory in bytes of a task with ``rows``, without blocks of a search."""
     return BASE + hints_of(function).memory * rows
 
 
 @dataclass(frozen=True)
 class Job:
-    """One task at work: the directory ``out`` for its files, and its means.
+    """Running task: the directory ``out`` for its files, and its resources.
 
-    ``memory`` are the bytes that it may allocate for blocks, ``threads`` the threads to use.
-    ``before`` is the directory of an earlier result of the task, by other arguments, if any.
-    ``report`` counts what is done of it, where anybody listens.
+    ``memory``: bytes that it may allocate for blocks; ``threads``: threads to use. ``before``:
+    directory of an earlier result of the task with other arguments, if any. ``report`` receives its
+    progress.
     """
 
     out: Path
@@ -190,16 +188,16 @@ class Job:
     threads: int
     before: Path | None = None
     report: Reporter = silent
-    # Place of each array in the file of all.
+    # Position of each array in the common file.
     places: dict[str, Any] = field(default_factory=dict)
 
     def save(self, **arrays: np.ndarray) -> None:
-        """Write arrays to the one file of all, for :meth:`Result.array`: a task may have many."""
+        """Append arrays to the common file, for :meth:`Result.array`; a task may have many."""
         for name, array in arrays.items():
             self.join(name.replace("_", "-"), [array])
 
     def join(self, name: str, parts: Iterable[np.ndarray]) -> None:
-        """Write the rows of all ``parts``, at least one, as one array of the file of all."""
+        """Write the rows of all ``parts``, at least one, as a single array of the common file."""
         with open(self.out / ARRAYS, "ab") as file:
             file.write(bytes(-file.tell() % ALIGNED))
             start, rows = file.tell(), 0
@@ -212,7 +210,7 @@ class Job:
 
 
 def load(path: Path) -> np.ndarray:
-    """Map an array into memory. Its pages are copied if they are written to, the file is not."""
+    """Map an array into memory; pages are copied on write, and the file is not changed."""
     array = np.load(path, mmap_mode="c", allow_pickle=False)
     assert isinstance(array, np.ndarray)
     return array
@@ -220,16 +218,16 @@ def load(path: Path) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _places(path: Path, *made: int) -> dict[str, Any]:
-    """Read the places of the arrays of a result: type, shape, start and end of each.
+    """Read the positions of the arrays of a result: type, shape, start and end of each.
 
-    ``made`` tells one record from another that had its place.
+    ``made`` distinguishes records that had the same path.
     """
     found = read_json(path / DONE)["arrays"]
     return {name: (_dtype(kind), *others) for name, (kind, *others) in found.items()}
 
 
 def _dtype(kind: Any) -> np.dtype:
-    """Return the type that JSON has made lists of."""
+    """Return the dtype that JSON turned into lists."""
     if isinstance(kind, str):
         return np.dtype(kind)
     return np.dtype([(name, part, *map(tuple, shape)) for name, part, *shape in kind])
@@ -246,7 +244,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """Return an argument as JSON can write it, or raise TypeError."""
+    """Convert an argument to JSON values. Raises TypeError."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, Result):
