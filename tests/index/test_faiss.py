@@ -31,6 +31,9 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
             place.mkdir()
             (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
             (place / "RECORD").write_text(f"{package}/__init__.py,,\n")
+            # From Python 3.12 on, files that are not there are left out of the list.
+            (tmp_path / package).mkdir(exist_ok=True)
+            (tmp_path / package / "__init__.py").touch()
         monkeypatch.setattr(sys, "path", [str(tmp_path)])
         faiss.faiss_distributions.cache_clear()
 
