@@ -27,11 +27,12 @@ from miner.knn.postings import RETRIEVED
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.keep import Keep
+from miner.mining.score_stages import RIVAL
 from miner.mining.search import pairs_for_hybrid, verifier_for
-from miner.mining.transposed import LISTED, RIVAL
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified
+from miner.scoring.margin import PLACE
 from miner.scoring.verifier import Verifier
 from miner.tasks.record import DONE
 from miner.tasks.run import Call, Run, open_run
@@ -310,7 +311,7 @@ class Planner:
         tokens = disk["part"] / max(1.0, both)
         number = clusters.number_of_clusters(sizes)
         sampled = min(clusters.SAMPLED * number, both)
-        lists, places = k * NEIGHBOR, float(LISTED.itemsize) * k * m
+        lists, places = k * NEIGHBOR, float(PLACE.itemsize) * k * m
         candidates = 2.0 * k * n  # pairs of both directions, at most
         code = dimension + 8 + 4 * (1 + clusters.PROBES)
         return {
@@ -340,6 +341,7 @@ class Planner:
             "score": (lists * n + (LOGIT + TARGET) * candidates) * rounds + places,
             "rivals": RIVAL.itemsize * candidates * rounds,
             "features": tokens * 2 * n + LOGIT * candidates * rounds,
+            "knock-out": lists * n + (LOGIT + TARGET) * candidates + tokens * 2 * n,
         }
 
     @cached_property

@@ -11,7 +11,9 @@ compared: so the result does not depend on the parts. Each pair lies in one bloc
 which compares the members of the same clusters and the pairs found by tokens.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,48 +30,91 @@ from miner.knn.postings import RETRIEVED, Frequency, Postings, SideTokens
 from miner.knn.settings import SearchSettings
 from miner.machine import release_pages
 from miner.mining.search_stages import save_lists, settings_of
-from miner.mining.sides import Part, Scorer, Side, Vectors, load_text
+from miner.mining.sides import Part, Scorer, Side, cross, each
+from miner.names import SIDES
 from miner.scoring import search_recall
-from miner.scoring.verification import release
+from miner.scoring.verification import LogitsOf, logits_function
+from miner.tasks.run import Run
 from miner.tasks.task import Job, Result, hints
 
 # Queries of one step by tokens.
 QUERIES = 8192
+# Time to round a vector and count its tokens, in products of vectors; to ask a further part by
+# tokens, of the time of a query.
+ROUNDED, ASKED = 6000, 0.15
 # Times of a block, in products of two vectors, measured on 36,000 lines: to compare a pair that
 # tokens found, which may lie anywhere; to begin with a cluster; to pack a vector for each cluster
 # that it probes; to fill its list.
 PAIR, CLUSTER, PACKED, FILLED = 80, 70_000, 80, 2600
 
 
+def search(run: Run, sides: tuple[Side, Side], scorer: Scorer | None, k: int) -> list[Result]:
+    """Register the comparison of few pairs, block by block, and the stages that say which."""
+    number = clusters.number_of_clusters((sides[0].whole.size, sides[1].whole.size))
+    learned = run.task(
+        "centroids",
+        centroids,
+        units=float(clusters.ROUNDS * clusters.SAMPLED) * number**2,
+        rows=number,
+        sides=tuple(side.whole.without_text for side in sides),
+        number_of_clusters=number,
+    )
+    assigned = [
+        run.stage(
+            "assign",
+            assign,
+            each(own, ROUNDED + number, f"{SIDES[side]}-"),
+            side=side,
+            centroids=learned,
+            number_of_clusters=number,
+            scorer=scorer,
+        )
+        for side, own in enumerate(sides)
+    ]
+    retrieved: list[list[Result]] = []
+    if scorer is not None:
+        retrieved = [
+            run.stage(
+                "retrieve",
+                retrieve,
+                each(own, 1 + ASKED * len(sides[1 - side].parts), f"{SIDES[side]}-"),
+                others=sides[1 - side].parts,
+                assigned=assigned[1 - side],
+                scorer=scorer,
+            )
+            for side, own in enumerate(sides)
+        ]
+    cost = partial(products, number, (len(sides[0].parts), len(sides[1].parts)))
+    calls = cross(sides, cost, assigned=assigned, retrieved=retrieved)
+    return run.stage("hybrid", block, calls, k=k)
+
+
 @hints(seconds=2e-8, memory=50_000)
-def centroids(
-    job: Job, sides: tuple[Vectors, Vectors], digests: list[list[str]], number_of_clusters: int
-) -> None:
+def centroids(job: Job, sides: tuple[Part, Part], number_of_clusters: int) -> None:
     """Learn the centroids of the clusters from a sample of both sides.
 
     Memory: the sample, :data:`miner.knn.clusters.SAMPLED` vectors for each cluster.
     """
-    whole = sides[0].all(), sides[1].all()
-    job.save(centroids=clusters.learn(whole, number_of_clusters, job.threads))
+    vectors = sides[0].vectors(), sides[1].vectors()
+    job.save(centroids=clusters.learn(vectors, number_of_clusters, job.threads))
 
 
 @hints(seconds=8e-9, memory=700, searches=True)
 def assign(
     job: Job,
-    side: int,
-    vectors: Vectors,
     part: Part,
+    side: int,
     centroids: Result,
     number_of_clusters: int,
     scorer: Scorer | None,
 ) -> None:
     """Round the vectors of a part to int8, group them by cluster, and count their tokens."""
-    own_vectors = vectors.part(part.span)
-    codes = temporary_array(Codes.shape(own_vectors), np.int8, job.out)
-    made = Codes.of(own_vectors, codes, job.threads, BLOCK)
+    vectors = part.vectors()
+    codes = temporary_array(Codes.shape(vectors), np.int8, job.out)
+    made = Codes.of(vectors, codes, job.threads, BLOCK)
     job.save(codes=codes, scale=made.scale, correction=made.correction)
     own, probing = clusters.grouped(
-        own_vectors,
+        vectors,
         centroids.array("centroids"),
         (number_of_clusters, clusters.probes(side)),
         Room(job.memory),
@@ -80,24 +125,19 @@ def assign(
     job.save(probing=probing.rows, probing_offsets=probing.offsets)
     if scorer is not None:
         vocabulary = len(scorer.open(job.threads).tokens.lexicon.frequency)
-        job.save(frequency=Frequency.of(_tokens(part), own_vectors, vocabulary).count)
+        job.save(frequency=Frequency.of(_tokens(part), vectors, vocabulary).count)
 
 
 @hints(seconds=2e-4, memory=900, searches=True)
 def retrieve(
-    job: Job,
-    vectors: tuple[Vectors, Vectors],
-    part: Part,
-    others: tuple[Part, ...],
-    assigned: list[Result],
-    scorer: Scorer,
+    job: Job, part: Part, others: tuple[Part, ...], assigned: list[Result], scorer: Scorer
 ) -> None:
     """Find the sentences of the other side that tokens suggest for each sentence of a part.
 
-    ``vectors`` are of the part's side and of the other, ``assigned`` the tasks that counted the
-    tokens of the ``others``. One after the other they are indexed and asked; the best of all stay.
+    ``assigned`` are the tasks that counted the tokens of the ``others``, the parts of the other
+    side. One after the other they are indexed and asked; the best of all stay.
     """
-    queries = vectors[0].part(part.span)
+    queries = part.vectors()
     asked = _tokens(part)
     lexicon = scorer.open(job.threads).tokens.lexicon
     count = np.zeros(len(lexicon.frequency), np.int64)
@@ -107,7 +147,7 @@ def retrieve(
     best = Lists.empty(len(queries), RETRIEVED)
     memory = job.memory - best.bytes
     for other in others:
-        base, tokens = vectors[1].part(other.span), _tokens(other)
+        base, tokens = other.vectors(), _tokens(other)
         postings = Postings(tokens, base, lexicon, Room(memory), frequency)
         release_pages(tokens[0])
         for start in range(0, len(queries), QUERIES):
@@ -132,30 +172,25 @@ def products(number: int, parts: tuple[int, int], n: int, m: int) -> float:
 @hints(seconds=8e-9, memory=900, searches=True)
 def block(
     job: Job,
-    sides: tuple[Vectors, Vectors],
     parts: tuple[Part, Part],
-    assigned: list[list[Result]],
-    retrieved: list[list[Result]],
     k: int,
+    assigned: list[Result],
+    retrieved: Sequence[Result] = (),
 ) -> None:
     """Compare some pairs of a block of the similarity matrix, for both directions.
 
-    ``assigned`` and ``retrieved`` are the results of all parts of both sides; without a lexicon,
-    nothing is retrieved.
+    ``assigned`` and ``retrieved`` are the results of both parts; without a lexicon, nothing is
+    retrieved.
     """
-    own_tasks, found_tasks = (
-        [tasks[part.number] for tasks, part in zip(both, parts, strict=bool(both))]
-        for both in (assigned, retrieved)
-    )
-    left, right = (side.part(part.span) for side, part in zip(sides, parts, strict=True))
+    left, right = (part.vectors() for part in parts)
     first, start = parts[0].first, parts[1].first
     width = k + Int8Engine.slack
     forward = Lists.empty(len(left), max(1, min(width, len(right))))
     backward = Lists.empty(len(right), max(1, min(width, len(left))))
     room = Room(job.memory - forward.bytes - backward.bytes)
-    codes = _codes(own_tasks[0], room), _codes(own_tasks[1], room)
+    codes = _codes(assigned[0], room), _codes(assigned[1], room)
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
-    for here, task in enumerate(found_tasks):
+    for here, task in enumerate(retrieved):
         found = task.array("retrieved")
         # Positions in the other side; other blocks are left out.
         begin, size = ((start, len(right)), (first, len(left)))[here]
@@ -166,7 +201,7 @@ def block(
             pairs.put(here, rows, np.ascontiguousarray(places))
             release_pages(found)
     own, probing = (
-        [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in own_tasks]
+        [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in assigned]
         for name in ("own", "probing")
     )
     number = len(own[0].offsets) - 1
@@ -181,7 +216,7 @@ def block(
 @hints(seconds=4e-5, memory=2)
 def recall(
     job: Job,
-    sides: tuple[Side, Side],
+    sides: tuple[Part, Part],
     lists: tuple[Result, Result],
     settings: SearchSettings,
     scorer: Scorer | None,
@@ -190,26 +225,17 @@ def recall(
 
     Memory: 4 bytes a sentence of the larger side.
     """
-    vectors = sides[0].unread.all(), sides[1].unread.all()
-    found = tuple(Neighbors(one.array("similarity"), one.array("row")) for one in lists)
-    logits_of: search_recall.LogitsOf | None = None
+    logits_of: LogitsOf | None = None
     if scorer is not None:
-        left, right = sides[0].prepared(), sides[1].prepared()
         verifier = scorer.open(job.threads)
-
-        def logits(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-            logit = verifier.pair_logits(left, right, source_row, target_row)
-            release(left, right)
-            return logit
-
-        logits_of = logits
-    own = settings_of(job, settings)
-    return asdict(search_recall.measure(vectors, (found[0], found[1]), own, logits_of))
+        logits_of = logits_function(verifier, sides[0].tokens(), sides[1].tokens())
+    forward, backward = (Neighbors(one.array("similarity"), one.array("row")) for one in lists)
+    vectors, own = (sides[0].vectors(), sides[1].vectors()), settings_of(job, settings)
+    return asdict(search_recall.measure(vectors, (forward, backward), own, logits_of))
 
 
 def _tokens(part: Part) -> SideTokens:
-    assert part.text is not None
-    text = load_text(part.text)
+    text = part.tokens()
     return text.ids, text.offsets
 
 

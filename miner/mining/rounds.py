@@ -1,57 +1,42 @@
-"""Rounds of scoring: what a task reads of the parts of a search, with and without decoys.
+"""Candidates of a part of the sources, in rounds: the search itself, then each draw of decoys.
 
-Round 0 is the search itself, and in each further one a draw of decoys joins the targets, whose rows
-then follow the rows of the targets. Source rows of a part count from its first.
+In round 0 the targets are those of the search. In each further round a draw of decoys joins them,
+whose rows follow theirs. Source rows count from the first of the part.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from functools import cached_property
 
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
-from miner.mining.search_stages import DrawnDecoys
-from miner.mining.sides import Part, Side, load_text
-from miner.mining.transposed import TransposedLists
+from miner.mining.search_stages import LISTED, decoy_text
+from miner.mining.sides import Part, Side
 from miner.precision.decoys import merged_lists
-from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, two_nearest
-from miner.scoring.margin import CandidateBlocks, Candidates, Listed
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.margin import PLACE, CandidateBlocks, Candidates, Listed, list_places
 from miner.scoring.verification import (
-    BLOCK,
     Context,
     LogitsOf,
     PairLogits,
     context_function,
-    release,
+    logits_function,
 )
 from miner.scoring.verifier import Verifier
+from miner.tasks.exchange import received
 from miner.tasks.task import Job, Result
 
 
 @dataclass(frozen=True)
-class Competition:
-    """Decoys in a search: who they are, and the tasks that searched and ranked them.
-
-    ``forward`` are the lists of each part of the sources, ``lists`` of the decoys.
-    """
-
-    decoys: DrawnDecoys
-    forward: tuple[Result, ...]
-    lists: Result
-
-
-@dataclass(frozen=True)
-class Found:
+class NeighborLists:
     """Neighbour lists of a search, for the stages that score its candidates.
 
     ``forward`` and ``backward`` are the lists of each part of the sources and of the targets, whose
-    first ``k`` places count; ``lists`` are of all targets. ``decoys`` compete; None without an
-    estimate of precision. ``copies`` numbers sentences that are no candidates for each other; None
-    where any may be.
+    first ``k`` places count; ``lists`` are of all targets. ``copies`` numbers sentences that are no
+    candidates for each other; None where any may be. ``decoys`` is the task that chose decoys, in
+    draws of so many, None without an estimate of precision; ``decoy_forward`` are the lists of each
+    part of the sources among them, ``decoy_lists`` theirs.
     """
 
     sides: tuple[Side, Side]
@@ -59,194 +44,75 @@ class Found:
     forward: tuple[Result, ...]
     backward: tuple[Result, ...]
     lists: Result
-    decoys: Competition | None = None
     copies: Result | None = None
-
-    @property
-    def draws(self) -> tuple[int, ...]:
-        return () if self.decoys is None else self.decoys.decoys.sizes
+    decoys: Result | None = None
+    draws: tuple[int, ...] = ()
+    decoy_forward: tuple[Result, ...] = ()
+    decoy_lists: Result | None = None
 
     @property
     def rounds(self) -> range:
         return range(1 + len(self.draws))
 
-
-@dataclass(frozen=True)
-class SourcePart:
-    """A part of the sources at work."""
-
-    found: Found
-    part: Part
-    margin: str
-    verifier: Verifier | None
-
-    @property
-    def number(self) -> int:
-        return self.part.number
-
-    @property
-    def span(self) -> tuple[int, int]:
-        return self.part.span
-
-    @cached_property
-    def forward(self) -> Neighbors:
-        """The lists of the part's sources."""
-        return neighbors(self.found.forward[self.number], k=self.found.k)
-
-    @cached_property
-    def backward(self) -> TransposedLists:
-        """The lists of all targets, as far as they have sources of the part."""
-        parts = []
-        for task, (first, _) in zip(self.found.backward, self.found.sides[1].spans, strict=True):
-            starts = task.array("listed-starts")
-            own = slice(starts[self.number], starts[self.number + 1])
-            listed = task.array("listed")[own]
-            parts.append((listed[listed["place"] < self.found.k], first))
-        return TransposedLists.of_parts(parts)
-
-    @cached_property
-    def copies(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Numbers of copies of the part's sources, and of all targets."""
-        numbers = self.found.copies
-        if numbers is None:
-            return None
-        return np.asarray(numbers.array("source")[slice(*self.span)]), numbers.array("target")
-
-    @cached_property
-    def text(self) -> PreparedText:
-        """Token ids of the part's sources."""
-        assert self.part.text is not None
-        return load_text(self.part.text)
-
-    def rounds(self) -> list[Round]:
-        return [Round(self, number) for number in self.found.rounds]
+    def of_targets(self, number: int) -> tuple[Result, str]:
+        """Return the lists of the targets in a round, or of its decoys, and their prefix."""
+        if self.decoy_lists is None or not number:
+            return self.lists, ""
+        return self.decoy_lists, f"{number - 1}-"
 
 
-@dataclass(frozen=True)
-class Round:
-    """A part of the sources in one round: its lists, and the targets with their decoys."""
-
-    part: SourcePart
-    number: int
-
-    @property
-    def targets(self) -> int:
-        """Number of targets, without decoys."""
-        return self.part.found.sides[1].size
-
-    @property
-    def verifier(self) -> Verifier:
-        assert self.part.verifier is not None
-        return self.part.verifier
-
-    @cached_property
-    def forward(self) -> Neighbors:
-        """The lists of the part's sources."""
-        own, decoys = self.part.forward, self.part.found.decoys
-        if not self.number or decoys is None:
-            return own
-        more = neighbors(decoys.forward[self.part.number], f"{self.number - 1}-")
+def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) -> CandidateBlocks:
+    """Return the candidates of a part's sources in a round, by the lists of both directions."""
+    forward = neighbors(near.forward[part.number], k=near.k)
+    places = [own[own["place"] < near.k] for own in received(near.backward, LISTED, part.number)]
+    task, prefix = near.of_targets(number)
+    if number:
+        more, targets = neighbors(near.decoy_forward[part.number], prefix), near.sides[1].size
         copy = Neighbors(np.array(more.similarity), np.array(more.row))
-        return merged_lists(own, copy, self.targets)
+        forward = merged_lists(forward, copy, targets)
+        places.append(list_places(neighbors(task, prefix), part.span, targets))
+    listed = np.concatenate([np.empty(0, PLACE), *places])
+    backward = Listed.of_places(listed, part.span, task.array(f"{prefix}mean"))
+    copies = None
+    if near.copies is not None:
+        own = np.asarray(near.copies.array("source")[slice(*part.span)])
+        copies = own, near.copies.array("target")
+    return CandidateBlocks(forward, backward, margin, copies)
 
-    @property
-    def backward(self) -> tuple[Result, str]:
-        """The task with the lists of the targets, or of the decoys, and the prefix of its files."""
-        if self.number and self.part.found.decoys is not None:
-            return self.part.found.decoys.lists, f"{self.number - 1}-"
-        return self.part.found.lists, ""
 
-    @cached_property
-    def blocks(self) -> CandidateBlocks:
-        (task, name), span, found = self.backward, self.part.span, self.part.backward
-        if self.number:
-            lists = neighbors(task, name)
-            more = TransposedLists.of(lists.similarity, lists.row, span, self.targets)
-            found = TransposedLists.joined([found, more])
-        listed = Listed(*found.by_source(span[1] - span[0]), task.array(f"{name}mean"))
-        return CandidateBlocks(self.forward, listed, self.part.margin, self.part.copies)
+def logits_of(
+    near: NeighborLists, part: Part, number: int, verifier: Verifier, known: PairLogits | None
+) -> LogitsOf:
+    """Return the function that computes the logits of the pair features of a round's candidates.
 
-    def without(self, partner: np.ndarray) -> CandidateBlocks:
-        """Return the candidates of the sources that have a ``partner (n,)``, without it; -1: none.
+    In a round of decoys the logits of the targets are ``known``.
+    """
+    if known is None or near.decoys is None:
+        return logits_function(verifier, part.tokens(), near.sides[1].whole.tokens())
+    with_decoys = logits_function(verifier, part.tokens(), decoy_text(near.decoys, number - 1))
+    before, targets = known, near.sides[1].size
 
-        The other sources have no candidates.
-        """
-        own, listed = self.forward, self.blocks.backward
-        gone = (own.row == partner[:, None]) | (partner < 0)[:, None]
-        order = np.argsort(gone, axis=1, kind="stable")
-        columns = np.where(gone, 0, own.similarity), np.where(gone, -1, own.row)
-        forward = Neighbors(*(np.take_along_axis(column, order, axis=1) for column in columns))
-        source = np.repeat(np.arange(len(partner)), np.diff(listed.starts))
-        left = (partner[source] >= 0) & (listed.target != partner[source])
-        backward = Listed(
-            offsets_of(np.bincount(source[left], minlength=len(partner))),
-            listed.target[left],
-            listed.place[left],
-            listed.similarity[left],
-            listed.mean,
-        )
-        return CandidateBlocks(forward, backward, self.part.margin, self.part.copies)
-
-    @cached_property
-    def target_text(self) -> PreparedText:
-        return self.part.found.sides[1].prepared()
-
-    @cached_property
-    def decoy_text(self) -> PreparedText:
-        decoys = self.part.found.decoys
-        assert decoys is not None
-        return decoys.decoys.text(self.number - 1)
-
-    def logits_of(self, source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-        """Compute the logits of the pair features of candidates with targets."""
-        text = self.part.text
-        logit = self.verifier.pair_logits(text, self.target_text, source_row, target_row)
-        release(text, self.target_text)
+    def found(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        logit, new = np.empty(len(source_row)), target_row >= targets
+        logit[~new] = before.of(source_row[~new], target_row[~new])
+        logit[new] = with_decoys(source_row[new], target_row[new] - targets)
         return logit
 
-    def with_decoys(self, known: PairLogits) -> LogitsOf:
-        """Return a function like :meth:`logits_of` that computes only the logits of decoys."""
-
-        def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
-            logit = np.empty(len(source_row))
-            new = target_row >= self.targets
-            logit[~new] = known.of(source_row[~new], target_row[~new])
-            logit[new] = self.verifier.pair_logits(
-                self.part.text, self.decoy_text, source_row[new], target_row[new] - self.targets
-            )
-            return logit
-
-        return logits_of
-
-    def context_of(self, verified: Verified, hidden: CandidateBlocks | None = None) -> Context:
-        """Return the function of context features, by the logits of all candidates.
-
-        ``hidden`` are candidates of :meth:`without`, to be compared among themselves.
-        """
-        name, logits = f"{self.number}-", verified.parts[self.part.number]
-        own = PairLogits(*(logits.array(name + part) for part in ("offsets", "target", "logit")))
-        best = BestLogits(0), BestLogits(0)
-        best[1].best = verified.best.array(name + "best")
-        if hidden is None:
-            best[0].best = logits.array(name + "best")
-        else:
-            best = BestLogits(len(self.forward)), best[1]
-            for span in hidden.spans(BLOCK):
-                block = hidden.block(*span)
-                best[0].add(block.source_row, own.of(block.source_row, block.target_row))
-        task, prefix = self.backward
-        k = max(self.forward.row.shape[1], task.array(f"{prefix}row").shape[1])
-        forward = self.forward if hidden is None else hidden.forward
-        nearest = two_nearest(forward), task.array(f"{prefix}nearest")
-        return context_function(nearest, k, own, best)
+    return found
 
 
-@dataclass(frozen=True)
-class Verified:
-    """Results of :func:`verify` for each part of the sources, and of :func:`best_logits`."""
-
-    parts: tuple[Result, ...]
-    best: Result
+def context_of(
+    near: NeighborLists,
+    number: int,
+    blocks: CandidateBlocks,
+    logits: PairLogits,
+    best: tuple[BestLogits, BestLogits],
+) -> Context:
+    """Return the function of the context features of a part's candidates in a round."""
+    task, prefix = near.of_targets(number)
+    k = max(blocks.forward.row.shape[1], task.array(f"{prefix}row").shape[1])
+    nearest = two_nearest(blocks.forward), task.array(f"{prefix}nearest")
+    return context_function(nearest, k, logits, best)
 
 
 def in_span(rows: np.ndarray, span: tuple[int, int]) -> np.ndarray:
@@ -254,12 +120,13 @@ def in_span(rows: np.ndarray, span: tuple[int, int]) -> np.ndarray:
     return (rows >= span[0]) & (rows < span[1])
 
 
-def save_candidates(job: Job, name: str, found: Candidates) -> None:
-    """Write the columns of candidates as one array of records."""
+def save_candidates(job: Job, name: str, found: Candidates, first: int = 0) -> None:
+    """Write the columns of candidates as one array of records; sources count from ``first``."""
     kinds = [(field.name, getattr(found, field.name).dtype) for field in fields(found)]
     rows = np.empty(len(found), dtype=kinds)
     for field in fields(found):
         rows[field.name] = getattr(found, field.name)
+    rows["source_row"] += first
     job.save(**{name: rows})
 
 

@@ -1,141 +1,150 @@
-"""Stages that score candidates and match them: verify, rivals, best logits, score, match.
+"""Stages that score candidates and match them: verify, rivals, best logits, score, match, features.
 
 They go through the rounds of :mod:`miner.mining.rounds`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from miner.mining.rounds import (
-    Found,
-    Round,
-    SourcePart,
-    Verified,
+    NeighborLists,
+    candidate_blocks,
+    context_of,
     in_span,
     load_candidates,
+    logits_of,
     save_candidates,
 )
+from miner.mining.search_stages import decoy_text
 from miner.mining.second_stages import Opinions, keys
 from miner.mining.sides import Part, Scorer
-from miner.mining.transposed import rival_parts
 from miner.precision.knock_out import LIKELY
+from miner.progress import Reporter, silent
 from miner.scoring.context_features import BestLogits
-from miner.scoring.margin import Candidates, Retrieval, best_pairs
+from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
 from miner.scoring.second_opinion import DOUBTFUL
-from miner.scoring.verification import BLOCK, Context, PairLogits, candidate_logits, scored_blocks
+from miner.scoring.verification import BLOCK, PairLogits, candidate_logits, scored_blocks
 from miner.scoring.verification import features as features_of
+from miner.tasks.exchange import part_of, received, send
 from miner.tasks.task import Job, Result, hints
 
 # Number of best pairs of a part collected before only the best of each target are kept.
 COLLECTED = 1 << 21
+# A candidate's logit, for the part of its target.
+RIVAL = np.dtype([("target", "<i4"), ("logit", "<f8")])
 
 
 @hints(seconds=5e-4, memory=1100)
-def verify(job: Job, found: Found, part: Part, margin: str, scorer: Scorer) -> None:
+def verify(job: Job, near: NeighborLists, part: Part, margin: str, scorer: Scorer) -> None:
     """Compute the logits of the pair features of a part's candidates, and the best of each source.
 
-    Decoys compete in further rounds, in which the logits of targets are known. Logits are also
-    written by the parts of the targets, for tasks of those.
+    Decoys compete in further rounds, in which the logits of targets are known. Logits are sent to
+    the parts of the targets.
     """
+    verifier, firsts = scorer.open(job.threads), near.sides[1].firsts
     known: PairLogits | None = None
-    firsts = [start for start, _ in found.sides[1].spans]
-    for one in SourcePart(found, part, margin, scorer.open(job.threads)).rounds():
-        best = BestLogits(len(one.forward))
-        logits = candidate_logits(
-            one.blocks,
-            one.logits_of if known is None else one.with_decoys(known),
-            job.memory,
-            _reported(job, one, best),
-        )
+    for number in near.rounds:
+        blocks = candidate_blocks(near, part, number, margin)
+        best = BestLogits(len(blocks.forward))
+
+        of = logits_of(near, part, number, verifier, known)
+        report = silent if number else job.report
+        logits = candidate_logits(blocks, of, job.memory, partial(_add, best, report))
         columns = {"offsets": logits.offsets, "target": logits.target, "logit": logits.logit}
-        names = {f"{one.number}-{name}": array for name, array in columns.items()}
-        parts, starts = rival_parts(logits.target, logits.logit, firsts)
-        names |= {f"{one.number}-rivals": parts, f"{one.number}-rivals-starts": starts}
-        job.save(**names, **{f"{one.number}-best": best.best})
+        columns["best"] = best.best
+        job.save(**{f"{number}-{name}": array for name, array in columns.items()})
+        rivals = np.empty(len(logits.target), RIVAL)
+        rivals["target"], rivals["logit"] = logits.target, logits.logit
+        send(job, f"{number}-rivals", rivals, part_of(logits.target, firsts), len(firsts))
         known = known or logits
 
 
-def _reported(job: Job, one: Round, best: BestLogits) -> Callable[[Candidates, np.ndarray], None]:
-    """Return a function that takes the logits of a block: the best stay, and it is counted."""
-
-    def add(block: Candidates, logit: np.ndarray) -> None:
-        best.add(block.source_row, logit)
-        if len(block.source_row) and not one.number:
-            job.report("verifying", int(block.source_row[-1]) + 1, len(one.forward))
-
-    return add
+def _add(best: BestLogits, report: Reporter, block: Candidates, logit: np.ndarray) -> None:
+    """Take in the logits of a block, and count its sources."""
+    best.add(block.source_row, logit)
+    if len(block.source_row):
+        report("verifying", int(block.source_row[-1]) + 1, len(best.best))
 
 
 @hints(seconds=1e-5)
-def rivals(job: Job, found: Found, part: Part, verified: list[Result]) -> None:
+def rivals(job: Job, near: NeighborLists, part: Part, verified: list[Result]) -> None:
     """Collect the best logits of a part of the targets, of all sources.
 
     The last part includes the decoys.
     """
-    start, end = part.span
-    last = part.number == len(found.sides[1].parts) - 1
-    for number in found.rounds:
-        best = BestLogits(end - start + (found.draws[number - 1] if number and last else 0))
-        for task in verified:
-            starts = task.array(f"{number}-rivals-starts")
-            own = task.array(f"{number}-rivals")[starts[part.number] : starts[part.number + 1]]
-            for first in range(0, len(own), BLOCK):
-                some = own[first : first + BLOCK]
-                best.add(some["target"].astype(np.int64), some["logit"])
+    first, end = part.span
+    last = part.number == len(near.sides[1].parts) - 1
+    for number in near.rounds:
+        best = BestLogits(end - first + (near.draws[number - 1] if number and last else 0))
+        for own in received(verified, f"{number}-rivals", part.number):
+            for start in range(0, len(own), BLOCK):
+                some = own[start : start + BLOCK]
+                best.add(some["target"].astype(np.int64) - first, some["logit"])
         job.save(**{f"{number}-best": best.best})
 
 
 @hints(seconds=2e-6)
-def best_logits(job: Job, found: Found, parts: list[Result]) -> None:
+def best_logits(job: Job, rounds: int, parts: list[Result]) -> None:
     """Join the best logits of all targets."""
-    for number in found.rounds:
+    for number in range(rounds):
         job.join(f"{number}-best", (task.array(f"{number}-best") for task in parts))
+
+
+def _logits(
+    logits: Result, best: Result, number: int
+) -> tuple[PairLogits, tuple[BestLogits, BestLogits]]:
+    """Map the logits of a part's candidates in a round, and the best of both sides."""
+    own = (logits.array(f"{number}-{name}") for name in ("offsets", "target", "logit"))
+    left, right = (BestLogits.of(task.array(f"{number}-best")) for task in (logits, best))
+    return PairLogits(*own), (left, right)
 
 
 @hints(seconds=6e-5, memory=1300)
 def score(
     job: Job,
-    found: Found,
+    near: NeighborLists,
     part: Part,
     margin: str,
     scorer: Scorer | None = None,
-    verified: Verified | None = None,
+    logits: Result | None = None,
+    best: Result | None = None,
 ) -> None:
     """Score a part's candidates; keep the best of each source and, in the part, each target.
 
-    Scores are probabilities, or margins without a ``scorer``. Of probabilities, all candidates that
-    a second opinion may be asked about are kept, too.
+    Scores are probabilities by the ``logits`` of the part and the ``best`` of all targets, or
+    margins without a ``scorer``. Of probabilities, all candidates that a second opinion may be
+    asked about are kept, too.
     """
-    verifier = None if scorer is None else scorer.open(job.threads)
-    source = SourcePart(found, part, margin, verifier)
-    for one in source.rounds():
-        forward, backward, likely = ([Candidates.zeros(0)] for _ in range(3))
-        for block in _scored(one, verified):
-            best = best_pairs(block)
-            forward.append(best[0])
-            backward.append(best[1])
-            if scorer is not None:
-                likely.append(block.take(block.score >= DOUBTFUL))
-            if sum(map(len, backward)) > COLLECTED:
-                backward = [best_pairs(Candidates.joined(backward))[1]]
-        backward = [best_pairs(Candidates.joined(backward))[1]]
-        kept = {"forward": forward, "backward": backward, "likely": likely}
-        for name, pairs in ((name, Candidates.joined(own)) for name, own in kept.items()):
-            rows = replace(pairs, source_row=pairs.source_row + source.span[0])
-            save_candidates(job, f"{one.number}-{name}", rows)
+    for number in near.rounds:
+        blocks = candidate_blocks(near, part, number, margin)
+        scored: Iterator[Candidates] = (blocks.block(*rows) for rows in blocks.spans(BLOCK))
+        if scorer is not None and logits is not None and best is not None:
+            context = context_of(near, number, blocks, *_logits(logits, best, number))
+            scored = scored_blocks(blocks, scorer.open(job.threads), context)
+        kept = _best_of(scored, likely=scorer is not None)
+        for name, pairs in zip(("forward", "backward", "likely"), kept, strict=True):
+            save_candidates(job, f"{number}-{name}", pairs, part.span[0])
 
 
-def _scored(one: Round, verified: Verified | None) -> Iterator[Candidates]:
-    """Yield the blocks of a part's candidates with their scores."""
-    if verified is not None:
-        context_of = one.context_of(verified)
-        yield from scored_blocks(one.blocks, one.verifier, context_of)
-    else:
-        for rows in one.blocks.spans(BLOCK):
-            yield one.blocks.block(*rows)
+def _best_of(
+    blocks: Iterator[Candidates], *, likely: bool
+) -> tuple[Candidates, Candidates, Candidates]:
+    """Return the best pairs of the sources, of the targets, and the ``likely`` ones if wanted."""
+    forward, backward, doubtful = ([Candidates.zeros(0)] for _ in range(3))
+    for block in blocks:
+        best = best_pairs(block)
+        forward.append(best[0])
+        backward.append(best[1])
+        if likely:
+            doubtful.append(block.take(block.score >= DOUBTFUL))
+        if sum(map(len, backward)) > COLLECTED:
+            backward = [best_pairs(Candidates.joined(backward))[1]]
+    of_targets = best_pairs(Candidates.joined(backward))[1]
+    return Candidates.joined(forward), of_targets, Candidates.joined(doubtful)
 
 
 @hints(seconds=4e-6, memory=190)
@@ -178,58 +187,68 @@ def match(
 @hints(seconds=5e-5)
 def features(
     job: Job,
-    found: Found,
+    near: NeighborLists,
     part: Part,
     margin: str,
     scorer: Scorer,
-    verified: Verified,
+    logits: Result,
+    best: Result,
     matched: Result,
-    knocks_out: bool = True,
 ) -> None:
-    """Compute the features of the matched pairs of a part, in the order of the pairs.
-
-    With decoys, sources are also matched without their partner, unless ``knocks_out`` is False.
-    """
-    source = SourcePart(found, part, margin, scorer.open(job.threads))
-    for one in source.rounds():
-        pairs = matched.array(f"{one.number}-pairs")
-        own = load_candidates(pairs[in_span(pairs["source_row"], source.span)])
-        own = replace(own, source_row=own.source_row - source.span[0])
-        context_of = one.context_of(verified)
-        text, first = one.target_text, 0
-        if one.number:
-            text, first = one.decoy_text, one.targets
-            own = replace(own, target_row=own.target_row - first)
-
-        def shifted(
-            block: Candidates, context_of: Context = context_of, first: int = first
-        ) -> np.ndarray:
-            return context_of(replace(block, target_row=block.target_row + first))
-
-        computed = features_of(one.verifier, source.text, text, own, shifted)
-        job.save(**{f"{one.number}-features": computed})
-    if found.decoys is not None and knocks_out:
-        _knock_out(job, Round(source, 0), verified, matched)
+    """Compute the features of the matched pairs of a part, in the order of the pairs."""
+    verifier = scorer.open(job.threads)
+    for number in near.rounds:
+        blocks = candidate_blocks(near, part, number, margin)
+        context = context_of(near, number, blocks, *_logits(logits, best, number))
+        pairs = matched.array(f"{number}-pairs")
+        own = load_candidates(pairs[in_span(pairs["source_row"], part.span)])
+        own = replace(own, source_row=own.source_row - part.span[0])
+        text, first = near.sides[1].whole.tokens(), 0
+        if number and near.decoys is not None:
+            text, first = decoy_text(near.decoys, number - 1), near.sides[1].size
+        computed = features_of(verifier, part.tokens(), text, own, context, first)
+        job.save(**{f"{number}-features": computed})
 
 
-def _knock_out(job: Job, one: Round, verified: Verified, matched: Result) -> None:
-    """Write the pairs that likely sources would be in without their partner, and their features.
+@hints(seconds=5e-5)
+def knock_out(
+    job: Job,
+    near: NeighborLists,
+    part: Part,
+    margin: str,
+    scorer: Scorer,
+    logits: Result,
+    best: Result,
+    matched: Result,
+) -> None:
+    """Match likely sources of a part without their partner, and compute the features of the pairs.
 
     Each wins the best target that is in no better pair.
     """
-    part, (first, end) = one.part, one.part.span
+    verifier, first = scorer.open(job.threads), part.span[0]
     pairs = matched.array("0-pairs")
     likely = pairs[(pairs["score"] >= LIKELY) & in_span(pairs["source_row"], part.span)]
-    partner = np.full(end - first, -1)
+    partner = np.full(part.span[1] - first, -1)
     partner[likely["source_row"] - first] = likely["target_row"]
-    held = np.zeros(one.targets)
+    held = np.zeros(near.sides[1].size)
     held[pairs["target_row"]] = pairs["score"]
-    hidden = one.without(partner)
-    context_of = one.context_of(verified, hidden)
+    hidden = candidate_blocks(near, part, 0, margin).without(partner)
+    own, (_, of_targets) = _logits(logits, best, 0)
+    of_sources = _best_logits(hidden, own)
+    context = context_of(near, 0, hidden, own, (of_sources, of_targets))
     won = [Candidates.zeros(0)]
-    for block in scored_blocks(hidden, one.verifier, context_of):
+    for block in scored_blocks(hidden, verifier, context):
         won.append(best_pairs(block.take(block.score > held[block.target_row]))[0])
     knocked = Candidates.joined(won)
-    computed = features_of(one.verifier, part.text, one.target_text, knocked, context_of)
-    save_candidates(job, "knocked", replace(knocked, source_row=knocked.source_row + first))
-    job.save(**{"knocked-features": computed})
+    text = near.sides[1].whole.tokens()
+    save_candidates(job, "knocked", knocked, first)
+    job.save(features=features_of(verifier, part.tokens(), text, knocked, context))
+
+
+def _best_logits(blocks: CandidateBlocks, logits: PairLogits) -> BestLogits:
+    """Collect the best logits of each source of some candidates."""
+    best = BestLogits(len(blocks.forward))
+    for span in blocks.spans(BLOCK):
+        block = blocks.block(*span)
+        best.add(block.source_row, logits.of(block.source_row, block.target_row))
+    return best

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,48 +18,44 @@ from miner.knn.recall import int8_suffices
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.mining.sides import Part, Scorer, Side, Vectors, load_text, save_text
-from miner.mining.transposed import listed_parts
+from miner.mining.sides import Part, Scorer, load_text, save_text
 from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
 from miner.scoring.context_features import two_nearest
-from miner.scoring.margin import neighborhood_mean
+from miner.scoring.margin import list_places, neighborhood_mean
 from miner.scoring.pair_features import PreparedText
+from miner.tasks.exchange import part_of, send
 from miner.tasks.task import Job, Result, hints
 
 # Rows of lists that are joined at a time.
 BLOCK = 1 << 16
 # Lists on disk: a similarity and a position in each place.
 PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
+# Name of the places that merge sends from the lists of targets to the parts of the sources.
+LISTED = "listed"
 # File of the decoys' sentences. A record is read by every task that follows, and stays small.
 SENTENCES = "sentences.json"
 
 
-@dataclass(frozen=True)
-class DrawnDecoys:
-    """Decoys that take part in a search: the task that chose them, and what it said."""
+def decoy_text(decoys: Result, draw: int) -> PreparedText:
+    """Return the token ids of the decoys of one draw."""
+    return load_text(decoys).take(_draws(decoys)[draw])
 
-    task: Result
-    sizes: tuple[int, ...]
-    engine: str
-    alike: float
 
-    def text(self, draw: int) -> PreparedText:
-        """Return the token ids of the decoys of one draw."""
-        first = sum(self.sizes[:draw])
-        rows = self.task.array("draws")[first : first + self.sizes[draw]]
-        return load_text(self.task).take(rows)
+def decoy_vectors(decoys: Result, draw: int) -> VectorSet:
+    """Return the vectors of the decoys of one draw."""
+    vectors = np.asarray(decoys.array(f"vectors-{draw}"))
+    return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
 
-    def read(self) -> Decoys:
-        """Read the decoys of all draws, with their sentences."""
-        draws = np.split(self.task.array("draws"), np.cumsum(self.sizes)[:-1])
-        place = self.task.path
-        sentences = read_json(place / SENTENCES)
-        return Decoys(sentences, load_text(self.task), draws, self.alike)
 
-    def vectors(self, draw: int) -> VectorSet:
-        vectors = np.asarray(self.task.array(f"vectors-{draw}"))
-        return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+def load_decoys(decoys: Result) -> Decoys:
+    """Read the decoys of all draws, with their sentences."""
+    sentences = read_json(decoys.path / SENTENCES)
+    return Decoys(sentences, load_text(decoys), _draws(decoys), decoys.value["alike"])
+
+
+def _draws(decoys: Result) -> list[np.ndarray]:
+    return np.split(decoys.array("draws"), np.cumsum(decoys.value["sizes"])[:-1])
 
 
 def settings_of(job: Job, settings: SearchSettings) -> SearchSettings:
@@ -86,17 +82,16 @@ def open_engine(name: str, threads: int) -> Engine:
 @hints(seconds=1.0, gpu=True)
 def probe(
     job: Job,
-    sides: tuple[Vectors, Vectors],
-    digests: list[list[str]],
+    sides: tuple[Part, Part],
     settings: SearchSettings,
     hybrid_from: int | None,
 ) -> dict[str, Any]:
     """Choose the engine of a search.
 
     It is the hybrid one from ``hybrid_from`` pairs of sentences on, where int8 suffices; never if
-    that is None. ``digests`` are of the vectors of both sides.
+    that is None.
     """
-    source, target = (side.all(compressed=True) for side in sides)
+    source, target = (side.vectors(compressed=True) for side in sides)
     engine = choose_engine("hybrid", False, job.threads)
     hybrid = (
         hybrid_from is not None
@@ -112,14 +107,14 @@ def probe(
 @hints(seconds=6e-5, memory=9, gpu=True)
 def decoys(
     job: Job,
-    sides: tuple[Side, Side],
+    sides: tuple[Part, Part],
     scorer: Scorer,
     given: list[str] | None,
     settings: SearchSettings,
 ) -> dict[str, Any]:
     """Choose and encode the decoys; where there are too few, return why as ``error``."""
     verifier = scorer.open(job.threads)
-    targets, rows = sides[1].prepared(), sides[1].unread.all().rows
+    targets, rows = sides[1].tokens(), sides[1].vectors().rows
     tokenizer = verifier.encoder.tokenizer
     try:
         pool = list(dict.fromkeys(choice.of_model(verifier) if given is None else given))
@@ -128,7 +123,7 @@ def decoys(
         )
     except MinerError as error:
         return {"error": str(error)}
-    source, engine = sides[0].unread.all(), None
+    source, engine = sides[0].vectors(), None
     for number, chosen in enumerate(found.draws):
         vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
         job.save(**{f"vectors-{number}": vectors})
@@ -146,21 +141,11 @@ def decoys(
 
 
 @hints(seconds=8e-9, memory=700, searches=True, gpu=True)
-def search(
-    job: Job,
-    parts: tuple[Part, Part],
-    sides: tuple[Vectors, Vectors],
-    k: int,
-    engine: str,
-) -> None:
+def search(job: Job, parts: tuple[Part, Part], k: int, engine: str) -> None:
     """Search a block of the similarity matrix, once for both directions."""
-    left, right = (
-        side.all(compressed=True) if side.place.open().compressed else side.part(part.span)
-        for side, part in zip(sides, parts, strict=True)
-    )
+    left, right = (part.vectors(compressed=True) for part in parts)
     made = open_engine(engine, job.threads)
-    block = BlockSearch(left, right, k, job.memory, made, job.report)
-    forward, backward = block.candidates()
+    forward, backward = BlockSearch(left, right, k, job.memory, made, job.report).candidates()
     save_lists(job, "forward", forward, parts[1].first)
     save_lists(job, "backward", backward, parts[0].first)
 
@@ -170,45 +155,37 @@ def merge(
     job: Job,
     part: Part,
     side: int,
-    sides: tuple[Vectors, Vectors],
-    digests: list[str],
+    other: Part,
     blocks: list[Result],
     k: int,
     engine: str,
     complete: bool,
-    others: list[int],
+    firsts: list[int] | None = None,
 ) -> None:
     """Merge the candidates of a part from all blocks, and rank them exactly.
 
-    ``digests`` are of the other side. Lists of targets are also written by the parts of the
-    sources, which begin at the rows ``others``. Not ``complete``: the search has left rows out, so
-    that nothing is in doubt.
+    ``other`` is the other side. Lists of targets are sent to the parts of the sources, which begin
+    at the rows ``firsts``. Not ``complete``: the search has left rows out, so that nothing is in
+    doubt.
     """
-    queries, base = sides[side].part(part.span), sides[1 - side].all()
     name = ("forward", "backward")[side]
     named = [block.array(name) for block in blocks]
     made = open_engine(engine, job.threads)
-    found = _refined(job, queries, base, named, k, made, complete=complete)
+    found = _refined(job, part.vectors(), other.vectors(), named, k, made, complete=complete)
     save_neighbors(job, "", found)
-    if side == 1:
-        listed, starts = listed_parts(found, others)
-        job.save(listed=listed, listed_starts=starts)
+    if firsts is not None:
+        places = list_places(found, other.span, part.span[0])
+        send(job, LISTED, places, part_of(places["source"], firsts), len(firsts))
 
 
 @hints(seconds=1e-8, memory=700, searches=True, gpu=True)
-def decoy_search(
-    job: Job,
-    part: Part,
-    source: Vectors,
-    decoys: DrawnDecoys,
-    k: int,
-) -> None:
+def decoy_search(job: Job, part: Part, decoys: Result, k: int, engine: str) -> None:
     """Search a part of the sources against the decoys, once for both directions."""
-    queries, engine = source.part(part.span), open_engine(decoys.engine, job.threads)
-    for draw in range(len(decoys.sizes)):
-        base = decoys.vectors(draw)
-        forward, backward = BlockSearch(queries, base, k, job.memory, engine).candidates()
-        found = refine_part(queries, base, forward, k, job.memory, engine)
+    queries, made = part.vectors(), open_engine(engine, job.threads)
+    for draw in range(len(decoys.value["sizes"])):
+        base = decoy_vectors(decoys, draw)
+        forward, backward = BlockSearch(queries, base, k, job.memory, made).candidates()
+        found = refine_part(queries, base, forward, k, job.memory, made)
         save_neighbors(job, f"{draw}-", found)
         save_lists(job, f"{draw}-backward", backward, part.first)
 
@@ -238,21 +215,21 @@ def _list_blocks(parts: list[Result], k: int) -> Iterator[Neighbors]:
 @hints(seconds=2e-5)
 def decoy_lists(
     job: Job,
-    source: Vectors,
-    digests: list[str],
-    decoys: DrawnDecoys,
+    source: Part,
+    decoys: Result,
     forward: list[Result],
     targets: Result,
     k: int,
+    engine: str,
 ) -> None:
     """Rank the neighbours of the decoys; append their means and nearest to the ``targets``'.
 
-    ``digests`` are of the vectors of all sources.
+    ``source`` are all sources.
     """
-    base, engine = source.all(), open_engine(decoys.engine, job.threads)
-    for draw in range(len(decoys.sizes)):
+    base, made = source.vectors(), open_engine(engine, job.threads)
+    for draw in range(len(decoys.value["sizes"])):
         blocks = [task.array(f"{draw}-backward") for task in forward]
-        found = _refined(job, decoys.vectors(draw), base, blocks, k, engine)
+        found = _refined(job, decoy_vectors(decoys, draw), base, blocks, k, made)
         save_neighbors(job, f"{draw}-", found)
         nearest = two_nearest(found)
         job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(found)])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.entries import Entry
-from miner.mining.rounds import Found, load_candidates
+from miner.mining.rounds import NeighborLists, load_candidates
 from miner.mining.search_stages import SENTENCES
 from miner.names import SIDES
 from miner.precision.search_result import Asked
@@ -79,47 +79,51 @@ def keys(pairs: Candidates) -> np.ndarray:
 
 
 def ask(
-    run: Run, found: Found, scored: list[Result], knocked: list[Result], reader: Reader
+    run: Run,
+    near: NeighborLists,
+    scored: list[Result],
+    knocked: list[Result],
+    reader: Reader,
 ) -> Opinions:
     """Register the second opinion on the candidates that ``scored`` found likely enough.
 
     ``knocked`` are tasks of knock-outs, which are read as well. Waits for ``scored``.
     """
-    sides = found.sides
+    sides = near.sides
     doubts = run.task(
         "doubt",
         doubt,
         units=sides[0].size,
         parts=scored,
         knocked=knocked,
-        draws=found.draws,
+        draws=near.draws,
         targets=sides[1].size,
-        decoys=None if found.decoys is None else found.decoys.decoys.task,
+        decoys=near.decoys,
         most=reader.most,
     )
     run.wait()
-    vectors = read_all(run, doubts, _texts(found, doubts, reader))
+    vectors = read_all(run, doubts, _texts(near, doubts, reader))
     made = run.task(
         "opinions",
         opinions,
         units=sum(doubts.value["sentences"].values()),
         doubts=doubts,
         vectors=vectors,
-        draws=found.draws,
+        draws=near.draws,
         targets=sides[1].size,
-        decoys=None if found.decoys is None else found.decoys.decoys.task,
+        decoys=near.decoys,
     )
     return Opinions(made, doubts, vectors)
 
 
-def _texts(found: Found, doubts: Result, reader: Reader) -> dict[str, Doubted]:
+def _texts(near: NeighborLists, doubts: Result, reader: Reader) -> dict[str, Doubted]:
     """Return the texts of both sides and of the decoys, by the arrays of ``doubts``."""
     texts = {
-        name: Doubted(side.place, ":".join(side.digests), model)
-        for name, side, model in zip(SIDES, found.sides, reader.models, strict=True)
+        name: Doubted(side.whole.place, side.whole.place.digest, model)
+        for name, side, model in zip(SIDES, near.sides, reader.models, strict=True)
     }
     # Without decoys none is in doubt.
-    task = doubts if found.decoys is None else found.decoys.decoys.task
+    task = near.decoys or doubts
     texts[DECOYS] = Doubted(KeptText(task, SENTENCES), task.fingerprint, reader.models[1])
     return texts
 

@@ -1,10 +1,10 @@
-"""Sides of a search as its tasks read them: rows that take part, parts of them, prepared text."""
+"""Sides of a search: the rows that take part, cut into parts, and their token ids."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -34,17 +34,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Place:
-    """Where the index of a side is: its directory, or the task that made it."""
+    """The index of a side, by its digest: its directory, or the task that made it."""
 
-    index: Result | str
-
-    @property
-    def path(self) -> Path:
-        return Path(self.index) if isinstance(self.index, str) else self.index.path
+    index: Result | str = field(metadata={"decides": False})
+    digest: str
 
     def open(self) -> Index:
         """Open the index; once in each process."""
-        return _index(self.path, (self.path / META).stat().st_mtime_ns)
+        path = Path(self.index) if isinstance(self.index, str) else self.index.path
+        return _index(path, (path / META).stat().st_mtime_ns)
 
     def sentences(self, rows: np.ndarray) -> Sequence[str]:
         """Return the sentences of some rows."""
@@ -64,9 +62,10 @@ class Scorer:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows ``span`` of a side: shard ``number``. ``first`` is the position of the first vector.
+    """Rows ``span`` of a side: shard ``number``, or the whole side.
 
-    ``digest`` is of the rows that take part and of their vectors, ``size`` the number of them.
+    ``first`` is the position of the first vector, ``size`` the number of vectors. ``digest`` is of
+    the rows that take part and of their vectors, so that it stands for ``place`` and ``rows``.
     ``text`` has the token ids of all rows; None without verification.
     """
 
@@ -76,71 +75,92 @@ class Part:
     size: int
     digest: str
     text: Result | None
+    place: Place = field(metadata={"decides": False})
+    rows: Result = field(metadata={"decides": False})
 
     @property
-    def bare(self) -> Part:
-        """The part without its text, for tasks that read vectors only."""
+    def without_text(self) -> Part:
+        """The part for tasks that read vectors only."""
         return replace(self, text=None)
 
+    def vectors(self, *, compressed: bool = False) -> VectorSet:
+        """Map the vectors that take part; their rows count from the start of the span.
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a search: its index, the rows that take part, and the parts it is cut into.
+        ``compressed``: with the FAISS index, if the side has one.
+        """
+        return _vectors(self.place, self.rows, self.span, compressed=compressed)
 
-    ``text`` has the token ids of all sentences; None without verification.
-    """
-
-    place: Place
-    rows: Result
-    parts: tuple[Part, ...]
-    text: Result | None
-
-    @property
-    def size(self) -> int:
-        return self.parts[-1].span[1]
-
-    @property
-    def digests(self) -> list[str]:
-        """Digests of all parts: of the vectors of the whole side."""
-        return [part.digest for part in self.parts]
-
-    @property
-    def spans(self) -> list[Span]:
-        return [part.span for part in self.parts]
-
-    @property
-    def unread(self) -> Vectors:
-        """The vectors, for a task whose other arguments have the digests of what it reads."""
-        index = self.place.index
-        place = index if isinstance(index, str) else index.place()
-        return Vectors(Place(place), self.rows.place())
-
-    def prepared(self) -> PreparedText:
-        """Map the token ids of all sentences."""
+    def tokens(self) -> PreparedText:
+        """Map the token ids of all rows."""
         assert self.text is not None
         return load_text(self.text)
 
 
 @dataclass(frozen=True)
-class Vectors:
-    """Vectors of a side that take part in a search."""
+class Side:
+    """One side of a search: all its rows, and the parts that they are cut into."""
 
-    place: Place
-    rows: Result
+    whole: Part
+    parts: tuple[Part, ...]
 
-    def all(self, *, compressed: bool = False) -> VectorSet:
-        """Return all of them; ``compressed``: with the FAISS index, if there is one."""
-        index = self.place.open()
-        ann = index.ann() if compressed else None
-        return VectorSet(index.store.vectors, self.rows.array("rows"), ann)
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.whole.span[1]
 
-    def part(self, span: Span) -> VectorSet:
-        """Return the vectors of a span of rows, which count from its start."""
-        start, end = span
-        whole = self.all()
-        first, last = np.searchsorted(whole.rows, [start, end]).tolist()
-        rows = np.asarray(whole.rows[first:last]) - start
-        return VectorSet(whole.vectors[start:end], rows)
+    @property
+    def firsts(self) -> list[int]:
+        """First row of each part."""
+        return [part.span[0] for part in self.parts]
+
+    @property
+    def without_text(self) -> Side:
+        return Side(self.whole.without_text, tuple(part.without_text for part in self.parts))
+
+
+def each(
+    side: Side, cost: float = 1.0, prefix: str = "", **of_each: Sequence[Any]
+) -> dict[str, Call]:
+    """Return a call for each part of a side, with its item of each list ``of_each``.
+
+    ``cost``: units for each vector.
+    """
+    return {
+        f"{prefix}{part.number:04}": Call(
+            {"part": part, **{name: items[part.number] for name, items in of_each.items()}},
+            part.size * cost,
+            part.size,
+        )
+        for part in side.parts
+    }
+
+
+def cross(
+    sides: tuple[Side, Side],
+    cost: Callable[[int, int], float],
+    **of_both: Sequence[Sequence[Result]],
+) -> dict[str, Call]:
+    """Return a call for each block, part x part, that reads vectors only.
+
+    ``cost`` returns its units by its sizes. A block has the results ``of_both`` of its parts; of
+    the empty list none.
+    """
+    return {
+        f"{left.number:04}-{right.number:04}": Call(
+            {
+                "parts": (left.without_text, right.without_text),
+                **{
+                    name: [own[part.number] for own, part in zip(both, (left, right), strict=True)]
+                    for name, both in of_both.items()
+                    if both
+                },
+            },
+            cost(left.size, right.size),
+            max(left.size, right.size),
+        )
+        for left in sides[0].parts
+        for right in sides[1].parts
+    }
 
 
 def prepare(
@@ -160,63 +180,64 @@ def prepare(
     model = None if scorer is None else scorer.model
     found = []
     for name, (index, made) in zip(SIDES, indexes, strict=True):
-        place = Place(made or str(index.path.absolute()))
-        rows = run.task("rows", find_rows, name, units=len(index), place=place, of=_digest(index))
+        place = Place(made or str(index.path.absolute()), str(index.meta["digest"]))
+        rows = run.task("rows", find_rows, name, units=len(index), place=place)
         spans = _spans(index, None if whole else lines)
-        tasks = run.stage(
-            "part",
-            describe_part,
-            {
-                f"{name}-{number:04}": Call({"span": span}, span[1] - span[0])
-                for number, span in enumerate(spans)
-            },
-            place=place,
-            rows=rows,
-            model=model,
-        )
-        text = tasks[0]
+        calls = {
+            f"{name}-{number:04}": Call({"span": span}, span[1] - span[0])
+            for number, span in enumerate(spans)
+        }
+        tasks = run.stage("part", describe_part, calls, place=place, rows=rows, model=model)
+        text = None if model is None else tasks[0]
         if model is not None and len(tasks) > 1:
             text = run.task("text", join_text, name, units=len(index), parts=tasks)
-        found.append((place, rows, spans, tasks, None if model is None else text))
+        found.append((place, rows, spans, tasks, text))
     run.wait()
-    left, right = (
-        Side(place, rows, _parts(spans, tasks, verified=text is not None), text)
-        for place, rows, spans, tasks, text in found
-    )
+    left, right = (_side(*own) for own in found)
     return left, right
 
 
-def _parts(spans: list[Span], tasks: list[Result], *, verified: bool) -> tuple[Part, ...]:
-    """Return the parts of a side by what their tasks have found."""
-    parts = []
+def _side(
+    place: Place, rows: Result, spans: list[Span], tasks: list[Result], text: Result | None
+) -> Side:
+    """Return a side by what the tasks of its parts have found."""
+    parts: list[Part] = []
     first = 0
     for number, (span, task) in enumerate(zip(spans, tasks, strict=True)):
         size, digest = task.value["size"], task.value["digest"]
-        parts.append(Part(number, span, first, size, digest, task if verified else None))
+        own_text = None if text is None else task
+        parts.append(Part(number, span, first, size, digest, own_text, place, rows))
         first += size
-    return tuple(parts)
+    digest = hashlib.blake2b("".join(part.digest for part in parts).encode(), digest_size=16)
+    whole = Part(0, (0, spans[-1][1]), 0, first, digest.hexdigest(), text, place, rows)
+    return Side(whole, tuple(parts))
 
 
 def _spans(index: Index, lines: int | None) -> list[Span]:
     """Cut the rows of an index into spans: text that was added begins a new one."""
+    if lines is None:
+        return [(0, len(index))]
     edges = [0, *(int(end) for end in index.meta.get(GROWN, ())), len(index)]
     found = [
         (start + low, start + high)
         for start, end in zip(edges, edges[1:], strict=False)
-        for low, high in cut(end - start, lines or max(1, len(index)))
+        for low, high in cut(end - start, lines)
     ]
-    if lines is None:
-        found = [(0, len(index))]
     return found or [(0, 0)]
 
 
-def _digest(index: Index) -> str:
-    return str(index.meta["digest"])
+def _vectors(place: Place, rows: Result, span: Span, *, compressed: bool = False) -> VectorSet:
+    """Map the vectors of a span of rows that take part."""
+    index, known = place.open(), rows.array("rows")
+    first, last = np.searchsorted(known, span).tolist()
+    own = np.asarray(known[first:last]) - span[0] if span[0] else known[first:last]
+    ann = index.ann() if compressed else None
+    return VectorSet(index.store.vectors[slice(*span)], own, ann)
 
 
 @hints(seconds=1e-6, memory=32)
-def find_rows(job: Job, place: Place, of: str) -> dict[str, Any]:
-    """Find the rows of an index that take part in a search: each text once. ``of``: its digest."""
+def find_rows(job: Job, place: Place) -> dict[str, Any]:
+    """Find the rows of an index that take part in a search: each text once."""
     rows = place.open().store.distinct()
     job.save(rows=rows)
     return {"distinct": len(rows)}
@@ -227,8 +248,7 @@ def describe_part(
     job: Job, place: Place, rows: Result, span: Span, model: Entry | None
 ) -> dict[str, Any]:
     """Digest the vectors of a span of rows that take part, and tokenise its text by ``model``."""
-    start, end = span
-    part = Vectors(place, rows).part((start, end))
+    part = _vectors(place, rows, span)
     digest = hashlib.blake2b(digest_size=16)
     for first in range(0, len(part), BLOCK):
         own = np.ascontiguousarray(part.rows[first : first + BLOCK], dtype=np.int64)
@@ -237,9 +257,8 @@ def describe_part(
     if model is not None:
         encoder = model.open(job.threads)
         assert isinstance(encoder, Encoder)
-        texts = place.open().store.texts.part(start, end)
-        text = prepare_texts(texts, encoder.tokenizer, job.threads, job.memory)
-        save_text(job, text)
+        texts = place.open().store.texts.part(*span)
+        save_text(job, prepare_texts(texts, encoder.tokenizer, job.threads, job.memory))
     return {"size": len(part), "digest": digest.hexdigest()}
 
 
@@ -256,11 +275,8 @@ def join_text(job: Job, parts: list[Result]) -> None:
 
 
 @hints(seconds=1e-5, memory=32)
-def find_copies(job: Job, places: Sequence[Place], of: Sequence[str]) -> dict[str, Any]:
-    """Number the sentences of both sides by their letters, ``(n,) int32``; 0: only on one side.
-
-    ``of`` are the digests of the indexes.
-    """
+def find_copies(job: Job, places: Sequence[Place]) -> dict[str, Any]:
+    """Number the sentences of both sides by their letters, ``(n,) int32``; 0: only on one side."""
     sides = []
     for place in places:
         index = place.open()
@@ -296,5 +312,5 @@ def load_text(task: Result) -> PreparedText:
 
 
 @lru_cache(maxsize=4)
-def _index(place: Path, changed: int) -> Index:
-    return Index.open(place)
+def _index(path: Path, changed: int) -> Index:
+    return Index.open(path)

@@ -28,6 +28,13 @@ class BestLogits:
     def __init__(self, n: int):
         self.best = np.full((n, 3), -np.inf)
 
+    @classmethod
+    def of(cls, best: np.ndarray) -> "BestLogits":
+        """Return logits that were collected before."""
+        found = cls(0)
+        found.best = best
+        return found
+
     def add(self, row: np.ndarray, logit: np.ndarray) -> None:
         """Add the candidates of sentences ``row (m,)`` with their logits."""
         if not len(row):

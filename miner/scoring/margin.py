@@ -26,6 +26,8 @@ from miner.ragged import offsets_of
 PART = 1 << 18
 # Lists averaged at a time.
 LISTS = 1 << 15
+# Place of a source in the list of a target.
+PLACE = np.dtype([("source", "<i4"), ("target", "<i4"), ("place", "<i2"), ("similarity", "<f4")])
 # Minimum denominator of the ratio margin. The neighbourhood mean of a sentence that resembles
 # nothing is near zero or negative. Divided by it, a poor cosine would become a huge score, and two
 # negatives a good one. Below the floor the score is ten times the cosine.
@@ -150,12 +152,32 @@ class Listed:
     def of(cls, lists: Neighbors, sources: int) -> Listed:
         """Sort the targets' lists by source. Raises ValueError for a row beyond the ``sources``."""
         _refuse_beyond("backward", lists, sources)
-        row = lists.row.ravel()
-        order = np.argsort(row, kind="stable")[np.count_nonzero(row < 0) :]
-        target, place = np.divmod(order, max(lists.row.shape[1], 1))
-        starts = offsets_of(np.bincount(row[order], minlength=sources))
-        similarity = lists.similarity.ravel()[order]
-        return cls(starts, target, place.astype(np.int16), similarity, neighborhood_mean(lists))
+        span = 0, sources
+        return cls.of_places(list_places(lists, span), span, neighborhood_mean(lists))
+
+    @classmethod
+    def of_places(cls, places: np.ndarray, span: tuple[int, int], mean: np.ndarray) -> Listed:
+        """Sort the places of a span of sources by source; rows then count from its start.
+
+        ``places (l,)`` are :func:`list_places`, by target. ``mean`` is of all targets.
+        """
+        source = places["source"] - span[0]
+        order = np.argsort(source, kind="stable")
+        starts = offsets_of(np.bincount(source, minlength=span[1] - span[0]))
+        target = places["target"][order].astype(np.int64)
+        return cls(starts, target, places["place"][order], places["similarity"][order], mean)
+
+
+def list_places(lists: Neighbors, span: tuple[int, int], first: int = 0) -> np.ndarray:
+    """Return the places of a span of sources in the lists of targets: ``(l,)`` of `PLACE`.
+
+    They are sorted by target and place. The targets count from ``first``.
+    """
+    target, place = np.nonzero((lists.row >= span[0]) & (lists.row < span[1]))
+    found = np.empty(len(target), dtype=PLACE)
+    found["source"], found["target"] = lists.row[target, place], target + first
+    found["place"], found["similarity"] = place, lists.similarity[target, place]
+    return found
 
 
 class CandidateBlocks:
@@ -238,6 +260,27 @@ class CandidateBlocks:
         return Candidates(
             score, source_row, target_row, similarity, ratio, forward_rank, backward_rank
         )
+
+    def without(self, partner: np.ndarray) -> CandidateBlocks:
+        """Return the candidates of the sources that have a ``partner (n,)``, without it; -1: none.
+
+        The other sources have no candidates.
+        """
+        own, listed = self.forward, self.backward
+        gone = (own.row == partner[:, None]) | (partner < 0)[:, None]
+        order = np.argsort(gone, axis=1, kind="stable")
+        columns = np.where(gone, 0, own.similarity), np.where(gone, -1, own.row)
+        forward = Neighbors(*(np.take_along_axis(column, order, axis=1) for column in columns))
+        source = np.repeat(np.arange(len(partner)), np.diff(listed.starts))
+        left = (partner[source] >= 0) & (listed.target != partner[source])
+        backward = Listed(
+            offsets_of(np.bincount(source[left], minlength=len(partner))),
+            listed.target[left],
+            listed.place[left],
+            listed.similarity[left],
+            listed.mean,
+        )
+        return CandidateBlocks(forward, backward, self.margin, self.copies)
 
     def _apart(self, key: np.ndarray) -> np.ndarray | None:
         """Return a mask of the pairs that are not copies; None if there are no copies."""

@@ -64,6 +64,17 @@ def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
     return kept.result()
 
 
+def logits_function(verifier: Verifier, source: PreparedText, target: PreparedText) -> LogitsOf:
+    """Return the function that computes the logits of the pair features of candidates."""
+
+    def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
+        logit = verifier.pair_logits(source, target, source_row, target_row)
+        release(source, target)
+        return logit
+
+    return logits_of
+
+
 def candidate_logits(
     blocks: CandidateBlocks,
     logits_of: LogitsOf,
@@ -125,15 +136,19 @@ def features(
     target: PreparedText,
     pairs: Candidates,
     context_of: Context,
+    first: int = 0,
 ) -> np.ndarray:
-    """Compute :data:`~miner.scoring.verifier.FEATURES` of chosen pairs, ``(m, f) float32``."""
+    """Compute :data:`~miner.scoring.verifier.FEATURES` of chosen pairs, ``(m, f) float32``.
+
+    The text ``target`` begins with the row ``first``.
+    """
     out = np.empty((len(pairs), len(FEATURES)), dtype=np.float32)
     order = np.argsort(pairs.source_row, kind="stable")  # the order in which logits are looked up
     for start in range(0, len(order), BLOCK):
         part = order[start : start + BLOCK]
         block = pairs.take(part)
         out[part, : len(PAIR_FEATURES)] = verifier.tokens.pair_features(
-            source, target, block.source_row, block.target_row
+            source, target, block.source_row, block.target_row - first
         )
         out[part, len(PAIR_FEATURES) :] = context_of(block)
         release(source, target)

@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -91,13 +91,6 @@ class Result:
         dtype, shape, start, end = places[name]
         found = _mapped(path / ARRAYS, made.st_ino, made.st_mtime_ns)
         return found[start:end].view(dtype).reshape(shape)
-
-    def place(self) -> Result:
-        """Return the same result as a place only, so that its content decides nothing.
-
-        What is read there must be named by other arguments, such as a digest.
-        """
-        return replace(self, fingerprint="")
 
 
 @dataclass(frozen=True)

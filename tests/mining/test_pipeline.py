@@ -27,7 +27,7 @@ HYBRID = SearchSettings(engine="hybrid")
 FAST = Keep(estimate=False)
 # Kinds of task that depend on the languages.
 SCORED = {"decoys", "decoy-search", "lists", "verify", "rivals", "best-logits", "score", "match"}
-SCORED |= {"features"}
+SCORED |= {"features", "knock-out"}
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +116,7 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "redone"),
     [
-        ({"retrieval": "intersection"}, {"match", "features"}),
+        ({"retrieval": "intersection"}, {"match", "features", "knock-out"}),
         ({"languages": ("fr", None)}, SCORED),
         ({"languages": ("de", None)}, set()),  # as identified
         ({"rank": "margin"}, {"part", "lists", "score", "match"}),

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from support.sides import QUICK
 
 from miner.knn.neighbors import Neighbors
-from miner.mining.transposed import TransposedLists
 from miner.names import MARGINS, RETRIEVALS
 from miner.scoring.margin import (
     RATIO_FLOOR,
@@ -20,6 +19,7 @@ from miner.scoring.margin import (
     Retrieval,
     best_pairs,
     candidates,
+    list_places,
     margin_score,
     match_one_to_one,
     neighborhood_mean,
@@ -183,8 +183,7 @@ def test_copies_are_no_candidates(search, size, data):
 
 
 def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
-    places = TransposedLists.of(lists.similarity, lists.row, span).by_source(span[1] - span[0])
-    return Listed(*places, neighborhood_mean(lists))
+    return Listed.of_places(list_places(lists, span), span, neighborhood_mean(lists))
 
 
 @settings(max_examples=60)

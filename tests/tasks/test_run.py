@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +78,18 @@ def test_the_result_of_other_arguments_is_at_hand(tmp_path: Path) -> None:
         assert record(tmp_path, "add/0")["result"] == {"value": 1 + more, "before": before}
 
 
-def test_a_place_decides_nothing(tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class Held:
+    """A result that is waited for, and decides nothing."""
+
+    result: Result = field(metadata={"decides": False})
+
+
+def test_a_field_that_decides_nothing_is_waited_for(tmp_path: Path) -> None:
     one, other = (Result(str(tmp_path), "read/0", fingerprint) for fingerprint in "ab")
     first, second = (Task("add/0", add, {"one": found, "more": 1}) for found in (one, other))
     assert first.fingerprint != second.fingerprint
-    first, second = (
-        Task("add/0", add, {"one": found.place(), "more": 1}) for found in (one, other)
-    )
+    first, second = (Task("add/0", add, {"one": Held(found), "more": 1}) for found in (one, other))
     assert first.fingerprint == second.fingerprint and first.inputs == ["read/0"]
     assert Task("add/0", total, first.arguments).fingerprint != first.fingerprint
     with pytest.raises(TypeError, match="set cannot be an argument"):
