@@ -18,6 +18,7 @@ from miner.cleaning.decide import Cleaned, compared_values, decided, to_compare
 from miner.cleaning.partitions import answers, best_rows, entries, merged, ranked
 from miner.cleaning.settings import EVERYTHING, Limits, Selection
 from miner.filters.filter_types import GLOBAL, MODEL, Comparison, Rivals
+from miner.tasks import exchange
 from miner.tasks.task import Job, Result, hints
 
 
@@ -87,8 +88,9 @@ def send(
         job.save(keys=keys, rank=rank)
         return {}
     for number, column in enumerate(keys.T):
-        best, starts = entries(column, rank, everywhere, partitions)
-        job.save(**{f"entries_{number}": best, f"starts_{number}": starts})
+        best = entries(column, rank, everywhere)
+        partition = (best["key"] % np.uint64(partitions)).astype(np.int64)
+        exchange.send(job, f"entries-{number}", best, partition, partitions)
     return {"columns": keys.shape[1]}
 
 
@@ -96,13 +98,8 @@ def send(
 def best(job: Job, sent: list[Result], partition: int) -> None:
     """Find the best pairs of a partition's keys, over all pieces."""
     for number in range(sent[0].value["columns"]):
-        parts = []
-        for one in sent:
-            starts = one.array(f"starts-{number}")
-            some = one.array(f"entries-{number}")
-            parts.append(np.array(some[starts[partition] : starts[partition + 1]]))
-        rows, starts = best_rows(parts)
-        job.save(**{f"rows_{number}": rows, f"starts_{number}": starts})
+        parts = exchange.received(sent, f"entries-{number}", partition)
+        exchange.send_back(job, f"rows-{number}", best_rows(parts), parts)
 
 
 @hints(seconds=2e-6, memory=150)
@@ -115,7 +112,7 @@ def together(
     starts = np.array([piece.first for piece in pieces if not piece.number])
     rivals = Rivals(np.concatenate(rows), keys=keys, rank=rank, starts=starts)
     scores = comparison_of(step, config).scores(rivals)
-    job.save(scores=scores, starts=np.cumsum([0, *map(len, rows)]))
+    exchange.send_back(job, "scores", scores, rows)
 
 
 @hints(seconds=2e-6)
@@ -166,17 +163,13 @@ def compare(
         rivals = rivals._replace(place=place, total=found[0].value["total"])
         values = comparison.scores(rivals)
     elif comparison.by == "all":
-        starts = found[0].array("starts")
-        values = found[0].array("scores")[starts[index] : starts[index + 1]]
+        [values] = exchange.received(found, "scores", index)
     else:
         sketches = scores.sketches(comparison, rows)
         keys = comparison.keys(sketches)
         winners = np.empty(keys.shape, dtype=np.int64)
         for number, column in enumerate(keys.T):
-            parts = []
-            for one in found:
-                starts = one.array(f"starts-{number}")
-                parts.append(one.array(f"rows-{number}")[starts[index] : starts[index + 1]])
+            parts = exchange.received(found, f"rows-{number}", index)
             own = sent.array(f"entries-{number}")
             winners[:, number] = answers(column, own, np.concatenate(parts))
         look_up = _sketches_of(comparison, pieces, checked)

@@ -16,31 +16,24 @@ RANKED = np.dtype([("rank", "<f8"), ("row", "<i8"), ("words", "<u4")])
 MERGED, LEAST = 1 << 19, 1 << 10
 
 
-def entries(
-    keys: np.ndarray, rank: np.ndarray, rows: np.ndarray, partitions: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the best pair of each key, by partition: entries ``(e,)`` of ENTRY.
+def entries(keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the best pair of each key: entries ``(e,)`` of ENTRY, by key.
 
     ``keys (m,) uint64``, ``rank (m,) float64``, higher is better, ``rows (m,) int64``; the first
-    row wins a tie. Also returns the start of each partition, ``(partitions + 1,) int64``.
+    row wins a tie.
     """
     order = np.lexsort((rows, -rank))
     _, first = np.unique(keys[order], return_index=True)
     best = order[first]
-    part = (keys[best] % np.uint64(partitions)).astype(np.int64)
-    best = best[np.argsort(part, kind="stable")]
     found = np.empty(len(best), dtype=ENTRY)
     found["key"], found["rank"], found["row"] = keys[best], rank[best], rows[best]
-    starts = np.zeros(partitions + 1, dtype=np.int64)
-    np.cumsum(np.bincount(part, minlength=partitions), out=starts[1:])
-    return found, starts
+    return found
 
 
-def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+def best_rows(parts: Sequence[np.ndarray]) -> np.ndarray:
     """Return the row of the best pair of each entry's key, for one partition over all pieces.
 
-    ``parts`` are the entries of each piece. Returns rows ``(e,) int64`` in their order, and the
-    start of each piece.
+    ``parts`` are the entries of each piece. Returns rows ``(e,) int64`` in their order.
     """
     joined = np.concatenate([np.empty(0, dtype=ENTRY), *parts])
     order = np.lexsort((joined["row"], -joined["rank"]))
@@ -48,7 +41,7 @@ def best_rows(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     _, first, place = np.unique(joined["key"][order], return_index=True, return_inverse=True)
     best = np.empty(len(joined), dtype=np.int64)
     best[order] = rows[first[place]]
-    return best, np.cumsum([0, *map(len, parts)])
+    return best
 
 
 def answers(keys: np.ndarray, own: np.ndarray, best: np.ndarray) -> np.ndarray:

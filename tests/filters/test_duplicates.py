@@ -86,8 +86,8 @@ def test_duplicates_agree_with_the_reference(pairs, of) -> None:
     if of == "either":
         found = comparison.scores(Rivals(rows, keys=keys, rank=score))
     else:
-        sent, _ = entries(keys[:, 0], score, rows, 1)
-        best = answers(keys[:, 0], sent, best_rows([sent])[0])
+        sent = entries(keys[:, 0], score, rows)
+        best = answers(keys[:, 0], sent, best_rows([sent]))
         found = comparison.scores(Rivals(rows, best=best[:, None]))
     expected = [-1 if place < 0 else int(rows[place]) for place in reference(of, pairs)]
     assert found.tolist() == expected
@@ -155,8 +155,8 @@ def test_similarities_agree_with_the_reference(n, seed, scores) -> None:
     keys = comparison.keys(table)
     best = np.empty(keys.shape, dtype=np.int64)
     for column in range(keys.shape[1]):
-        sent, starts = entries(keys[:, column], rank, rows, 1)
-        best[:, column] = answers(keys[:, column], sent, best_rows([sent])[0])
+        sent = entries(keys[:, column], rank, rows)
+        best[:, column] = answers(keys[:, column], sent, best_rows([sent]))
     rivals = Rivals(rows, table, best, sketches_of=lambda rows: table[rows // 2])
     found = comparison.scores(rivals)
     np.testing.assert_allclose(found, near_reference(table, scores[:n]), atol=1e-12)
