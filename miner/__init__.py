@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from miner.mining.keep import Keep as Keep
     from miner.mining.mine import mine as mine
     from miner.mining.mine import search as search
-    from miner.mining.mined import Mined as Mined
+    from miner.mining.result import Mined as Mined
     from miner.scoring.decontaminate_settings import Without as Without
     from miner.scoring.pairs import Pairs as Pairs
     from miner_train.api import train as train
@@ -59,7 +59,7 @@ _NAMES = {
     "miner.knn.settings": "SearchSettings",
     "miner.mining.keep": "Keep",
     "miner.mining.mine": "mine search",
-    "miner.mining.mined": "Mined",
+    "miner.mining.result": "Mined",
     "miner.scoring.pairs": "Pairs",
     "miner.scoring.decontaminate_settings": "Without",
     "miner_train.api": "train",

@@ -26,10 +26,10 @@ from benchmarks.markdown import table as markdown_table
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.evaluation import metrics
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
 from miner.precision.estimate import calibrate
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.pairs import each_duplicate
 from miner.text.corpus import read
 
@@ -90,7 +90,7 @@ def measure(
 
 
 @contextmanager
-def searched(encoder: Encoder, sides: list[dict[str, str]]) -> Iterator[Search]:
+def searched(encoder: Encoder, sides: list[dict[str, str]]) -> Iterator[SearchResult]:
     """Search two sides, sentences by id, with decoys."""
     with tempfile.TemporaryDirectory(prefix="precision-") as work:
         indexes = []
@@ -101,7 +101,7 @@ def searched(encoder: Encoder, sides: list[dict[str, str]]) -> Iterator[Search]:
             index = Path(work) / f"{number}.index"
             indexes.append(Index.build(encoder, path, index, format="bucc"))
         verifier = verifier_for(indexes[0], "probability", encoder)
-        yield run(indexes[0], indexes[1], verifier, estimating=True)
+        yield search_indexes(indexes[0], indexes[1], verifier, estimating=True)
 
 
 def mined(

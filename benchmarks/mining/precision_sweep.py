@@ -21,7 +21,7 @@ from benchmarks import report
 from benchmarks.markdown import table as markdown_table
 from miner import Encoder, Keep, MinerError, mine
 from miner.evaluation.labelled_text import find_file
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.precision.estimate import rounded
 from miner.text.bitext import read_bitext
 

@@ -32,7 +32,7 @@ from miner.evaluation.labelled_text import find_file
 from miner.precision import faults
 from miner.precision.estimate import Estimate, calibrate, expected_wrong
 from miner.precision.labels import LEAST
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.review.estimate import Judged
 from miner.review.sample import asking_order, strata
 from miner.scoring.quality import Quality
@@ -207,7 +207,7 @@ def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
 
     with searched(encoder, sides) as found, patch.object(faults, "read", once):
 
-        def scored(search: Search, guess: Estimate) -> Scored:
+        def scored(search: SearchResult, guess: Estimate) -> Scored:
             ids = [(one, other) in gold for _, one, other in search.pairs.ids()]
             return Scored(search.pairs.score, np.array(ids), len(gold), guess)
 

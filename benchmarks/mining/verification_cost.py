@@ -18,8 +18,8 @@ from benchmarks import report
 from benchmarks.mining import bucc_protocol
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
 from miner.precision.estimate import calibrate
 from miner.scoring.margin import candidates
 
@@ -43,12 +43,18 @@ def main() -> None:
             for side in ("de", "en")
         )
         verifier = verifier_for(source, "probability", encoder)
-        found = run(source, target, verifier, estimating=True)  # warm up: compile, read files
+        found = search_indexes(
+            source, target, verifier, estimating=True
+        )  # warm up: compile, read files
         unverified = SearchSettings(k=found.settings.neighbors)
         for _ in range(RUNS):
-            seconds["search"].append(timed(lambda: run(source, target, None, unverified)))
-            verified = timed(lambda: run(source, target, verifier))
-            estimated = timed(lambda: calibrate(run(source, target, verifier, estimating=True)))
+            seconds["search"].append(
+                timed(lambda: search_indexes(source, target, None, unverified))
+            )
+            verified = timed(lambda: search_indexes(source, target, verifier))
+            estimated = timed(
+                lambda: calibrate(search_indexes(source, target, verifier, estimating=True))
+            )
             seconds["search and verification"].append(verified)
             seconds["estimate"].append(estimated - verified)
         sizes = [source.distinct, target.distinct]

@@ -36,10 +36,10 @@ from miner.evaluation.metrics import best_threshold, evaluate
 from miner.evaluation.mining_sets import SPLITS
 from miner.knn.settings import SearchSettings
 from miner.machine import thread_count
+from miner.mining.choices import verifier_for
 from miner.mining.keep import Keep
 from miner.mining.mine import mine as mine_sides
-from miner.mining.mine import run as mine
-from miner.mining.search import verifier_for
+from miner.mining.mine import search_indexes as mine
 from miner.scoring.pairs import each_duplicate
 from miner.tasks.status import status
 from miner.text.bitext import read_bitext

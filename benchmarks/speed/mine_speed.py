@@ -17,10 +17,10 @@ from benchmarks.speed import search_speed, speed_peers, speed_text
 from benchmarks.speed.process import Job, Meter, alternate, rows, run
 from miner import Encoder, Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import run as mine
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes as mine
 from miner.precision.estimate import calibrate
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 
 OURS = "ours, by margin"
 PROBABLE = "ours, by probability, with the estimate of precision (the default)"
@@ -37,7 +37,7 @@ def ours(
     rank: str,
     threads: int,
     engine: str = "fused",
-) -> tuple[Search, dict[str, float]]:
+) -> tuple[SearchResult, dict[str, float]]:
     """Mine pairs; return the search and the seconds of each stage."""
     seconds: dict[str, float] = {}
     started = time.perf_counter()

@@ -21,7 +21,7 @@ from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.cli.progress_bars import Progress
-    from miner.mining.mined import Mined
+    from miner.mining.result import Mined
 
 
 def checked(

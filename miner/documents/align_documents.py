@@ -21,9 +21,9 @@ from miner.errors import ResourceError
 from miner.index.build import identity
 from miner.index.text_files import stamps
 from miner.knn.settings import SearchSettings
+from miner.mining.choices import languages_of
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, note_languages, own_means
-from miner.mining.search import languages_of
 from miner.names import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent

@@ -26,8 +26,8 @@ from miner.evaluation.results import Metric, TaskResult, measure
 from miner.evaluation.tatoeba import nearest_rows
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
 from miner.names import RANKS
 from miner.precision.estimate import calibrate
 from miner.progress import Reporter, silent
@@ -191,7 +191,7 @@ def _mine(
     begun = time.perf_counter()
     encoder = model.encoders[0] if isinstance(model, MinerModel) else None
     verifier = verifier_for(source, rank, encoder)
-    found = run(source, target, verifier, settings, estimating=verifier is not None)
+    found = search_indexes(source, target, verifier, settings, estimating=verifier is not None)
     threshold = raw = None
     if verifier is not None:
         with suppress(MinerError):  # the set may be too small, or its language have no decoys

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from miner.index.index import Index
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.pairs import Pairs
 
 # Pairs that advice is given for at least, and the share of them that must be so.
@@ -16,7 +16,7 @@ HEADING = 35
 NAMED = 3
 
 
-def advice(found: Search, kept: Pairs) -> list[str]:
+def advice(found: SearchResult, kept: Pairs) -> list[str]:
     """Return advice where both texts are aligned, and where most pairs are short."""
     said: list[str] = []
     if len(kept) < FEWEST:

@@ -26,9 +26,9 @@ from miner.knn.engines import Int8Engine
 from miner.knn.postings import RETRIEVED
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
+from miner.mining.choices import pairs_for_hybrid, verifier_for
 from miner.mining.keep import Keep
 from miner.mining.score_stages import RIVAL
-from miner.mining.search import pairs_for_hybrid, verifier_for
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified

@@ -23,14 +23,14 @@ from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
 from miner.mining import pipeline
 from miner.mining.carry import carried, check_carry
+from miner.mining.choices import languages_of, require_one_model, verifier_for
 from miner.mining.decontaminate import opened as opened_files
 from miner.mining.keep import Keep, KeepError
-from miner.mining.mined import Mined, conclude
-from miner.mining.search import languages_of, require_one_model, verifier_for
+from miner.mining.result import Mined, conclude
 from miner.mining.second_stages import Reader
 from miner.names import SIDES
 from miner.precision.margins import encoder_of
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.progress import Reporter, silent
 from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.scoring.language_notes import (
@@ -200,13 +200,12 @@ def search(
     :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
     :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
     """
-    pairs = run(
-        source, target, verifier_for(source, settings.rank, encoder), settings, report
-    ).pairs
+    verifier = verifier_for(source, settings.rank, encoder)
+    pairs = search_indexes(source, target, verifier, settings, report).pairs
     return pairs if settings.duplicates == "first" else each_duplicate(pairs)
 
 
-def run(
+def search_indexes(
     source: Index,
     target: Index,
     verifier: Verifier | None,
@@ -216,7 +215,7 @@ def run(
     estimating: bool = False,
     decoys: Sequence[str] | None = None,
     second: SentenceEncoder | str | Path | Any = None,
-) -> Search:
+) -> SearchResult:
     """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
 
     ``estimating``: decoys compete, the sentences ``decoys`` or else the model's own. ``second`` is

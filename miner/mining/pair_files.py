@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.text.artifacts import MANIFEST, atomic_directory, write_manifest
 from miner.text.output import StrPath
 

@@ -15,14 +15,14 @@ from miner.index.build import LINES
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining import hybrid_stages, score_stages, search_stages
+from miner.mining.choices import pairs_for_hybrid
 from miner.mining.matched import score_and_match
 from miner.mining.rounds import NeighborLists, neighbors
-from miner.mining.search import pairs_for_hybrid
 from miner.mining.second_stages import Reader
 from miner.mining.sides import Scorer, Side, cross, each, find_copies, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.languages import Identified
 from miner.scoring.search_recall import Recall
 from miner.scoring.verifier import Verifier
@@ -56,7 +56,7 @@ def mine(
     given: Sequence[str] | None = None,
     hybrid_from: int | None = None,
     second: Reader | None = None,
-) -> Search:
+) -> SearchResult:
     """Search two indexes, score and match the candidates; return all that was seen.
 
     ``indexes`` are opened, each with the task that made it, if any. Without a ``verifier`` margins
@@ -130,7 +130,7 @@ def mine(
         drawn = search_stages.load_decoys(near.decoys)
         competed = drawn, found.decoys(drawn.draws)
     texts = [None if scorer is None else whole.tokens() for whole in wholes]
-    return Search(
+    return SearchResult(
         found.pairs(source, target),
         replace(settings, engine="hybrid" if by_hybrid else searching.engine),
         (wholes[0].vectors(), wholes[1].vectors()),

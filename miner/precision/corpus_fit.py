@@ -9,7 +9,7 @@ from miner.precision import decoy_weights, faults, refit
 from miner.precision.decoys import DecoyPairs
 from miner.precision.labels import FEW, Evidence, Labelled, Refined, refine
 from miner.precision.near_decoys import NearDecoys, near_decoys
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.pair_features import PreparedText
 from miner.scoring.quality import Quality
 from miner.scoring.second_opinion import counted
@@ -35,7 +35,7 @@ class CorpusFit:
 
 
 def fit_to_corpus(
-    found: Search,
+    found: SearchResult,
     wrong: Sequence[tuple[DecoyPairs, PreparedText]],
     start: refit.Scored,
     weight: np.ndarray,
@@ -113,7 +113,7 @@ def fit_to_corpus(
 
 
 def _score(
-    last: refit.Scored, own: faults.FaultFeatures, found: Search, quality: Quality
+    last: refit.Scored, own: faults.FaultFeatures, found: SearchResult, quality: Quality
 ) -> tuple[np.ndarray, NearDecoys | None]:
     """Return each pair's probability of being right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)

@@ -24,7 +24,7 @@ from miner.precision.decoys import FEWEST, DecoyPairs
 from miner.precision.knock_out import NEAR_COPIES, near_copies
 from miner.precision.mixture import drawn_spreads, interval
 from miner.precision.near_decoys import NearDecoys
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.language_notes import little_known
 from miner.scoring.logistic import log_odds
 from miner.scoring.quality import NAME
@@ -202,12 +202,12 @@ def rounded(threshold: float) -> float:
 
 
 def calibrate(
-    found: Search,
+    found: SearchResult,
     sentences: Sequence[str] | None = None,
     *,
     refitting: bool = True,
     labels: labelling.Labels | None = None,
-) -> tuple[Search, Estimate]:
+) -> tuple[SearchResult, Estimate]:
     """Replace the scores of a search's pairs by their probability of being right on this corpus.
 
     Returns the search with its pairs in the new order, and the estimate of their precision and
@@ -375,7 +375,7 @@ def _without_translations(
 
 
 def doubts_of(
-    found: Search, factor: float, labels: int = 0, little_known: bool = False
+    found: SearchResult, factor: float, labels: int = 0, little_known: bool = False
 ) -> tuple[str, ...]:
     """Return reasons to distrust an estimate.
 

@@ -27,7 +27,7 @@ from miner.precision import decoy_weights, refit
 from miner.precision.decoys import FEWEST, DecoyPairs, Decoys, choose_among, merged_lists
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, doubts_of, expected_wrong
 from miner.precision.mixture import RESAMPLES, Law
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.margin import CandidateBlocks, Listed
 from miner.scoring.verification import choose_by_margin, prepare_texts
 from miner.text.language_codes import describe
@@ -121,7 +121,7 @@ def pool_with_vectors(sentences: Sequence[str], vectors: np.ndarray) -> DecoyPoo
     return DecoyPool([sentences[row] for row in rows.tolist()], chosen, True)
 
 
-def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimate]:
+def calibrate_by_margin(found: SearchResult, pool: DecoyPool) -> tuple[SearchResult, Estimate]:
     """Estimate the probability of being right of pairs ranked by margin, on this corpus.
 
     Returns the search, whose pairs keep their order and have the margin as ``raw_score``, and the
@@ -167,7 +167,7 @@ def calibrate_by_margin(found: Search, pool: DecoyPool) -> tuple[Search, Estimat
 
 
 def match_by_margin(
-    found: Search, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
+    found: SearchResult, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
 ) -> DecoyPairs:
     """Add each draw of decoys to the targets; return the pairs of matched decoys.
 
@@ -189,7 +189,7 @@ def match_by_margin(
     return DecoyPairs.joined(parts)
 
 
-def _joined(found: Search, vectors: np.ndarray) -> CandidateBlocks:
+def _joined(found: SearchResult, vectors: np.ndarray) -> CandidateBlocks:
     """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them."""
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
     settings = found.settings

@@ -1,4 +1,4 @@
-"""`Search`: pairs of a search, with the data that the estimate of precision and reports need."""
+"""`SearchResult`: pairs of a search, and what the estimate of precision and reports need of it."""
 
 from dataclasses import dataclass
 
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchResult:
     """A search and its intermediate results, which the estimate of precision and reports use.
 
     ``pairs`` is the result. ``sides`` are the vectors that were searched, ``forward`` and

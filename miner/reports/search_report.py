@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.precision.estimate import interval_text, rounded
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.reports import page, search_charts
 from miner.reports.page import check
 from miner.scoring.explain import match
@@ -140,7 +140,7 @@ def _interval(bounds: tuple[float, float] | None) -> str:
     return "" if bounds is None else f" (90% interval {interval_text(bounds)})"
 
 
-def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:
+def _samples(found: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
     """Return pairs around the threshold, and of every band of scores."""
     pairs = found.pairs
     parts = []
@@ -162,7 +162,7 @@ def _samples(found: Search, threshold: float | None) -> list[dict[str, Any]]:
     return parts
 
 
-def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
+def _suspects(found: SearchResult, threshold: float | None) -> list[dict[str, Any]]:
     """Return the best kept pairs of each suspicious kind."""
     pairs = found.pairs
     kept = pairs.score >= (0.5 if threshold is None else threshold)
@@ -182,7 +182,7 @@ def _suspects(found: Search, threshold: float | None) -> list[dict[str, Any]]:
     ]
 
 
-def _of_tokens(found: Search) -> list[tuple[str, np.ndarray]]:
+def _of_tokens(found: SearchResult) -> list[tuple[str, np.ndarray]]:
     """Return the kinds detected by token ids, with a mask of pairs; none without verification."""
     pairs = found.pairs
     if pairs.features is None or found.source_text is None or found.target_text is None:
@@ -204,7 +204,7 @@ def _popularity(rows: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(rows[rows >= 0], minlength=size)
 
 
-def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
+def _group(title: str, found: SearchResult, chosen: Iterable[int]) -> dict[str, Any]:
     """Return a group of pairs: score, q-value and both sides, in pieces of text with highlights."""
     pairs = found.pairs.take(np.array(list(chosen), dtype=np.int64))
     q_values = [None] * len(pairs) if pairs.q_value is None else pairs.q_value.tolist()
@@ -215,7 +215,9 @@ def _group(title: str, found: Search, chosen: Iterable[int]) -> dict[str, Any]:
     return {"title": title, "pairs": rows}
 
 
-def _sides(found: Search, source: str, target: str) -> list[tuple[list[tuple[str, bool]], str]]:
+def _sides(
+    found: SearchResult, source: str, target: str
+) -> list[tuple[list[tuple[str, bool]], str]]:
     """Return the pieces of both sentences, True for words to highlight, and a note."""
     if found.verifier is None:
         return [([(source, False)], ""), ([(target, False)], "")]

@@ -1,4 +1,4 @@
-"""Backends: where tasks run. Each takes orders and hands back records, in any order.
+"""Backends: where tasks run. Each takes assignments and hands back records, in any order.
 
 A worker that dies takes no other task with it: its task is handed back as lost, and
 :mod:`miner.tasks.run` gives it out again.
@@ -18,12 +18,12 @@ from miner.libraries import library
 from miner.names import BACKENDS
 from miner.parallel import end_with_parent, submit
 from miner.progress import Reporter, silent
+from miner.tasks.assignment import Assignment
 from miner.tasks.execute import execute
-from miner.tasks.order import Order
 from miner.tasks.slurm import Slurm
 from miner.tasks.task import hints_of
 
-Outcome = tuple[Order, dict[str, Any] | None]
+Outcome = tuple[Assignment, dict[str, Any] | None]
 # Seconds in which the head of a Ray cluster must answer.
 ANSWER = 10.0
 
@@ -33,7 +33,7 @@ class Backend(Protocol):
 
     slots: int
 
-    def submit(self, orders: Sequence[Order]) -> None:
+    def submit(self, assignments: Sequence[Assignment]) -> None:
         """Give out tasks."""
 
     def results(self) -> list[Outcome]:
@@ -76,15 +76,15 @@ class Serial:
     slots = 1
 
     def __init__(self, report: Reporter = silent) -> None:
-        self._orders: list[Order] = []
+        self._assignments: list[Assignment] = []
         self._report = report
 
-    def submit(self, orders: Sequence[Order]) -> None:
-        self._orders += orders
+    def submit(self, assignments: Sequence[Assignment]) -> None:
+        self._assignments += assignments
 
     def results(self) -> list[Outcome]:
-        order = self._orders.pop(0)
-        return [(order, execute(order, self._report))]
+        assignment = self._assignments.pop(0)
+        return [(assignment, execute(assignment, self._report))]
 
     def close(self) -> None:
         pass
@@ -95,36 +95,36 @@ class Processes:
 
     def __init__(self, workers: int):
         self.slots = workers
-        self._out: dict[Future[dict[str, Any]], Order] = {}
+        self._out: dict[Future[dict[str, Any]], Assignment] = {}
         self._pool: ProcessPoolExecutor | None = None
 
-    def submit(self, orders: Sequence[Order]) -> None:
-        for order in orders:
+    def submit(self, assignments: Sequence[Assignment]) -> None:
+        for assignment in assignments:
             try:
-                self._submit(order)
+                self._submit(assignment)
             except BrokenProcessPool:  # a process died while it had nothing to do
                 self._drop()
-                self._submit(order)
+                self._submit(assignment)
 
-    def _submit(self, order: Order) -> None:
+    def _submit(self, assignment: Assignment) -> None:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.slots, context, end_with_parent)
-        self._out[submit(self._pool, execute, order)] = order
+        self._out[submit(self._pool, execute, assignment)] = assignment
 
     def results(self) -> list[Outcome]:
         done, _ = wait(self._out, return_when=FIRST_COMPLETED)
         found: list[Outcome] = []
         broken = False
         for future in done:
-            order = self._out.pop(future)
+            assignment = self._out.pop(future)
             try:
-                found.append((order, future.result()))
+                found.append((assignment, future.result()))
             except BrokenProcessPool:
                 broken = True
-                found.append((order, None))
+                found.append((assignment, None))
         if broken:  # the others of this pool are lost, too
-            found += [(order, None) for order in self._out.values()]
+            found += [(assignment, None) for assignment in self._out.values()]
             self._out.clear()
             self._drop()
         return found
@@ -162,24 +162,24 @@ class Ray:
             ) from None
         self.slots = workers
         self._call, self._gpu = ray.remote(num_cpus=threads, max_retries=0)(execute), gpu
-        self._out: dict[Any, Order] = {}
+        self._out: dict[Any, Assignment] = {}
 
-    def submit(self, orders: Sequence[Order]) -> None:
-        for order in orders:
-            gpus = int(self._gpu and hints_of(order.task.function).gpu)
-            self._out[self._call.options(num_gpus=gpus).remote(order)] = order
+    def submit(self, assignments: Sequence[Assignment]) -> None:
+        for assignment in assignments:
+            gpus = int(self._gpu and hints_of(assignment.task.function).gpu)
+            self._out[self._call.options(num_gpus=gpus).remote(assignment)] = assignment
 
     def results(self) -> list[Outcome]:
         done, _ = self._ray.wait(list(self._out), num_returns=1)
         found: list[Outcome] = []
         for reference in done:
-            order = self._out.pop(reference)
+            assignment = self._out.pop(reference)
             try:
-                found.append((order, self._ray.get(reference)))
+                found.append((assignment, self._ray.get(reference)))
             except self._ray.exceptions.RayTaskError:
                 raise
             except self._ray.exceptions.RayError:  # the worker or its node died
-                found.append((order, None))
+                found.append((assignment, None))
         return found
 
     def close(self) -> None:

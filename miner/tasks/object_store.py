@@ -28,8 +28,8 @@ from miner.errors import (
 )
 from miner.json_files import parsed
 from miner.progress import Reporter, silent
+from miner.tasks.assignment import Assignment, perform
 from miner.tasks.identity import PLAN
-from miner.tasks.order import Order, perform
 from miner.tasks.record import AT, DONE, FAILED, PARTIAL, RUNNING, digest, record
 from miner.tasks.task import STORES, Task
 from miner.text import durable
@@ -141,16 +141,16 @@ class ObjectStore:
 
     # --- workers ---------------------------------------------------------------------------------
 
-    def perform(self, order: Order, report: Reporter = silent) -> dict[str, Any]:
-        """Do a task as :func:`miner.tasks.order.perform` and upload its result."""
-        task = order.task
+    def perform(self, assignment: Assignment, report: Reporter = silent) -> dict[str, Any]:
+        """Do a task as :func:`miner.tasks.assignment.perform` and upload its result."""
+        task = assignment.task
         self.fetch_records([*task.inputs, task.name])
         if self.stands(task):
             return self._records[task.name]
         note = task.name.replace("/", " ")
         self._write(f"{RUNNING}/{note}", b"{}")
         try:
-            made = perform(replace(order, durably=True), self.cache, report)
+            made = perform(replace(assignment, durably=True), self.cache, report)
             found = self._upload(task.name, made)
         except MinerError:
             with suppress(OSError, MinerError):

@@ -19,10 +19,10 @@ from miner.errors import (
     writing,
 )
 from miner.progress import Reporter, silent
+from miner.tasks.assignment import Assignment, stands
 from miner.tasks.backends import Backend, open_backend
 from miner.tasks.identity import PLAN, check_own, claim, content_of, empty
 from miner.tasks.object_store import ObjectStore, open_store
-from miner.tasks.order import Order, stands
 from miner.tasks.record import remove_leftovers
 from miner.tasks.task import Function, Result, Task
 from miner.tasks.workers import Workers
@@ -144,11 +144,11 @@ class Run:
                 free = self._backend.slots - running
                 given, ready = ready[:free], ready[free:]
                 if given:
-                    self._backend.submit([self._order(task) for task in given])
+                    self._backend.submit([self._assignment(task) for task in given])
                     running += len(given)
-            for order, record in self._backend.results():
+            for assignment, record in self._backend.results():
                 running -= 1
-                name = order.task.name
+                name = assignment.task.name
                 if record is None:
                     lost[name] = lost.get(name, 0) + 1
                     if lost[name] >= ATTEMPTS:
@@ -158,7 +158,7 @@ class Run:
                         )
                     else:
                         self.note(f"{name}: its worker died; trying again")
-                        ready.insert(0, order.task)
+                        ready.insert(0, assignment.task)
                 elif "error" in record:
                     fault = fault or _error(record)
                 else:
@@ -181,8 +181,8 @@ class Run:
                 f"{(int(memory) >> 20) + 1}M, or split the corpus"
             )
 
-    def _order(self, task: Task) -> Order:
-        return Order(self.address, task, self.memory, self.threads, self.kept)
+    def _assignment(self, task: Task) -> Assignment:
+        return Assignment(self.address, task, self.memory, self.threads, self.kept)
 
     def _tell(self) -> None:
         self.report(self.name, len(self._done), len(self._tasks))

@@ -14,8 +14,8 @@ from typing import Any
 
 from miner.errors import ResourceError
 from miner.libraries import library
+from miner.tasks.assignment import Assignment
 from miner.tasks.execute import execute
-from miner.tasks.order import Order
 from miner.tasks.task import Task, hints_of, memory_of
 from miner.text.output import one_line
 
@@ -49,18 +49,18 @@ class Slurm:
             slurm_array_parallelism=workers,
         )
         self._gpu = gpu
-        self._out: list[tuple[Any, list[Order]]] = []
+        self._out: list[tuple[Any, list[Assignment]]] = []
         # Jobs that the last look at the queue missed, and when that was.
         self._missed: set[str] = set()
         self._looked = 0.0
 
-    def submit(self, orders: Sequence[Order]) -> None:
-        kinds: dict[str, list[Order]] = {}
-        for order in orders:
-            kinds.setdefault(order.task.kind, []).append(order)
+    def submit(self, assignments: Sequence[Assignment]) -> None:
+        kinds: dict[str, list[Assignment]] = {}
+        for assignment in assignments:
+            kinds.setdefault(assignment.task.kind, []).append(assignment)
         for kind, own in kinds.items():
             parts = [own[i :: self._jobs] for i in range(min(self._jobs, len(own)))]
-            needs = [need(order.task, order.memory) for order in own]
+            needs = [need(assignment.task, assignment.memory) for assignment in own]
             memory = max(memory for memory, _ in needs)
             minutes = max(minutes for _, minutes in needs) * len(parts[0])
             gres = {"gres": "gpu:1"} if self._gpu and hints_of(own[0].task.function).gpu else {}
@@ -79,18 +79,18 @@ class Slurm:
                     "--memory or --shard-lines, or set SBATCH_PARTITION and alike"
                 ) from None
 
-    def results(self) -> list[tuple[Order, dict[str, Any] | None]]:
+    def results(self) -> list[tuple[Assignment, dict[str, Any] | None]]:
         while not (ended := self._ended()):
             time.sleep(PAUSE)
-        found: list[tuple[Order, dict[str, Any] | None]] = []
-        for job, orders, whole in ended:
-            self._out.remove((job, orders))
+        found: list[tuple[Assignment, dict[str, Any] | None]] = []
+        for job, assignments, whole in ended:
+            self._out.remove((job, assignments))
             try:
                 if not whole:  # no result was written; tasks that are done are not done again
                     raise self._errors.UncompletedJobError
-                found += zip(orders, job.result(), strict=True)
+                found += zip(assignments, job.result(), strict=True)
             except self._errors.UncompletedJobError:
-                found += [(order, None) for order in orders]
+                found += [(assignment, None) for assignment in assignments]
         return found
 
     def close(self) -> None:
@@ -98,8 +98,8 @@ class Slurm:
             with suppress(Exception):
                 job.cancel()
 
-    def _ended(self) -> list[tuple[Any, list[Order], bool]]:
-        """Return the jobs that have ended with their orders, and True if they left a result."""
+    def _ended(self) -> list[tuple[Any, list[Assignment], bool]]:
+        """Return the jobs that have ended, their assignments, and True if they left a result."""
         if not self._queued:
             return [(*entry, True) for entry in self._out if entry[0].done()]
         found = [(*entry, True) for entry in self._out if entry[0].paths.result_pickle.exists()]
@@ -129,13 +129,13 @@ def need(task: Task, memory: int) -> tuple[int, int]:
 class Tasks:
     """The tasks of one job: a function that submitit calls again when the job ran out of time."""
 
-    def __call__(self, orders: list[Order]) -> list[dict[str, Any]]:
-        return [execute(order) for order in orders]
+    def __call__(self, assignments: list[Assignment]) -> list[dict[str, Any]]:
+        return [execute(assignment) for assignment in assignments]
 
-    def checkpoint(self, orders: list[Order]) -> Any:
+    def checkpoint(self, assignments: list[Assignment]) -> Any:
         from submitit.helpers import DelayedSubmission
 
-        return DelayedSubmission(self, orders)
+        return DelayedSubmission(self, assignments)
 
 
 def _queue() -> set[str] | None:

@@ -7,24 +7,26 @@ from support.near_copies import NEAR
 
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
 from miner.precision.estimate import Estimate, calibrate
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 
 
 @pytest.fixture(scope="session")
-def copies(tmp_path_factory: pytest.TempPathFactory) -> Search:
+def copies(tmp_path_factory: pytest.TempPathFactory) -> SearchResult:
     """The near-copies, searched with the model that ships."""
     encoder, work = Encoder.load("default"), tmp_path_factory.mktemp("near")
     sides = [
         Index.build(encoder, NEAR / name, work / name, format="plain")
         for name in ("near.de", "near.en")
     ]
-    return run(sides[0], sides[1], verifier_for(sides[0], "probability", encoder), estimating=True)
+    return search_indexes(
+        sides[0], sides[1], verifier_for(sides[0], "probability", encoder), estimating=True
+    )
 
 
 @pytest.fixture(scope="session")
-def calibrated_copies(copies: Search) -> tuple[Search, Estimate]:
+def calibrated_copies(copies: SearchResult) -> tuple[SearchResult, Estimate]:
     """The search of the copies, calibrated with three threads, and its estimate."""
     return calibrate(replace(copies, settings=replace(copies.settings, threads=3)))

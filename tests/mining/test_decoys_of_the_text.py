@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from miner.index.index import Index
-from miner.mining.mine import run
+from miner.mining.mine import search_indexes
 from miner.precision import knock_out
 from miner.precision.decoys import DecoyPairs
 from miner.precision.estimate import calibrate
 from miner.precision.knock_out import MOST, SHARE, weighted
 from miner.precision.near_decoys import FEWEST, NearDecoys, near_decoys
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.quality import Quality
 
 
@@ -21,12 +21,14 @@ def by_quality(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
     return logit
 
 
-def quality_of(copies: Search, languages: tuple[str | None, str | None] = ("de", "en")) -> Quality:
+def quality_of(
+    copies: SearchResult, languages: tuple[str | None, str | None] = ("de", "en")
+) -> Quality:
     assert copies.verifier is not None
     return Quality(copies.verifier.of(languages))
 
 
-def test_a_changed_fact_lowers_the_quality(copies: Search) -> None:
+def test_a_changed_fact_lowers_the_quality(copies: SearchResult) -> None:
     quality, best = quality_of(copies), np.arange(100)
     found = near_decoys(copies.pairs, best, quality, by_quality)
     assert found is not None and 80 <= len(found.score) <= 100
@@ -37,7 +39,7 @@ def test_a_changed_fact_lowers_the_quality(copies: Search) -> None:
     assert np.median(found.score) < np.median(own) - 1
 
 
-def test_the_english_side_is_changed_wherever_it_is(copies: Search) -> None:
+def test_the_english_side_is_changed_wherever_it_is(copies: SearchResult) -> None:
     pairs, best = copies.pairs, np.arange(60)
     turned = replace(
         pairs,
@@ -58,7 +60,7 @@ def test_without_english_there_are_none(copies, languages):
     )
 
 
-def test_few_pairs_make_none(copies: Search) -> None:
+def test_few_pairs_make_none(copies: SearchResult) -> None:
     for count in (0, 1, FEWEST - 1):
         assert near_decoys(copies.pairs, np.arange(count), quality_of(copies), by_quality) is None
 
@@ -68,7 +70,7 @@ def test_the_share_kept_falls_with_the_threshold() -> None:
     assert [near.kept(at) for at in (0.0, 0.1, 0.5, 0.6, 0.9, 1.0)] == [1, 1, 0.75, 0.25, 0.25, 0]
 
 
-def test_a_knock_out_is_the_match_without_the_partner(copies: Search, tmp_path) -> None:
+def test_a_knock_out_is_the_match_without_the_partner(copies: SearchResult, tmp_path) -> None:
     """A search without the partner finds the same target, with the same score."""
     pairs, knocked = copies.pairs, copies.knocked
     assert knocked is not None
@@ -81,7 +83,7 @@ def test_a_knock_out_is_the_match_without_the_partner(copies: Search, tmp_path) 
         gone = english[partner[source]]
         (tmp_path / "en").write_text("".join(f"{one}\n" for one in english if one != gone))
         left = Index.build(copies.verifier.encoder, tmp_path / "en", tmp_path / f"{best}")
-        again = run(pairs.source, left, copies.verifier).pairs
+        again = search_indexes(pairs.source, left, copies.verifier).pairs
         (at,) = np.flatnonzero(again.source_row == source)
         assert left.sentences(again.target_row[[at]]) == [english[target]]
         assert again.score[at] == pytest.approx(knocked.score[best], rel=1e-3)
@@ -103,7 +105,7 @@ def test_knock_outs_count_where_many_sources_have_a_partner(copies, sources, sha
     assert weight == pytest.approx((sources - 1) * share, abs=0.05)
 
 
-def test_doubtful_sources_and_second_translations_do_not_count(copies: Search) -> None:
+def test_doubtful_sources_and_second_translations_do_not_count(copies: SearchResult) -> None:
     pairs, knocked = replace(copies.pairs, score=np.full(len(copies.pairs), 0.9)), copies.knocked
     assert knocked is not None
     score = np.where(np.arange(len(knocked)) % 2, 0.1, 0.9)
@@ -112,7 +114,7 @@ def test_doubtful_sources_and_second_translations_do_not_count(copies: Search) -
     assert found.source_row.tolist() == knocked.source_row[3::2].tolist()
 
 
-def test_near_copies_lower_the_estimate(copies: Search) -> None:
+def test_near_copies_lower_the_estimate(copies: SearchResult) -> None:
     """Knock-outs that score as pairs do leave less of the precision than decoys alone."""
     knocked = copies.knocked
     assert knocked is not None

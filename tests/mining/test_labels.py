@@ -10,7 +10,7 @@ from miner.errors import CorpusError
 from miner.mining.keep import Keep, KeepError
 from miner.precision.estimate import Estimate, calibrate
 from miner.precision.labels import Evidence, Labelled, refine
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.review.sample import asking_order, strata
 
 
@@ -19,12 +19,12 @@ def gold() -> set[tuple[str, str]]:
     return set(near_pairs())
 
 
-def right(found: Search, gold: set[tuple[str, str]]) -> np.ndarray:
+def right(found: SearchResult, gold: set[tuple[str, str]]) -> np.ndarray:
     return np.array([(one, other) in gold for _, one, other in found.pairs.texts()])
 
 
 def labels_of(
-    found: Search, gold: set[tuple[str, str]], count: int, seed: int = 1
+    found: SearchResult, gold: set[tuple[str, str]], count: int, seed: int = 1
 ) -> dict[tuple[str, str], float]:
     """Answers of a judge who never errs about a stratified sample."""
     stratum = strata(found.pairs.score)
@@ -35,7 +35,9 @@ def labels_of(
 
 
 def test_labels_see_near_copies(
-    copies: Search, calibrated_copies: tuple[Search, Estimate], gold: set[tuple[str, str]]
+    copies: SearchResult,
+    calibrated_copies: tuple[SearchResult, Estimate],
+    gold: set[tuple[str, str]],
 ) -> None:
     labels = labels_of(calibrated_copies[0], gold, 120)
     found, guess = calibrate(copies, labels=labels)
@@ -54,7 +56,9 @@ def test_labels_see_near_copies(
 
 
 def test_intervals_by_labels_hold(
-    copies: Search, calibrated_copies: tuple[Search, Estimate], gold: set[tuple[str, str]]
+    copies: SearchResult,
+    calibrated_copies: tuple[SearchResult, Estimate],
+    gold: set[tuple[str, str]],
 ) -> None:
     held = []
     for seed in range(8):
@@ -70,7 +74,7 @@ def test_intervals_by_labels_hold(
     assert len(held) == 32 and np.mean(held) >= 0.8
 
 
-def test_labels_are_matched_by_text(copies: Search, gold: set[tuple[str, str]]) -> None:
+def test_labels_are_matched_by_text(copies: SearchResult, gold: set[tuple[str, str]]) -> None:
     (one, other), *_ = sorted(gold)
     labels = {(f" {one}  ", other): 1.0, ("no such", "pair"): 0.0}
     _, guess = calibrate(copies, labels=labels)
@@ -105,7 +109,7 @@ def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
     assert precision[:, 0].mean() > precision[:, 1].mean()
 
 
-def test_labels_need_the_refit(copies: Search) -> None:
+def test_labels_need_the_refit(copies: SearchResult) -> None:
     for without in ({"refit": False}, {"estimate": False}):
         with pytest.raises(KeepError, match="join the refit"):
             Keep(labels={("a", "b"): 1.0}, **without)
@@ -113,5 +117,5 @@ def test_labels_need_the_refit(copies: Search) -> None:
     assert guess.labels == 0 and any("not used" in note for note in guess.notes)
 
 
-def some(found: Search) -> list[tuple[str, str]]:
+def some(found: SearchResult) -> list[tuple[str, str]]:
     return [(one, other) for _, one, other in found.pairs.top(30).texts()]

@@ -8,13 +8,13 @@ from miner.evaluation.gold import read_gold
 from miner.precision import faults as likely
 from miner.precision.estimate import Estimate
 from miner.precision.faults import FAULTLESS, FEWEST, POSSIBLE, USUAL, FaultFeatures
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
 from miner.scoring.quality import Quality, features
 
 
-def reading(found: Search) -> FaultFeatures:
+def reading(found: SearchResult) -> FaultFeatures:
     assert found.verifier is not None
     assert found.source_text is not None and found.target_text is not None
     quality = Quality(found.verifier)
@@ -23,7 +23,7 @@ def reading(found: Search) -> FaultFeatures:
     return likely.read(quality, texts, places, pairs.cosine, pairs.score)
 
 
-def test_a_pair_is_read_by_itself(copies: Search, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pair_is_read_by_itself(copies: SearchResult, monkeypatch: pytest.MonkeyPatch) -> None:
     found = reading(copies)
     assert found.rows.tolist() == np.flatnonzero(copies.pairs.score > POSSIBLE).tolist()
     assert copies.verifier is not None
@@ -64,7 +64,7 @@ def test_faults_are_relative_to_the_corpus() -> None:
     np.testing.assert_allclose(few[: FEWEST - 1], expected[: FEWEST - 1])
 
 
-def test_the_best_pairs_are_right(calibrated_copies: tuple[Search, Estimate]) -> None:
+def test_the_best_pairs_are_right(calibrated_copies: tuple[SearchResult, Estimate]) -> None:
     calibrated, _ = calibrated_copies
     gold = read_gold(NEAR / "near.gold")
     best = [(source, target) for _, source, target in calibrated.pairs.top(10).ids()]

@@ -15,7 +15,7 @@ from miner.encoder.model import load, resolve
 from miner.encoder.trigram_units import HashedTrigrams
 from miner.errors import MismatchError, ResourceError
 from miner.mining.keep import KeepError
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.precision.margins import pool_with_vectors
 
 BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))

@@ -12,7 +12,7 @@ from miner import Keep, SearchSettings
 from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.mining.keep import KeepError
-from miner.mining.mined import CAUTIOUS
+from miner.mining.result import CAUTIOUS
 
 
 def test_a_model_without_a_quality_function_ranks_by_its_own_scoring() -> None:

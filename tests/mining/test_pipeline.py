@@ -15,11 +15,11 @@ from support.mined_corpus import Corpus, Tasks, same
 from miner.errors import MinerError, ResourceError
 from miner.knn import clusters, knn_search
 from miner.knn.settings import SearchSettings
-from miner.mining import hybrid_stages, search
+from miner.mining import choices, hybrid_stages
+from miner.mining.choices import pairs_for_hybrid
 from miner.mining.keep import Keep
 from miner.mining.mine import mine
-from miner.mining.mined import Mined
-from miner.mining.search import pairs_for_hybrid
+from miner.mining.result import Mined
 from miner.tasks.record import RUNNING, notes
 from miner.tasks.workers import Workers
 
@@ -87,7 +87,7 @@ def test_settings(corpus, tmp_path, settings, keep, more):
 
 @pytest.mark.parametrize("kind", ["search", "hybrid"])
 def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
-    monkeypatch.setattr(search, "HYBRID", 0)
+    monkeypatch.setattr(choices, "HYBRID", 0)
     said: list[str] = []
     killed: list[int] = []
     work = tmp_path / "work"
@@ -147,7 +147,7 @@ def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, c
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search small corpora by hybrid, too."""
-    monkeypatch.setattr(search, "HYBRID", 0)
+    monkeypatch.setattr(choices, "HYBRID", 0)
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ def test_hybrid_of_small_sides(always, corpus, german, english, tmp_path, sizes)
 
 def test_when_the_search_is_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
     auto = SearchSettings(device="cpu")
-    assert pairs_for_hybrid(auto, True) == search.LARGE
-    assert pairs_for_hybrid(HYBRID, False) == search.HYBRID
+    assert pairs_for_hybrid(auto, True) == choices.LARGE
+    assert pairs_for_hybrid(HYBRID, False) == choices.HYBRID
     for settings in ({"engine": "faiss"}, {"engine": "fused"}, {"exact": True}):
         assert pairs_for_hybrid(replace(auto, **settings), True) is None  # type: ignore[arg-type]
     assert pairs_for_hybrid(auto, False) is None
@@ -214,5 +214,5 @@ def test_when_the_search_is_hybrid(monkeypatch: pytest.MonkeyPatch) -> None:
         pairs_for_hybrid(replace(HYBRID, device="cuda"), True)
     with pytest.raises(ResourceError, match="is not exact"):
         pairs_for_hybrid(replace(HYBRID, exact=True), True)
-    monkeypatch.setattr(search, "search_device", lambda device, engine: "cuda")
+    monkeypatch.setattr(choices, "search_device", lambda device, engine: "cuda")
     assert pairs_for_hybrid(SearchSettings(), True) is None

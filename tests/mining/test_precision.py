@@ -16,8 +16,8 @@ from miner.errors import ResourceError
 from miner.index.index import Index
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
 from miner.precision import decoys
 from miner.precision import estimate as precision
 from miner.precision.decoys import merged_lists
@@ -29,7 +29,7 @@ from miner.precision.estimate import (
     interval_text,
     rounded,
 )
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs
 from miner.scoring.verifier import FEATURES, Verifier
@@ -37,9 +37,9 @@ from miner.scoring.verifier import FEATURES, Verifier
 SURE = Identified((("de", 1.0),), "de"), Identified((("en", 1.0),), "en")
 
 
-def competing(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Search:
+def competing(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> SearchResult:
     """Search with decoys: of the model, or these sentences."""
-    return run(*sides, verifier_for(sides[0]), estimating=True, decoys=pool)
+    return search_indexes(*sides, verifier_for(sides[0]), estimating=True, decoys=pool)
 
 
 def guessed(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Estimate:
@@ -121,7 +121,9 @@ def test_merged_lists_are_those_of_the_union(seed: int) -> None:
     assert (merged.row == whole.row).all() and (merged.similarity == whole.similarity).all()
 
 
-def test_calibrating_a_search(copies: Search, calibrated_copies: tuple[Search, Estimate]) -> None:
+def test_calibrating_a_search(
+    copies: SearchResult, calibrated_copies: tuple[SearchResult, Estimate]
+) -> None:
     calibrated, guess = calibrated_copies
     pairs = calibrated.pairs
     assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(copies.pairs)
@@ -262,7 +264,7 @@ def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index
     def chosen(by_language: dict[str, list[str]], language: str | None = None) -> int:
         model = replace(encoder.model, decoys=by_language, decoys_digest=None)
         settings = SearchSettings(languages=(None, language))
-        found = run(*verifying, Verifier(Encoder(model)), settings, estimating=True)
+        found = search_indexes(*verifying, Verifier(Encoder(model)), settings, estimating=True)
         return calibrate(found)[1].decoys
 
     assert chosen({"en": pool}) == chosen({"": pool}) == chosen({"de": pool}, "de") >= 500

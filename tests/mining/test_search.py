@@ -1,4 +1,4 @@
-"""miner.mining.search: pairs found; the same whatever the machine."""
+"""miner.search: pairs found; the same whatever the machine."""
 
 import unicodedata
 

@@ -13,7 +13,7 @@ from miner.errors import ResourceError
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep, KeepError
 from miner.mining.mine import mine
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.scoring import second_opinion, second_reading
 from miner.scoring.logistic import log_odds
 from miner.tasks.workers import Workers

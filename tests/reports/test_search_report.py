@@ -10,33 +10,33 @@ from support.browser import needs_browser, slid
 
 from miner.alignment.aligned import Aligned, Document
 from miner.index.index import Index
+from miner.mining.choices import verifier_for
 from miner.mining.decontaminate import LeftOut
 from miner.mining.keep import Keep
-from miner.mining.mine import run
-from miner.mining.mined import Mined
-from miner.mining.search import verifier_for
+from miner.mining.mine import search_indexes
+from miner.mining.result import Mined
 from miner.precision.estimate import Estimate, calibrate
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.reports import alignment_report
 from miner.reports.search_report import write
 
 
 @pytest.fixture(scope="module")
-def calibrated(verifying: tuple[Index, Index]) -> tuple[Search, Estimate]:
-    return calibrate(run(*verifying, verifier_for(verifying[0]), estimating=True))
+def calibrated(verifying: tuple[Index, Index]) -> tuple[SearchResult, Estimate]:
+    return calibrate(search_indexes(*verifying, verifier_for(verifying[0]), estimating=True))
 
 
 @pytest.fixture(scope="module")
-def found(calibrated: tuple[Search, Estimate]) -> Search:
+def found(calibrated: tuple[SearchResult, Estimate]) -> SearchResult:
     return calibrated[0]
 
 
 @pytest.fixture(scope="module")
-def guess(calibrated: tuple[Search, Estimate]) -> Estimate:
+def guess(calibrated: tuple[SearchResult, Estimate]) -> Estimate:
     return calibrated[1]
 
 
-def mined(found: Search, estimate: Estimate | None, threshold: float | None) -> Mined:
+def mined(found: SearchResult, estimate: Estimate | None, threshold: float | None) -> Mined:
     """Return a result that lacks the best pair, which was left out."""
     pairs = found.pairs
     kept = len(pairs) if threshold is None else pairs.count_at_least(threshold)
@@ -46,13 +46,13 @@ def mined(found: Search, estimate: Estimate | None, threshold: float | None) -> 
 
 
 @pytest.fixture(scope="module")
-def page(found: Search, guess: Estimate, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page(found: SearchResult, guess: Estimate, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     write(path, mined(found, guess, guess.threshold(0.9)))
     return path
 
 
-def test_parts_of_the_page(page: Path, found: Search, guess: Estimate) -> None:
+def test_parts_of_the_page(page: Path, found: SearchResult, guess: Estimate) -> None:
     text = page.read_text(encoding="utf-8")
     kept = found.pairs.count_at_least(guess.threshold(0.9)) - 1
     words = " ".join(re.sub("<[^>]*>", " ", text).split())
@@ -94,7 +94,7 @@ def test_text_is_escaped(verifying: tuple[Index, Index], tmp_path: Path) -> None
     sides = [
         Index.build(encoder, tmp_path / name, tmp_path / f"{name}.index") for name in ("a", "b")
     ]
-    found = run(*sides, verifier_for(sides[0]))
+    found = search_indexes(*sides, verifier_for(sides[0]))
     write(tmp_path / "report.html", mined(found, None, 0.5))
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script>alert" not in text and "script" in text

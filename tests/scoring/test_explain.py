@@ -7,20 +7,20 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.model import load
 from miner.index.index import Index
 from miner.kernels.tokens import MATCHED
-from miner.mining.mine import run
-from miner.mining.search import verifier_for
-from miner.precision.search_result import Search
+from miner.mining.choices import verifier_for
+from miner.mining.mine import search_indexes
+from miner.precision.search_result import SearchResult
 from miner.scoring.explain import TRANSLATED, explain, match
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
 
 
 @pytest.fixture(scope="module")
-def found(verifying: tuple[Index, Index]) -> Search:
-    return run(*verifying, verifier_for(verifying[0]))
+def found(verifying: tuple[Index, Index]) -> SearchResult:
+    return search_indexes(*verifying, verifier_for(verifying[0]))
 
 
-def test_explaining_a_pair(found: Search, german: list[str], english: list[str]) -> None:
+def test_explaining_a_pair(found: SearchResult, german: list[str], english: list[str]) -> None:
     assert found.verifier is not None
     right = explain(found.verifier, german[0], english[0])
     wrong = explain(found.verifier, german[0], english[9])

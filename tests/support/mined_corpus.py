@@ -6,7 +6,7 @@ from typing import Any
 
 from miner.encoder.encoder import Encoder
 from miner.mining.mine import mine
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.tasks.record import DONE
 from miner.tasks.workers import Workers
 from miner.text.remote import is_remote

@@ -14,8 +14,8 @@ from miner.knn.settings import SearchSettings
 from miner.libraries import has_driver
 from miner.mining.mine import own_means
 from miner.mining.search_stages import merge, search
+from miner.tasks.assignment import Assignment
 from miner.tasks.backends import open_backend
-from miner.tasks.order import Order
 from miner.tasks.run import open_run
 from miner.tasks.task import Task
 from miner.tasks.workers import MEMORY, Workers
@@ -58,14 +58,15 @@ def test_ray_tasks_that_work_on_a_gpu_ask_for_one(monkeypatch, device: str) -> N
 
     class Remote:
         def options(self, num_gpus: int) -> SimpleNamespace:
-            return SimpleNamespace(remote=lambda order: asked.append((num_gpus, order.task.kind)))
+            return SimpleNamespace(remote=lambda given: asked.append((num_gpus, given.task.kind)))
 
     ray = SimpleNamespace(is_initialized=lambda: True, remote=lambda **more: lambda call: Remote())
     monkeypatch.setitem(sys.modules, "ray", ray)
     workers = own_means(Workers("ray", 2), SearchSettings(device=device))
     backend = open_backend("ray", 2, Path(), gpu=workers.gpu)
     kinds = {"search": search, "merge": merge}
-    backend.submit([Order("", Task(f"{kind}/0", kinds[kind], {}), 1, 1, True) for kind in kinds])
+    tasks = [Task(f"{kind}/0", function, {}) for kind, function in kinds.items()]
+    backend.submit([Assignment("", task, 1, 1, True) for task in tasks])
     assert asked == [(int("cuda" in device), "search"), (0, "merge")]
 
 

@@ -16,7 +16,7 @@ from support.stages import Named, Numbers, add, pipeline, read
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, MismatchError, ResourceError
 from miner.knn.settings import SearchSettings
-from miner.mining.mined import Mined
+from miner.mining.result import Mined
 from miner.tasks import backends, object_store
 from miner.tasks.execute import execute as execute_order
 from miner.tasks.object_store import open_store

@@ -17,9 +17,9 @@ from support.stages import Named, Numbers, add, die, pipeline, read, refuse, tot
 
 from miner.errors import ArtifactError, CorpusError, DependencyError, MismatchError, ResourceError
 from miner.tasks import record as records
+from miner.tasks.assignment import Assignment
 from miner.tasks.execute import execute
 from miner.tasks.identity import PLAN
-from miner.tasks.order import Order
 from miner.tasks.record import DONE, FAILED, RUNNING, notes, record
 from miner.tasks.run import ATTEMPTS, Call, Run, open_run
 from miner.tasks.status import status
@@ -215,7 +215,7 @@ def test_a_worker_that_always_dies(tmp_path: Path) -> None:
 
 def test_a_worker_of_another_version(tmp_path: Path) -> None:
     task = Task("read/0", read, {"value": Named(1, "")})
-    found = execute(Order(str(tmp_path), task, 1, 1, durably=True, version="0.0.1"))
+    found = execute(Assignment(str(tmp_path), task, 1, 1, durably=True, version="0.0.1"))
     assert "the task was given by 0.0.1; install one version" in found["error"]
 
 

@@ -12,7 +12,7 @@ from support.stages import Named, add, read
 from miner.errors import ResourceError
 from miner.mining.search_stages import search
 from miner.tasks import slurm as jobs
-from miner.tasks.order import Order
+from miner.tasks.assignment import Assignment
 from miner.tasks.slurm import MINUTES, ROOM, UNKNOWN, Slurm, need
 from miner.tasks.task import Task, hints_of
 
@@ -61,9 +61,9 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
     return Slurm(1, tmp_path, 1)
 
 
-def orders(number: int) -> list[Order]:
+def assignments(number: int) -> list[Assignment]:
     return [
-        Order("", Task(f"search/{i:04}-0000", search, {}, 1.0, 1000.0), GB, 1, durably=True)
+        Assignment("", Task(f"search/{i:04}-0000", search, {}, 1.0, 1000.0), GB, 1, durably=True)
         for i in range(number)
     ]
 
@@ -71,33 +71,33 @@ def orders(number: int) -> list[Order]:
 def test_job_that_leaves_the_queue(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = iter([None, {"7_1"}, {"8"}, {"8"}])
     monkeypatch.setattr(jobs, "_queue", lambda: next(looks))
-    slurm.submit(orders(6))
+    slurm.submit(assignments(6))
     whole = slurm.results()
     assert len(whole) == 4 and all(record == {} for _, record in whole)
     lost = slurm.results()
-    assert [order.task.name for order, _ in lost] == ["search/0001-0000", "search/0005-0000"]
+    assert [given.task.name for given, _ in lost] == ["search/0001-0000", "search/0005-0000"]
     assert all(record is None for _, record in lost)
     with pytest.raises(StopIteration):  # it was looked for in vain twice, after an answer
         next(looks)
 
 
 def test_what_a_job_asks_for(slurm: Slurm) -> None:
-    slurm.submit(orders(6))
+    slurm.submit(assignments(6))
     executor: Any = slurm._executor
     assert executor.given["name"] == "miner-search" and executor.given["mem_gb"] == 2
     assert executor.given["timeout_min"] == 2 * 60  # two tasks a job
     assert executor.given["slurm_additional_parameters"] == {"requeue": True}
     executor.refusal = "sbatch: error: invalid account\n"
     with pytest.raises(ResourceError, match=r"refused jobs of search .*\(sbatch: .*account\)"):
-        slurm.submit(orders(1))
+        slurm.submit(assignments(1))
 
 
 def test_tasks_that_work_on_a_gpu_ask_for_one(slurm: Slurm, tmp_path: Path) -> None:
     with_gpu = Slurm(1, tmp_path, 1, gpu=True)
     executor: Any = with_gpu._executor
-    with_gpu.submit([Order("", Task("add/0", add, {}), GB, 1, durably=True)])
+    with_gpu.submit([Assignment("", Task("add/0", add, {}), GB, 1, durably=True)])
     assert executor.given["slurm_additional_parameters"] == {"requeue": True}
-    with_gpu.submit(orders(1))
+    with_gpu.submit(assignments(1))
     assert executor.given["slurm_additional_parameters"] == {"requeue": True, "gres": "gpu:1"}
 
 

@@ -15,7 +15,7 @@ from miner.mining.decontaminate import LeftOut, decontaminate
 from miner.mining.keep import Keep
 from miner.precision.estimate import Estimate, Row, calibrate, rounded
 from miner.precision.margins import DecoyPool, calibrate_by_margin, encoded_pool, pool_with_vectors
-from miner.precision.search_result import Search
+from miner.precision.search_result import SearchResult
 from miner.results import KeptPairs
 from miner.scoring.decontaminate import Unwanted
 from miner.scoring.language_notes import mismatched
@@ -47,7 +47,7 @@ class Mined(KeptPairs):
     all_pairs: Pairs
     estimate: Estimate | None
     keep: Keep
-    search: Search
+    search: SearchResult
     threshold: float | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -93,7 +93,7 @@ class Mined(KeptPairs):
 
 
 def conclude(
-    found: Search,
+    found: SearchResult,
     keep: Keep,
     encoder: SentenceEncoder | None,
     reasons: Sequence[str] = (),
@@ -151,12 +151,12 @@ def conclude(
 
 
 def _estimated(
-    found: Search,
+    found: SearchResult,
     keep: Keep,
     decoy_encoder: SentenceEncoder | None,
     notes: list[str],
     warnings: list[str],
-) -> tuple[Search, Estimate | None]:
+) -> tuple[SearchResult, Estimate | None]:
     """Calibrate scores; where they cannot be, raise if that was asked for by name, else warn.
 
     For texts in other languages than expected, which was said before the search, lines about the
@@ -183,7 +183,7 @@ def _estimated(
     return found, guess
 
 
-def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
+def _pool(found: SearchResult, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
     """Return the decoys of a search by margin, and their vectors."""
     if keep.decoy_vectors is not None and keep.decoys is not None:
         return pool_with_vectors(keep.decoys, keep.decoy_vectors)
@@ -194,7 +194,7 @@ def _pool(found: Search, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPo
 def _threshold(
     keep: Keep,
     guess: Estimate | None,
-    found: Search,
+    found: SearchResult,
     encoder: SentenceEncoder | None,
     notes: list[str],
 ) -> float | None:

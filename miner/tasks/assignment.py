@@ -32,10 +32,10 @@ from miner.text.file_digests import file_sha256
 
 
 @dataclass(frozen=True)
-class Order:
+class Assignment:
     """Task in the work directory ``work``, with its resources: see :class:`miner.tasks.task.Job`.
 
-    ``durably``: results survive a power cut. ``version``: of the program that created the order.
+    ``durably``: results survive a power cut. ``version``: of the program that created it.
     """
 
     work: str
@@ -46,13 +46,13 @@ class Order:
     version: str = VERSION
 
 
-def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, Any]:
+def perform(assignment: Assignment, work: Path, report: Reporter = silent) -> dict[str, Any]:
     """Run a task unless its result is valid; return its record, with the value as ``result``.
 
     ``work`` is the work directory on this machine. An exception is noted there and raised. Raises
     ResourceError if nothing can be written.
     """
-    task, durably = order.task, order.durably
+    task, durably = assignment.task, assignment.durably
     if stands(work, task):
         return record(work, task.name)
     final = work / task.name
@@ -66,9 +66,9 @@ def perform(order: Order, work: Path, report: Reporter = silent) -> dict[str, An
         if durably:
             write_note(running, {"host": socket.gethostname(), "pid": os.getpid(), "since": begun})
         before = final if is_whole(work, task.name) else None
-        # The creator of the order may not know this machine, or the limits of this process.
-        memory = min(order.memory, max(free_memory(), LEAST_MEMORY))
-        job = Job(temporary, memory, order.threads, before, report)
+        # The creator of the assignment may not know this machine, or the limits of this process.
+        memory = min(assignment.memory, max(free_memory(), LEAST_MEMORY))
+        job = Job(temporary, memory, assignment.threads, before, report)
         value = task.function(job, **task.arguments) or {}
         files = sorted(temporary.iterdir())
         found = {
