@@ -80,7 +80,7 @@ def mutual(
 
 def _whole(vectors: np.ndarray) -> VectorSet:
     """Return a vector set of all rows except zero rows."""
-    return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
+    return VectorSet(np.ascontiguousarray(vectors), np.flatnonzero(vectors.any(axis=1)))
 
 
 def chain(pairs: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:

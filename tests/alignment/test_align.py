@@ -11,6 +11,7 @@ from support.near_copies import NEAR
 
 import miner
 from miner import Keep, align
+from miner.alignment import anchors as anchors_module
 from miner.alignment import fine
 from miner.alignment.align import align_texts
 from miner.alignment.aligned import Aligned, Document, is_wrapped
@@ -371,3 +372,13 @@ def test_the_command_asks_a_second_opinion(texts, miner, doubting, tiny_model, t
     assert code != 0 and "leave out --coarse" in err and not out
     code, out, err = miner("align", *paths, "--second", "hf:gone/gone")
     assert code == 1 and "gone/gone" in err and not out
+
+
+def test_anchors_of_long_documents_come_from_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(anchors_module, "ALL", 1 << 16)
+    monkeypatch.setattr(anchors_module, "SEGMENT", 1 << 12)
+    generator = np.random.default_rng(5)
+    source = generator.normal(size=(700, 32)).astype(np.float32)
+    source /= np.linalg.norm(source, axis=1, keepdims=True)
+    found, (rough, _) = anchors_module.anchors(source, source, SearchSettings())
+    assert rough < 110 and found.tolist() == [[row, row] for row in range(700)]
