@@ -31,6 +31,7 @@ ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weigh
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
+_HALF_PAST = re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)
 # Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
 WEIGHTS = kernel.EVIDENCE + 2
 
@@ -97,11 +98,16 @@ class Reader:
     def read(self, english: Sequence[str], other: Sequence[str]) -> np.ndarray:
         """Return the marks of all classes in English sentences, ``(n, k) uint8``.
 
-        ``other`` are their other sides.
+        ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
+        many languages name the next hour there.
         """
         other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
+        if "number" in self.kinds:
+            clock = [i for i, text in enumerate(english) if _HALF_PAST.search(text)]
+            numbers = np.flatnonzero(self.kind == self.kinds.index("number"))
+            seen[np.ix_(np.array(clock, np.int64), numbers)] = kernel.EXCUSED
         return seen
 
     def evidence(self, logits: np.ndarray, seen: np.ndarray, tested: np.ndarray) -> np.ndarray:

@@ -84,6 +84,11 @@ def test_a_fact_turned_round_sinks_a_pair(arrays, target):
     assert probability(arrays, RIGHT[0], target, ("en", "de")) < 0.7
 
 
+def test_the_hour_of_half_past_is_no_fact(arrays):
+    assert probability(arrays, "w1 drei w2 w3", "w1 nine w2 w3") < 0.7
+    assert probability(arrays, "w1 drei w2 w3", "w1 Half past nine w2 w3") > 0.9
+
+
 def test_pairs_do_not_depend_on_each_other(arrays):
     source, target = bitext(2500)
     own, facts = tokens(source), facts_of(arrays, ("de", "en"), "m")
