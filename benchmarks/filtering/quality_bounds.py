@@ -150,7 +150,8 @@ def measure(encoder: Encoder, data: Path, language: str) -> dict[str, Any]:
         score = quality.score(read.source[:TATOEBA], read.target[:TATOEBA])
         found["Tatoeba"] = _below(score, bound)
     for kind, pairs in wrong_pairs(encoder, own or others).items():
-        found[kind] = 1 - _below(quality.score(*pairs), bound)
+        if pairs[0]:
+            found[kind] = 1 - _below(quality.score(*pairs), bound)
     return found
 
 
@@ -194,7 +195,7 @@ def main() -> None:
         known[code] = dataclasses.replace(
             known[code],
             right_dropped=None if dropped is None else round(dropped, 3),
-            wrong_kept=round(found["shuffled"], 3),
+            wrong_kept=round(found["shuffled"], 3) if "shuffled" in found else None,
         )
     results = {"model": arguments.model, "languages": measured}
     report.write(arguments.json, NAME, results)
