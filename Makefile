@@ -97,14 +97,21 @@ clean:
 	rm -rf $(VENV) demo-out site build dist *.egg-info
 
 # The model that ships: shippable text only (see miner/models/default/README.md), by its directory
-# and name below $(DATA)/train. Its card is train/shipped.md with the table of languages.
-TEXT = $(patsubst %,--bitext $(DATA)/train/%.tsv.xz,$(shell cat train/shipped.txt))
+# and name below $(DATA)/train. Its card is train/shipped.md with the table of languages. TEACHER is
+# an encoder of words, such as the directory that "python -m benchmarks.models.e5_small DIR" writes.
+text = $(patsubst %,$(1) $(DATA)/train/%.tsv.xz,$(shell cat train/$(2).txt))
+TEXT = $(call text,--bitext,shipped) $(call text,--heldout-bitext,held_out)
+TEACHER ?= hf:models/e5-small
 model: $(VENV)/developing
-	$(BIN)/miner train $(TEXT) --pieces 120000 --coverage 0.99995 --temperature 1.3 --one-script \
-	  --epochs 6 --dtype int8 --threshold 1.24 --no-verifier --overwrite -o models/together
-	$(BIN)/miner train --from models/together $(TEXT) --temperature 1.6 --epochs 2 --apart 2 \
+	$(BIN)/miner train $(TEXT) --pieces 250000 --dimension 384 --coverage 0.99995 --temperature 1.4 \
+	  --vocabulary-sample 1200000 --one-script --epochs 4 --apart 1 --dtype int8 --threshold 1.25 \
+	  --pieces-from $(TEACHER) --no-verifier --overwrite -o models/together
+	$(BIN)/miner train --from models/together $(TEXT) --temperature 1.6 --epochs 1 --apart 1 \
 	  --rate 0.0015 --batch 2048 --overwrite -o models/further
-	$(BIN)/miner train-verifier models/further $(TEXT) --overwrite -o models/default
+	$(BIN)/miner train --from models/further $(TEXT) --temperature 2 --epochs 2 --apart 1 \
+	  --rate 0.0015 --batch 2048 --overwrite -o models/furthest
+	$(BIN)/miner model convert models/furthest --dtype int4 --overwrite -o models/small
+	$(BIN)/miner train-verifier models/small $(TEXT) --overwrite -o models/default
 	cp models/default/*.* miner/models/default/
 	cp train/shipped.md miner/models/default/README.md
 	$(BIN)/python -m benchmarks languages --data $(DATA) --record

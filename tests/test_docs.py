@@ -192,8 +192,8 @@ def test_readme_counts_the_languages_as_the_card_of_the_model_does() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     card = (ROOT / "miner/models/default/README.md").read_text(encoding="utf-8")
     counts = [len(re.findall(rf"\| {level}: ", card)) for level in ("good", "fair", "weak")]
-    assert counts == [10, 13, 16] and f"[{sum(counts)} languages]" in text
-    assert re.search(r"good in ten of them and\s+fair in thirteen", text)
+    assert min(counts) > 0 and f"[{sum(counts)} languages]" in text
+    assert re.search(rf"good in {counts[0]} of them and\s+fair in {counts[1]}", text)
 
 
 def test_the_share_of_known_test_sentences_is_that_of_the_results() -> None:

@@ -15,7 +15,7 @@ from miner_train.language_texts import codes
 from miner_train.sampling import drawn_by_length
 
 # Maximum decoys of the language with most pairs, of each other language, and of all languages.
-MOST, EACH = 20_000, 3_000
+MOST, EACH = 20_000, 1_500
 # Length in characters: shorter sentences may translate anything, longer ones are rarely sentences.
 SHORTEST, LONGEST = 20, 400
 # Sentences sampled to identify the language of pairs without one in the file name, and the share

@@ -19,16 +19,23 @@ GOOD_FOR = {
 }
 # Texts of the model that ships, by kind.
 KINDS = {
-    "machine-translated": "mdn-mt ms-edgeai ms-azd ms-iot ms-security-101",
-    "everyday": "tatoeba tatoeba-test chat cocoa-mt",
-    "interface": "mozilla thunderbird godot-editor dspace kolibri ms-calculator mozilla-send "
-    "mozilla-testpilot",
+    "machine-translated": "mdn-mt",
+    "everyday": "tatoeba tatoeba-test tatoeba-pivot tatoeba-decks tatoeba-test-latin "
+    "tatoeba-decks-latin chat cocoa-mt",
+    "interface": "mozilla firefox thunderbird godot-editor dspace kolibri chromium libreoffice-ui "
+    "homeassistant homeassistant-frontend matrix-react-sdk indico inaturalist subversion "
+    "mozilla-www-ftl",
     "law": "canada-laws mozilla-legal",
-    "verse": "bible",
+    "verse": "bible bible-pd bible-cc",
+    "stories": "storybooks cataclysm-dda cataclysm-dda-br renpy",
     "prose": "globalvoices xquad mt-geneval mlqe-pe-postedit indian-wikipedia korean-news un-sdg "
-    "privacyguides bitcoin-org monero-site mozilla-org opensource-guide ethereum",
-    "documentation": "php gnome gnome-docs django django-docs djangogirls react react-dev rust "
-    "rust-book python python-docs kubernetes msdocs-project-operations tldr jupyterlab",
+    "privacyguides bitcoin-org monero-site mozilla-org mozilla-www opensource-guide ethereum "
+    "scratch-www",
+    "documentation": "php gnome gnome-docs gnome-help django djangogirls react react-dev "
+    "react-legacy rust rust-book comprehensive-rust python python-docs kubernetes postgresql "
+    "msdocs-project-operations tldr jupyterlab libreoffice-help libreoffice-help-br vue-docs "
+    "astro-docs hf-course d2l-vn",
+    "small sources": "small small-4",
 }
 OTHER = "other"
 # Kinds with a smaller share of a language's text are not named.

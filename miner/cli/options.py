@@ -96,7 +96,7 @@ model: Any = click.option(
     default="default",
     metavar="DIR",
     help=(
-        "Model directory; 'default' is the shipped model (39 languages and English). "
+        "Model directory; 'default' is the shipped model (82 languages and English). "
         "hf:DIR_OR_NAME opens a model of sentence-transformers, model2vec:DIR_OR_NAME one of "
         "model2vec."
     ),

@@ -13,7 +13,7 @@ from miner.text.language_codes import FORMS, alike, primary
 
 # Levels of a language, best first, with minimum accuracy and minimum number of training pairs.
 # Pairs count only for languages without a measured accuracy.
-LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 10_000), ("weak", 0.0, 0))
+LEVELS = (("good", 0.9, 100_000), ("fair", 0.75, 30_000), ("weak", 0.0, 0))
 
 
 @dataclass(frozen=True)

@@ -251,14 +251,14 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     head = out.partition("\n\n")[0]
     assert model.fingerprint in head and model.describe() in head
     # Texts of one name count as one, and the largest are named.
-    assert f"{model.training['pairs']:,} pairs: tatoeba 718,030; canada-laws 382,670; " in head
+    assert f"{model.training['pairs']:,} pairs: tatoeba 718,030; small-4 495,924; " in head
     names = {one["name"] for one in model.training["text"]}
     assert f"; {len(names) - 8} more" in head
     assert f"{model.training['held-out mining F1']:.3f}" in head
     assert model.path is not None
     assert out.endswith("\n\n" + (model.path / "README.md").read_text(encoding="utf-8"))
     french = next(line for line in out.splitlines() if line.startswith("French (fr)"))
-    assert " ".join(french.split()[-6:]) == "canada-laws 54%, tatoeba 24%, php 9%"
+    assert " ".join(french.split()[-6:]) == "canada-laws 55%, tatoeba 24%, php 9%"
     code, out, _ = miner("model", "info", tiny_model)
     config = json.loads((tiny_model / "config.json").read_text())
     assert (

@@ -136,7 +136,7 @@ def test_the_model_that_ships_has_a_verifier(miner: Miner) -> None:
     assert code == 0 and "dog" in out
     model = Path(__file__).parents[2] / "miner" / "models" / "default"
     assert set(json.loads((model / "config.json").read_text())["verification"]) == {
-        "comparer.npz", "decoys.zip", "lexicon.npz", "names.npz", "verifier.json",
+        "comparer.npz", "decoys.zip", "facts.npz", "lexicon.npz", "names.npz", "verifier.json",
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from miner.precision.faults import FAULTLESS, FEWEST, POSSIBLE, USUAL, FaultFeat
 from miner.precision.search_result import SearchResult
 from miner.scoring.logistic import sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES
-from miner.scoring.quality import Quality, features
+from miner.scoring.quality import Quality, features, logits_and_factors
 
 
 def reading(found: SearchResult) -> FaultFeatures:
@@ -28,10 +28,9 @@ def test_a_pair_is_read_by_itself(copies: SearchResult, monkeypatch: pytest.Monk
     assert found.rows.tolist() == np.flatnonzero(copies.pairs.score > POSSIBLE).tolist()
     assert copies.verifier is not None
     _, german, english = zip(*copies.pairs.take(found.rows[:40]).texts(), strict=True)
-    alone = Quality(copies.verifier.of(("de", "en"))).score(german, english)
-    logit = np.log(alone) - np.log1p(-alone)
+    quality = Quality(copies.verifier.of(("de", "en")))
+    logit, _ = logits_and_factors(quality.verifier, quality.function, german, english)
     # The index holds vectors as float16.
-    # The quality also knows where the numbers of both sides agree.
     plain = [not any(map(str.isdigit, one + two)) for one, two in zip(german, english, strict=True)]
     np.testing.assert_allclose(sigmoid(found.quality[:40])[plain], sigmoid(logit)[plain], atol=1e-3)
     columns, _ = features(copies.verifier, german, english)

@@ -18,11 +18,11 @@ from miner.scoring.named_faults import FaultNames
 from miner.scoring.verifier import Verifier
 
 PAIRS = {
-    ("Der Hund schläft im alten Schloss.", "The dog is sleeping in the old castle."): "",
-    ("Der Hund schläft im alten Schloss.", "The dog is sleeping in it."): 'missing: "alten"',
+    ("Ein alter Mann kaufte das Schloss.", "An old man bought the castle."): "",
+    ("Der Hund schläft im alten Schloss.", "The dog is sleeping in it."): 'missing: "schloss"',
     ("Der Hund schläft.", "The dog is sleeping yesterday."): 'added: "yesterday"',
     ("Der Hund schläft nicht.", "The dog is sleeping."): "negation",
-    ("Der Hund schläft.", "The dog does not sleep."): "negation",
+    ("Der Hund ist müde.", "The dog is not tired."): "negation",
     ("Der Zug kommt um 18 Uhr an.", "The train arrives at 11 o'clock."): "number",
     ("Der Hund schläft.", ""): "",
     ("", ""): "",
@@ -60,8 +60,8 @@ def test_the_token_that_sinks_a_pair_has_its_usual_counterparts(verifier: Verifi
         tokens = [token for side in match(verifier, source, target) for token in side]
         sinking = [token for token in tokens if token.usual is not None]
         assert len(sinking) == (bool(name) and bool(target))
-        if "alten" in name:
-            assert sinking[0].text.strip() == "alten" and "old" in (sinking[0].usual or ())
+        if "schloss" in name:
+            assert sinking[0].text.strip() == "schloss" and "castle" in (sinking[0].usual or ())
 
 
 def filtered(pairs: list[tuple[str, str]], verifier: Verifier, place: Path, miner: Any) -> Any:
@@ -85,8 +85,8 @@ def test_the_fault_of_a_rejected_row_is_written(verifier: Verifier, tmp_path: Pa
     reasons, page = filtered([pair for pair in PAIRS if pair[1]], verifier, tmp_path, miner)
     names = [f"quality: {name}" if name else "quality" for (_, t), name in PAIRS.items() if t]
     assert reasons == names
-    assert ": negation" in page and ": missing: &#34;alten&#34;" in page
-    assert re.search(r'im <mark title="usually [^"]*old[^"]*">alten</mark> Schloss', page)
+    assert ": negation" in page and ": missing: &#34;schloss&#34;" in page
+    assert re.search(r'alten <mark title="usually [^"]*castle[^"]*">Schloss</mark>', page)
 
 
 def test_the_mark_is_on_the_word_itself(verifier: Verifier, tmp_path: Path, miner) -> None:
@@ -99,7 +99,7 @@ def test_the_mark_is_on_the_word_itself(verifier: Verifier, tmp_path: Path, mine
     _, page = filtered(pairs, verifier, tmp_path, miner)
     assert "Im Jahr 2018 lebten <mark>18</mark> Hunde" in page
     assert "1.518 und <mark>18</mark>." in page
-    assert re.search("im <mark[^>]*>alten</mark> Schloss", page)
+    assert re.search("alten <mark[^>]*>Schloss</mark>", page)
 
 
 def test_the_fault_of_a_long_text_is_the_same_in_the_report(
@@ -131,9 +131,9 @@ def test_names_in_another_script_are_no_reasons(verifier: Verifier) -> None:
     """A word that the other side spells is none; of a pair with other names one is."""
     faults = FaultNames(verifier.of(("he", "en")))
     source = ["הוא אמר לטום", "טום ישן.", "טום אוהב כלבים."]
-    found = faults(source, ["He told Tom.", "Tom is sleeping.", "Mary likes dogs."])
+    found = faults(source, ["He told Tom.", "Tom is sleeping.", "London likes dogs."])
     assert all("tom" not in one.name for one in found[:2])
-    assert found[2].name in ('missing: "טום"', 'added: "mary"')
+    assert found[2].name in ('missing: "טום"', 'added: "london"')
     # A name that has counterparts which are names, too.
     faults = FaultNames(verifier.of(("ko", "en")))
     (found,) = faults(["톰은 학교에 갔다."], ["Tom went to the market."])
