@@ -1,4 +1,4 @@
-"""Advice about mined pairs: repeated ids, files that are aligned already, menus and headings."""
+"""Advice about mined pairs: repeated ids, files that are already aligned, menus and headings."""
 
 from collections import Counter
 
@@ -8,11 +8,11 @@ from miner.index.index import Index
 from miner.precision.search_result import SearchResult
 from miner.scoring.pairs import Pairs
 
-# Pairs that advice is given for at least, and the share of them that must be so.
+# Minimum number of pairs for advice; minimum share of aligned, and of short pairs.
 FEWEST, ALIGNED, SHORT = 100, 0.9, 0.5
-# Characters of a heading, or of an entry of a menu.
+# Maximum characters of a heading, or of a menu item.
 HEADING = 35
-# Lines that are named.
+# Maximum number of lines named in a message.
 NAMED = 3
 
 
@@ -43,7 +43,7 @@ def advice(found: SearchResult, kept: Pairs) -> list[str]:
 
 
 def repeated_ids(index: Index, rows: np.ndarray) -> str | None:
-    """Return a warning of an id that several of the sentences ``rows`` have; None without one."""
+    """Return a warning about an id that several of the sentences ``rows`` share, or None."""
     own = np.unique(rows)
     ids = index.ids(own)
     (name, times), *_ = Counter(ids).most_common(1) or [("", 0)]

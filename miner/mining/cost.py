@@ -1,8 +1,8 @@
-"""Cost of a mining: the pipeline registers its tasks, and the rates of a small mining multiply.
+"""Cost of a mining: a dry run of the pipeline, times the rates of a small mining.
 
-A plan runs nothing: a :class:`Ledger` stands in for the run, and adds up the tasks of each kind,
-with their units and rows. A sample of the text is mined with one thread, and registered as well:
-what a unit, or a row, costs there, it costs in the plan.
+A :class:`Ledger` replaces the run, and adds up the tasks of each kind, with their units and rows. A
+sample of the text is mined with one thread and also registered: its cost per unit, or per row, is
+that of the plan.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,12 +42,12 @@ from miner.text.corpus import Reader
 from miner.text.durable import scratch_directory
 from miner.text.output import open_output
 
-# Sentences of each side that rates are measured on, in two parts.
+# Sentences of each side, in two parts, to measure rates on.
 SAMPLE = 8192
-# Kinds of task that write as much for any number of sentences.
+# Kinds of task whose output does not grow with the number of sentences.
 CONSTANT = "probe", "decoys", "recall"
-# Bytes of a place in a neighbour list, and of a candidate among the logits of a part; of what is
-# looked up for a candidate: the mean of its target's list, then also its nearest and best logits.
+# Bytes of a slot in a neighbour list, and of a candidate among a part's logits; of the lookups per
+# candidate: the mean of its target's list, then also its nearest and best logits.
 NEIGHBOR, LOGIT, MEAN, TARGET = 12, 16, 4, 36
 LANGUAGES = Identified(()), Identified(())
 
@@ -56,7 +56,7 @@ Paths = Sequence[str | Path]
 
 @dataclass
 class Registered:
-    """Tasks of one kind: how many, their units and rows in all, and the memory of the largest."""
+    """Tasks of one kind: their number, total units and rows, and the memory of the largest."""
 
     tasks: int = 0
     units: float = 0.0
@@ -73,10 +73,10 @@ class Registered:
 
 @dataclass(frozen=True)
 class Cost:
-    """Total cost of the tasks of one kind: core-seconds, and bytes that they write and read.
+    """Total cost of the tasks of one kind: core-seconds, and bytes written and read.
 
-    ``memory`` is the memory of one task, in bytes. A vector or list that is read out of order
-    counts with its own size, not with a page's.
+    ``memory``: bytes of one task. A vector or list that is read out of order counts with its own
+    size, not a page's.
     """
 
     kind: str
@@ -89,9 +89,9 @@ class Cost:
 
 @dataclass(frozen=True)
 class Rates:
-    """Core-seconds and bytes on disk of each kind of task in a sample, and what was registered.
+    """Core-seconds and bytes on disk of each kind of task in a sample, and the registered tasks.
 
-    ``decoys`` is what the task said that chose them; it names an ``error`` where there are none.
+    ``decoys``: value of the task that chose them, with an ``error`` if there are none.
     """
 
     seconds: Mapping[str, float]
@@ -100,13 +100,13 @@ class Rates:
     decoys: Mapping[str, Any]
 
     def of(self, kind: str) -> Registered:
-        """Return what was registered of a kind; of a kind without tasks, one unit and one row."""
+        """Return the registered tasks of a kind; for a kind without tasks, one unit and one row."""
         return self.registered.get(kind, Registered(1, 1.0, 1.0))
 
 
 @dataclass(frozen=True)
 class _Expected(Result):
-    """The result of a task that is not done; ``found`` is the value that it is expected to have."""
+    """Result of a task that was not run; ``found`` is its expected value."""
 
     found: Mapping[str, Any] = field(default_factory=dict)
 
@@ -116,11 +116,11 @@ class _Expected(Result):
 
 
 class _Planned(Exception):
-    """All tasks are registered."""
+    """Raised when all tasks are registered."""
 
 
 class Ledger(Run):
-    """A run that does nothing: it counts the tasks of a pipeline."""
+    """Run that executes nothing and counts the tasks of a pipeline."""
 
     def __init__(self, workers: Workers, values: Mapping[str, Mapping[str, Any]]):
         means = workers.means
@@ -150,11 +150,11 @@ class Ledger(Run):
             raise _Planned
 
     def require(self, memory: float, what: str) -> None:
-        """Require nothing: the plan says how much memory there must be."""
+        """Require nothing: the plan reports the necessary memory."""
 
 
 class _Expectation:
-    """Stands in for an index of so many sentences."""
+    """Placeholder for an index of a number of sentences."""
 
     compressed = False
     meta: Mapping[str, Any] = {"digest": ""}
@@ -168,7 +168,9 @@ class _Expectation:
 
 @dataclass(frozen=True)
 class Planner:
-    """A mining to be planned: its encoder, settings, and keep; ``reading`` is of the text."""
+    """Plan of a mining: its encoder, settings and choice of pairs; ``reading``: how text is
+    read.
+    """
 
     encoder: SentenceEncoder
     settings: SearchSettings = SearchSettings()
@@ -176,12 +178,13 @@ class Planner:
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     def hybrid(self, sizes: tuple[int, int]) -> bool:
-        """Return True if so many sentences are searched by the hybrid engine."""
+        """Return True if the hybrid engine would search sides of these sizes."""
         least = pairs_for_hybrid(self.settings, self._verifier is not None)
         return least is not None and sizes[0] * sizes[1] >= least
 
     def measured(self, texts: tuple[Paths, Paths], *, hybrid: bool) -> Rates:
-        """Measure rates by mining the heads of both sides; twice, since the first compiles loops.
+        """Measure rates by mining the heads of both sides, twice because the first run fills
+        caches.
 
         Raises the errors of :func:`miner.mining.mine.mine`, and CorpusError for an empty side.
         """
@@ -223,7 +226,9 @@ class Planner:
         workers: Workers,
         rates: Rates,
     ) -> list[Cost]:
-        """Return the cost of mining so many sentences in so many files, in order of the tasks."""
+        """Return the cost of mining these numbers of sentences in these numbers of files, in
+        task order.
+        """
         hybrid = "hybrid" in rates.registered
         kinds = self._registered(sizes, files, workers, rates, hybrid).kinds
         disk = {}
@@ -258,7 +263,9 @@ class Planner:
         rates: Rates,
         hybrid: bool,
     ) -> Ledger:
-        """Register the tasks of a mining of so many sentences, divided among so many files."""
+        """Register the tasks of mining these numbers of sentences, divided among these numbers
+        of files.
+        """
         probed = {"engine": "", "hybrid": hybrid}
         ledger = Ledger(workers, {"probe": probed, "decoys": rates.decoys})
         texts = []
@@ -279,7 +286,7 @@ class Planner:
     def _stages(
         self, run: Run, texts: list[Text], opened: Callable[[Result, int], Index], hybrid: bool
     ) -> None:
-        """Take text through the whole pipeline."""
+        """Register the whole pipeline from the texts on."""
         verifier = self._verifier
         made = index_texts(run, texts, {})
         run.wait()
@@ -301,7 +308,9 @@ class Planner:
         rates: Rates,
         disk: Mapping[str, float],
     ) -> dict[str, float]:
-        """Return the bytes that all tasks of each kind read, given what each kind writes."""
+        """Return the bytes that all tasks of each kind read, from the bytes that each kind
+        writes.
+        """
         n, m = map(float, sizes)
         left = kinds["score"].tasks
         right = kinds["merge"].tasks - left
@@ -312,7 +321,7 @@ class Planner:
         number = clusters.number_of_clusters(sizes)
         sampled = min(clusters.SAMPLED * number, both)
         lists, places = k * NEIGHBOR, float(PLACE.itemsize) * k * m
-        candidates = 2.0 * k * n  # pairs of both directions, at most
+        candidates = 2.0 * k * n  # maximum pairs of both directions
         code = dimension + 8 + 4 * (1 + clusters.PROBES)
         return {
             "read": disk["read"],
@@ -325,18 +334,18 @@ class Planner:
             "search": vector * shards,
             "centroids": vector * sampled,
             "assign": (vector + tokens) * both + 2 * vector * number * (left + right),
-            # Tokens of all parts of the other side; codes, clusters, and what tokens found.
+            # Tokens of all parts of the other side; codes, clusters, and candidates by tokens.
             "retrieve": tokens * (both + shards),
             "hybrid": (code + 4 * RETRIEVED) * shards,
             "recall": vector * both,
             "decoy-search": vector * (n + DECOYS * left),
-            # Each candidate's vector is read again, to rank it exactly.
+            # Each candidate's vector is read again for exact ranking.
             "merge": disk.get("search", disk.get("hybrid", 0.0))
             + vector * both * (1 + k + Int8Engine.slack),
             "lists": disk["merge"],
             "best-logits": disk.get("rivals", 0.0),
             "match": disk["score"],
-            # A part of either side reads what the other side's parts wrote for it.
+            # A part of either side reads the records that the other side's parts sent to it.
             "verify": (lists * n + MEAN * candidates) * rounds + places + tokens * (n + candidates),
             "score": (lists * n + (LOGIT + TARGET) * candidates) * rounds + places,
             "rivals": RIVAL.itemsize * candidates * rounds,

@@ -1,13 +1,13 @@
 """Stages of a hybrid search: centroids, assign, retrieve, block, recall.
 
 Candidates of both directions are found without comparing all with all, in two ways whose misses
-differ: by clusters (:mod:`miner.knn.clusters`) and, where there is a lexicon, by tokens
+differ: by clusters (:mod:`miner.knn.clusters`) and, with a lexicon, by tokens
 (:mod:`miner.knn.postings`). A sentence is compared with the members of the clusters nearest to it,
 and with sentences that hold translations of its rare tokens.
 
 The centroids come from one sample of both sides, the weights of tokens from the document
 frequencies of all parts, and the sentences found by tokens are the best of all parts before any is
-compared: so the result does not depend on the parts. Each pair lies in one block of part x part,
+compared: so the result does not depend on the parts. Each pair belongs to one block of part x part,
 which compares the members of the same clusters and the pairs found by tokens.
 """
 
@@ -37,19 +37,21 @@ from miner.scoring.verification import LogitsOf, logits_function
 from miner.tasks.run import Run
 from miner.tasks.task import Job, Result, hints
 
-# Queries of one step by tokens.
+# Queries per step of the search by tokens.
 QUERIES = 8192
-# Time to round a vector and count its tokens, in products of vectors; to ask a further part by
-# tokens, of the time of a query.
+# Time to round a vector and count its tokens, in products of vectors; time to query a further part
+# by tokens, as a share of a query.
 ROUNDED, ASKED = 6000, 0.15
-# Times of a block, in products of two vectors, measured on 36,000 lines: to compare a pair that
-# tokens found, which may lie anywhere; to begin with a cluster; to pack a vector for each cluster
-# that it probes; to fill its list.
+# Times of a block, in products of two vectors, measured on 36,000 lines: comparing a pair found by
+# tokens, at random positions; starting a cluster; packing a vector for each cluster that it probes;
+# filling its list.
 PAIR, CLUSTER, PACKED, FILLED = 80, 70_000, 80, 2600
 
 
 def search(run: Run, sides: tuple[Side, Side], scorer: Scorer | None, k: int) -> list[Result]:
-    """Register the comparison of few pairs, block by block, and the stages that say which."""
+    """Register the comparison of selected pairs, block by block, and the stages that select
+    them.
+    """
     number = clusters.number_of_clusters((sides[0].whole.size, sides[1].whole.size))
     learned = run.task(
         "centroids",
@@ -93,7 +95,7 @@ def search(run: Run, sides: tuple[Side, Side], scorer: Scorer | None, k: int) ->
 def centroids(job: Job, sides: tuple[Part, Part], number_of_clusters: int) -> None:
     """Learn the centroids of the clusters from a sample of both sides.
 
-    Memory: the sample, :data:`miner.knn.clusters.SAMPLED` vectors for each cluster.
+    Memory: the sample, :data:`miner.knn.clusters.SAMPLED` vectors per cluster.
     """
     vectors = sides[0].vectors(), sides[1].vectors()
     job.save(centroids=clusters.learn(vectors, number_of_clusters, job.threads))
@@ -132,10 +134,10 @@ def assign(
 def retrieve(
     job: Job, part: Part, others: tuple[Part, ...], assigned: list[Result], scorer: Scorer
 ) -> None:
-    """Find the sentences of the other side that tokens suggest for each sentence of a part.
+    """Find candidates on the other side by tokens, for each sentence of a part.
 
-    ``assigned`` are the tasks that counted the tokens of the ``others``, the parts of the other
-    side. One after the other they are indexed and asked; the best of all stay.
+    ``assigned`` are the tasks that counted the tokens of ``others``, the parts of the other side.
+    They are indexed and queried one after the other; the best over all are kept.
     """
     queries = part.vectors()
     asked = _tokens(part)
@@ -162,7 +164,7 @@ def retrieve(
 def products(number: int, parts: tuple[int, int], n: int, m: int) -> float:
     """Return the time of a block of n x m sentences, in products of two vectors.
 
-    ``number`` is the number of clusters; what tokens find is spread over all ``parts``.
+    ``number``: of clusters; candidates by tokens are spread over all ``parts``.
     """
     probes = min(clusters.PROBES, number)
     clustered = probes * (2 * n * m / number + PACKED * (n + m)) + FILLED * (n + m)
@@ -177,10 +179,10 @@ def block(
     assigned: list[Result],
     retrieved: Sequence[Result] = (),
 ) -> None:
-    """Compare some pairs of a block of the similarity matrix, for both directions.
+    """Compare selected pairs of a block of the similarity matrix, for both directions.
 
-    ``assigned`` and ``retrieved`` are the results of both parts; without a lexicon, nothing is
-    retrieved.
+    ``assigned`` and ``retrieved`` are the results of both parts; ``retrieved`` is empty without a
+    lexicon.
     """
     left, right = (part.vectors() for part in parts)
     first, start = parts[0].first, parts[1].first
@@ -192,7 +194,7 @@ def block(
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
     for here, task in enumerate(retrieved):
         found = task.array("retrieved")
-        # Positions in the other side; other blocks are left out.
+        # Positions on the other side; those of other blocks are skipped.
         begin, size = ((start, len(right)), (first, len(left)))[here]
         for query in range(0, len(found), QUERIES):
             places = found[query : query + QUERIES] - np.int32(begin)
@@ -221,9 +223,9 @@ def recall(
     settings: SearchSettings,
     scorer: Scorer | None,
 ) -> dict[str, Any]:
-    """Measure the recall of the lists of both sides on a sample that is compared with everything.
+    """Measure the recall of the lists of both sides, on a sample compared with everything.
 
-    Memory: 4 bytes a sentence of the larger side.
+    Memory: 4 bytes per sentence of the larger side.
     """
     logits_of: LogitsOf | None = None
     if scorer is not None:
@@ -240,7 +242,7 @@ def _tokens(part: Part) -> SideTokens:
 
 
 def _codes(task: Result, room: Room) -> Codes:
-    """Read the codes of a part; those that exceed the memory stay in their file."""
+    """Read the codes of a part; codes beyond the memory budget stay in their file."""
     codes, scale, correction = (task.array(name) for name in ("codes", "scale", "correction"))
     if codes.nbytes <= room.left:
         held = room.empty(codes.shape, codes.dtype)

@@ -1,4 +1,4 @@
-"""Scoring and matching of a search's candidates: the tasks, and the pairs that they choose."""
+"""Scoring and matching of a search's candidates: the tasks, and the chosen pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,10 +22,10 @@ from miner.tasks.task import Result
 
 @dataclass(frozen=True)
 class Matched:
-    """Pairs that were matched: the task, and those of their features and of the knock-outs.
+    """Matched pairs: the matching task, and the tasks of their features and of the knock-outs.
 
     Without verification, there are no features; without decoys, no knock-outs; ``opinions`` are the
-    second opinion's, None without one.
+    second opinion's, or None.
     """
 
     near: NeighborLists
@@ -62,7 +62,7 @@ class Matched:
         return DecoyPairs.joined(parts)
 
     def knocked_out(self) -> DecoyPairs:
-        """Return the pairs that likely sources would be in without their partner."""
+        """Return the pairs of likely sources matched without their partner."""
         parts = []
         for task in self.knocked:
             pairs = load_candidates(task.array(KNOCKED))
@@ -76,7 +76,7 @@ class Matched:
         return None if self.opinions is None else self.opinions.of(name, pairs)
 
     def _features(self, number: int, pairs: Candidates) -> np.ndarray:
-        """Collect the features of the pairs of a round from all parts, ``(m, f) float32``."""
+        """Collect the features of a round's pairs from all parts, ``(m, f) float32``."""
         values = np.empty((len(pairs), len(FEATURES)), dtype=np.float32)
         for part, task in zip(self.near.sides[0].parts, self.features, strict=True):
             values[in_span(pairs.source_row, part.span)] = task.array(f"{number}-features")

@@ -85,19 +85,19 @@ def mine(
     Both corpora are text, or both are indexes. A text is a file or a pattern of files (a string), a
     list of :class:`pathlib.Path`, or any iterable of texts: a list, a column of Arrow or pandas, a
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
-    ``encode(sentences) -> (n, d)``: by default the model that ships for text, and for indexes the
-    one that built them. ``second`` is another encoder, slow and good, that reads the sentences of
+    ``encode(sentences) -> (n, d)``: by default the shipped model for text, and for indexes the
+    model that built them. ``second`` is another encoder, slow and good, that reads the sentences of
     the candidates in doubt, of the ``second_pairs`` most doubtful at most; both opinions count.
-    Pairs with a sentence of ``without`` are left out. ``carry`` are further columns of the files
-    that the pairs kept get, see :func:`miner.mining.carry.carried`.
+    Pairs with a sentence of ``without`` are removed. ``carry`` are further columns of the files for
+    the kept pairs, see :func:`miner.mining.carry.carried`.
 
-    ``work`` is a directory that keeps the results of all tasks: the same call goes on there, and
-    text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call goes on
-    from the directory ``beside`` plus `.work`, which is there until ``then`` has returned; without
-    either, results are temporary. ``workers`` say where tasks run. ``note`` receives lines about
-    both corpora before the search, ``done`` each index of a text once it is there, ``then`` the
-    result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` of
-    files goes to :class:`miner.text.corpus.Reader`.
+    ``work`` is a directory that keeps the results of all tasks: the same call continues there, and
+    text has its indexes in ``work/source`` and ``work/target``. Without it, a stopped call
+    continues from the directory ``beside`` plus `.work`, which is kept until ``then`` has returned;
+    without either, results are temporary. ``workers`` say where tasks run. ``note`` receives lines
+    about both corpora before the search, ``done`` each finished index of a text, ``then`` the
+    result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` of files goes to
+    :class:`miner.text.corpus.Reader`.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -189,15 +189,15 @@ def search(
     encoder: SentenceEncoder | None = None,
     report: Reporter = silent,
 ) -> Pairs:
-    """Mine the translation pairs of two corpora: all that retrieval finds, best first.
+    """Search the translation pairs of two corpora: all pairs of the retrieval, best first.
 
     Candidates are the k nearest neighbours in each direction. Their score is the probability of
     being a translation, by the model's verifier, or a margin: see
     :class:`~miner.knn.settings.SearchSettings`. ``encoder`` is the model that built both indexes;
-    by default it is loaded from where it was then. Every distinct text takes part once.
+    by default it is loaded from its former location. Every distinct text takes part once.
 
     Raises :class:`~miner.errors.MismatchError` for indexes of two models,
-    :class:`~miner.errors.ArtifactError` where a verifier is asked for and there is none,
+    :class:`~miner.errors.ArtifactError` if a requested verifier is missing,
     :class:`~miner.errors.ResourceError` for too little memory or a missing GPU.
     """
     verifier = verifier_for(source, settings.rank, encoder)
@@ -243,12 +243,14 @@ def search_indexes(
 def load_encoder(
     model: str | Path, settings: SearchSettings, loading: Loading = USUAL
 ) -> SentenceEncoder:
-    """Open a model to encode both sides with, by the threads and the device of a search."""
+    """Open a model to encode both sides, with the threads and the device of a search."""
     return open_encoder(model, settings.threads, encoding_device(settings), "source", loading)
 
 
 def encoding_device(settings: SearchSettings) -> str:
-    """Return the device to encode on. One asked for is to search on; torch may not be there."""
+    """Return the device to encode on. The device setting is for the search, and torch may be
+    missing.
+    """
     if ":" not in settings.device:
         return "cpu" if settings.device == "cpu" else "auto"
     try:
@@ -260,8 +262,8 @@ def encoding_device(settings: SearchSettings) -> str:
 def own_means(workers: Workers, settings: SearchSettings) -> Workers:
     """Return workers with the memory and the threads of a search, unless they have their own.
 
-    Workers elsewhere ask for a GPU if the search does. Raises ResourceError if it is to be here,
-    and is not.
+    Workers elsewhere request a GPU if the search does. Raises ResourceError for a missing GPU of
+    this machine.
     """
     gpu = settings.device.startswith("cuda")
     if gpu and workers.here:
@@ -275,7 +277,7 @@ def own_means(workers: Workers, settings: SearchSettings) -> Workers:
 
 
 def _refuse_other_indexes(work: str | Path | None) -> None:
-    """Raise ArtifactError for a new work directory that has indexes of something else."""
+    """Raise ArtifactError for a new work directory that holds other indexes."""
     if work is None or is_remote(work) or (Path(work) / PLAN).exists():
         return
     for side in SIDES:
@@ -294,9 +296,9 @@ def _indexed(
     reading: Mapping[str, Any],
     done: Callable[[Index], None],
 ) -> list[tuple[Index, Result]]:
-    """Index two texts with one model, which may have a vocabulary for each side.
+    """Index two texts with one model, which may have separate vocabularies.
 
-    A run that is kept has its indexes in `source` and `target`, too.
+    A run in a user's directory also has the indexes in `source` and `target`.
     """
     texts = [
         Text.of(run, side, own, encoder.on_side(name))
@@ -321,7 +323,7 @@ def note_languages(
     encoder: SentenceEncoder | None,
     note: Callable[[str], None],
 ) -> list[str]:
-    """Tell the languages of both sides; return doubts whether the model suits them."""
+    """Report the languages of both sides; return doubts about whether the model suits them."""
     note(describe_both(languages))
     model = None if encoder is None else encoder.model
     known = {} if model is None else model.languages
@@ -334,7 +336,7 @@ def _reader(
     verifier: Verifier | None,
     settings: SearchSettings,
 ) -> tuple[Reader | None, list[SentenceEncoder]]:
-    """Return the reader of the second opinion, None without one, and its encoder of each side."""
+    """Return the reader of the second opinion, or None, and its encoder for each side."""
     if second is None:
         if most is not None:
             raise KeepError("the number of pairs is for a second opinion (--second MODEL)")
@@ -356,12 +358,12 @@ def _calibrates_margins(
     encoder: SentenceEncoder | None,
     index: Index | None,
 ) -> bool:
-    """Decide if margins are calibrated; raise KeepError for an unsuitable choice."""
+    """Return True if margins are calibrated. Raises KeepError for an unsuitable choice."""
     foreign = encoder is not None and not encoder.model
     external = False
     if index is not None:
         foreign, external = foreign or split_name(index.model_name) is not None, index.external
-    usual = settings.rank is None  # nobody asked for margins
+    usual = settings.rank is None  # the user did not choose margins
     chosen = keep.estimates_margins(foreign and usual, external) and verifier is None
     keep.check(verifier is not None or chosen)
     if keep.labels is not None and verifier is None:
@@ -380,7 +382,7 @@ def _decoy_encoder(
 ) -> tuple[bool, SentenceEncoder | None, list[str]]:
     """Return whether margins are calibrated, the encoder of the decoys if so, and warnings.
 
-    The encoder of the target's index is asked for before the search: it may be missing.
+    The encoder of the target's index is opened before the search, because it may be missing.
     """
     if not by_margin or index.external:
         return by_margin, None, []

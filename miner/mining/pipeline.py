@@ -1,7 +1,7 @@
 """Mining as a pipeline of stages: sides → blocks → lists → scores → pairs.
 
-Everything that a mining computes is a task of this plan. What is global runs in this process at the
-end: the estimate of precision, the threshold, and the output.
+Everything that a mining computes is a task of this plan, except the global steps at the end, which
+run in this process: the estimate of precision, the threshold, and the output.
 """
 
 from collections.abc import Sequence
@@ -30,16 +30,16 @@ from miner.tasks.run import Run
 from miner.tasks.task import Result, hints_of
 from miner.text.language_codes import alike
 
-# Sentences of a part in a hybrid search, which compares the better the larger its blocks are.
+# Sentences of a part in a hybrid search, which gets more efficient with larger blocks.
 HYBRID_LINES = 1 << 20
-# Parts of a side at most, unless memory asks for more: blocks are their square.
+# Maximum parts of a side, unless memory requires more: the number of blocks is their square.
 PARTS = 1000
-# Memory of a sentence of a part in the stages that hold most, with room for as much again.
+# Bytes per sentence of a part in the most demanding stages, with a reserve of the same size.
 ROW = 2400
-# Time to merge one list into a longer one, as a share of the time to rank a list exactly; to look
-# at one target while decoys are chosen, of the time to encode a decoy.
+# Time to merge a list into a longer one, as a share of the time to rank a list exactly; time to
+# check one target while decoys are chosen, as a share of the time to encode a decoy.
 MERGE, PASS = 0.03, 0.1
-# Memory of a sentence of either side while pairs are matched.
+# Bytes per sentence of either side while pairs are matched.
 MATCHED = hints_of(score_stages.match).memory
 
 Sides = tuple[Side, Side]
@@ -153,7 +153,7 @@ def nearest(
 ) -> tuple[Result, Result]:
     """Compare all rows of two flat indexes; return the lists of the ``k`` nearest, both ways.
 
-    Of the ``settings``, engine, exact and device count. Nothing is scored.
+    The ``settings`` engine, exact and device apply. Nothing is scored.
     """
     size = max(len(index) for index, _ in indexes)
     sides = prepare(run, indexes, None, run.lines or max(LINES, size // PARTS), whole=False)
@@ -183,7 +183,7 @@ def _blocks(run: Run, sides: Sides, k: int, engine: str) -> list[Result]:
 def _merge(
     run: Run, sides: Sides, blocks: list[Result], k: int, engine: str, *, complete: bool
 ) -> list[list[Result]]:
-    """Register the merging of the blocks to neighbour lists of each part of both sides."""
+    """Register the merging of the blocks to neighbour lists for each part of both sides."""
     grid = np.array(blocks, dtype=object).reshape(len(sides[0].parts), len(sides[1].parts))
     merged: list[list[Result]] = []
     for side, rows in enumerate((grid, grid.T)):
@@ -206,7 +206,7 @@ def _merge(
 
 
 def _lists(run: Run, sides: Sides, merged: list[list[Result]], k: int) -> tuple[Result, Result]:
-    """Register the joining of the ``k`` nearest of all parts of either side."""
+    """Register the joining of the ``k`` nearest lists of all parts of each side."""
     forward, backward = (
         run.task("lists", search_stages.lists, name, units=side.size, parts=parts, k=k)
         for name, side, parts in zip(SIDES, sides, merged, strict=True)

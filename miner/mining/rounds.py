@@ -1,7 +1,7 @@
 """Candidates of a part of the sources, in rounds: the search itself, then each draw of decoys.
 
-In round 0 the targets are those of the search. In each further round a draw of decoys joins them,
-whose rows follow theirs. Source rows count from the first of the part.
+Round 0 has the targets of the search. In each further round a draw of decoys is added, with rows
+after the targets'. Source rows count from the first row of the part.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from miner.tasks.task import Job, Result
 class NeighborLists:
     """Neighbour lists of a search, for the stages that score its candidates.
 
-    ``forward`` and ``backward`` are the lists of each part of the sources and of the targets, whose
-    first ``k`` places count; ``lists`` are of all targets. ``copies`` numbers sentences that are no
-    candidates for each other; None where any may be. ``decoys`` is the task that chose decoys, in
-    draws of so many, None without an estimate of precision; ``decoy_forward`` are the lists of each
-    part of the sources among them, ``decoy_lists`` theirs.
+    ``forward`` and ``backward``: lists of each part of the sources and of the targets, of which the
+    first ``k`` slots count; ``lists``: of all targets. ``copies``: numbers of sentences that are no
+    candidates for each other; None if there are none. ``decoys``: task that chose decoys, in
+    several draws; None without an estimate of precision; ``decoy_forward``: lists of each part of
+    the sources among them; ``decoy_lists``: lists of the decoys.
     """
 
     sides: tuple[Side, Side]
@@ -55,14 +55,14 @@ class NeighborLists:
         return range(1 + len(self.draws))
 
     def of_targets(self, number: int) -> tuple[Result, str]:
-        """Return the lists of the targets in a round, or of its decoys, and their prefix."""
+        """Return the lists of a round's targets, or of its decoys, and their prefix."""
         if self.decoy_lists is None or not number:
             return self.lists, ""
         return self.decoy_lists, f"{number - 1}-"
 
 
 def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) -> CandidateBlocks:
-    """Return the candidates of a part's sources in a round, by the lists of both directions."""
+    """Return the candidates of a part's sources in a round, from the lists of both directions."""
     forward = neighbors(near.forward[part.number], k=near.k)
     places = [own[own["place"] < near.k] for own in received(near.backward, LISTED, part.number)]
     task, prefix = near.of_targets(number)
@@ -83,7 +83,7 @@ def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) 
 def logits_of(
     near: NeighborLists, part: Part, number: int, verifier: Verifier, known: PairLogits | None
 ) -> LogitsOf:
-    """Return the function that computes the logits of the pair features of a round's candidates.
+    """Return the function that computes the pair features' logits of a round's candidates.
 
     In a round of decoys the logits of the targets are ``known``.
     """

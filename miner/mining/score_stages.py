@@ -1,4 +1,4 @@
-"""Stages that score candidates and match them: verify, rivals, best logits, score, match, features.
+"""Stages that score and match candidates: verify, rivals, best logits, score, match, features.
 
 They go through the rounds of :mod:`miner.mining.rounds`.
 """
@@ -34,13 +34,13 @@ from miner.tasks.task import Job, Result, hints
 
 # Number of best pairs of a part collected before only the best of each target are kept.
 COLLECTED = 1 << 21
-# A candidate's logit, for the part of its target.
+# Logit of a candidate, sent to the part of its target.
 RIVAL = np.dtype([("target", "<i4"), ("logit", "<f8")])
 
 
 @hints(seconds=5e-4, memory=1100)
 def verify(job: Job, near: NeighborLists, part: Part, margin: str, scorer: Scorer) -> None:
-    """Compute the logits of the pair features of a part's candidates, and the best of each source.
+    """Compute the pair features' logits of a part's candidates, and the best of each source.
 
     Decoys compete in further rounds, in which the logits of targets are known. Logits are sent to
     the parts of the targets.
@@ -64,7 +64,7 @@ def verify(job: Job, near: NeighborLists, part: Part, margin: str, scorer: Score
 
 
 def _add(best: BestLogits, report: Reporter, block: Candidates, logit: np.ndarray) -> None:
-    """Take in the logits of a block, and count its sources."""
+    """Add the logits of a block, and count its sources."""
     best.add(block.source_row, logit)
     if len(block.source_row):
         report("verifying", int(block.source_row[-1]) + 1, len(best.best))
@@ -72,9 +72,9 @@ def _add(best: BestLogits, report: Reporter, block: Candidates, logit: np.ndarra
 
 @hints(seconds=1e-5)
 def rivals(job: Job, near: NeighborLists, part: Part, verified: list[Result]) -> None:
-    """Collect the best logits of a part of the targets, of all sources.
+    """Collect the best logits of a part of the targets, over all sources.
 
-    The last part includes the decoys.
+    The last part also collects those of the decoys.
     """
     first, end = part.span
     last = part.number == len(near.sides[1].parts) - 1
@@ -113,11 +113,11 @@ def score(
     logits: Result | None = None,
     best: Result | None = None,
 ) -> None:
-    """Score a part's candidates; keep the best of each source and, in the part, each target.
+    """Score a part's candidates; keep the best of each source and, within the part, of each target.
 
-    Scores are probabilities by the ``logits`` of the part and the ``best`` of all targets, or
-    margins without a ``scorer``. Of probabilities, all candidates that a second opinion may be
-    asked about are kept, too.
+    Scores are probabilities from the ``logits`` of the part and the ``best`` of all targets, or
+    margins without a ``scorer``. With probabilities, all candidates that a second opinion may read
+    are kept too.
     """
     for number in near.rounds:
         blocks = candidate_blocks(near, part, number, margin)
@@ -133,7 +133,9 @@ def score(
 def _best_of(
     blocks: Iterator[Candidates], *, likely: bool
 ) -> tuple[Candidates, Candidates, Candidates]:
-    """Return the best pairs of the sources, of the targets, and the ``likely`` ones if wanted."""
+    """Return the best pairs of the sources, of the targets, and the ``likely`` ones if
+    requested.
+    """
     forward, backward, doubtful = ([Candidates.zeros(0)] for _ in range(3))
     for block in blocks:
         best = best_pairs(block)
@@ -223,7 +225,7 @@ def knock_out(
 ) -> None:
     """Match likely sources of a part without their partner, and compute the features of the pairs.
 
-    Each wins the best target that is in no better pair.
+    Each gets the best target that is in no better pair.
     """
     verifier, first = scorer.open(job.threads), part.span[0]
     pairs = matched.array("0-pairs")

@@ -27,23 +27,24 @@ from miner.scoring.pair_features import PreparedText
 from miner.tasks.exchange import part_of, send
 from miner.tasks.task import Job, Result, hints
 
-# Rows of lists that are joined at a time.
+# Rows of lists joined at a time.
 BLOCK = 1 << 16
-# Lists on disk: a similarity and a position in each place.
+# Slot of a list on disk: a similarity and a position.
 PLACE = np.dtype([("similarity", np.float32), ("position", np.int32)])
-# Name of the places that merge sends from the lists of targets to the parts of the sources.
+# Name of the slots that merge sends from the lists of targets to the parts of the sources.
 LISTED = "listed"
-# File of the decoys' sentences. A record is read by every task that follows, and stays small.
+# File of the decoys' sentences, separate because every later task reads the record, which should be
+# small.
 SENTENCES = "sentences.json"
 
 
 def decoy_text(decoys: Result, draw: int) -> PreparedText:
-    """Return the token ids of the decoys of one draw."""
+    """Return the token ids of the decoys in a draw."""
     return load_text(decoys).take(_draws(decoys)[draw])
 
 
 def decoy_vectors(decoys: Result, draw: int) -> VectorSet:
-    """Return the vectors of the decoys of one draw."""
+    """Return the vectors of the decoys in a draw."""
     vectors = np.asarray(decoys.array(f"vectors-{draw}"))
     return VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
 
@@ -64,7 +65,7 @@ def settings_of(job: Job, settings: SearchSettings) -> SearchSettings:
 
 
 def open_engine(name: str, threads: int) -> Engine:
-    """Return the engine that :func:`probe` has chosen."""
+    """Return the engine chosen by :func:`probe`."""
     kind, _, device = name.partition(" ")
     engine: Engine
     if device:
@@ -88,8 +89,8 @@ def probe(
 ) -> dict[str, Any]:
     """Choose the engine of a search.
 
-    It is the hybrid one from ``hybrid_from`` pairs of sentences on, where int8 suffices; never if
-    that is None.
+    It is hybrid from ``hybrid_from`` pairs of sentences on, if int8 suffices; never if that is
+    None.
     """
     source, target = (side.vectors(compressed=True) for side in sides)
     engine = choose_engine("hybrid", False, job.threads)
@@ -112,7 +113,7 @@ def decoys(
     given: list[str] | None,
     settings: SearchSettings,
 ) -> dict[str, Any]:
-    """Choose and encode the decoys; where there are too few, return why as ``error``."""
+    """Choose and encode the decoys; if there are too few, return the reason as ``error``."""
     verifier = scorer.open(job.threads)
     targets, rows = sides[1].tokens(), sides[1].vectors().rows
     tokenizer = verifier.encoder.tokenizer
@@ -127,7 +128,7 @@ def decoys(
     for number, chosen in enumerate(found.draws):
         vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
         job.save(**{f"vectors-{number}": vectors})
-        if engine is None:  # one for all draws, which differ in size by one decoy at most
+        if engine is None:  # the same for all draws, whose sizes differ by at most one decoy
             drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
             engine = _name(engine_for(source, drawn, settings_of(job, settings)))
     save_text(job, found.text)
@@ -164,9 +165,8 @@ def merge(
 ) -> None:
     """Merge the candidates of a part from all blocks, and rank them exactly.
 
-    ``other`` is the other side. Lists of targets are sent to the parts of the sources, which begin
-    at the rows ``firsts``. Not ``complete``: the search has left rows out, so that nothing is in
-    doubt.
+    ``other``: the other side. Lists of targets are sent to the parts of the sources, which begin at
+    the rows ``firsts``. Not ``complete``: the search skipped pairs, so that no row is in doubt.
     """
     name = ("forward", "backward")[side]
     named = [block.array(name) for block in blocks]
@@ -194,7 +194,7 @@ def decoy_search(job: Job, part: Part, decoys: Result, k: int, engine: str) -> N
 def lists(job: Job, parts: list[Result], k: int) -> None:
     """Join the ``k`` nearest of all parts of a side.
 
-    What scores need of each list is written apart: its mean and its two nearest.
+    The data that scoring needs is saved separately: mean and two nearest of each list.
     """
     job.join("similarity", (part.similarity for part in _list_blocks(parts, k)))
     job.join("row", (part.row for part in _list_blocks(parts, k)))
@@ -224,7 +224,7 @@ def decoy_lists(
 ) -> None:
     """Rank the neighbours of the decoys; append their means and nearest to the ``targets``'.
 
-    ``source`` are all sources.
+    ``source``: all sources.
     """
     base, made = source.vectors(), open_engine(engine, job.threads)
     for draw in range(len(decoys.value["sizes"])):
@@ -248,7 +248,7 @@ def _refined(
 ) -> Neighbors:
     """Merge candidate lists ``(n, w)`` of PLACE, and rank them.
 
-    ``complete``: the blocks were compared pair by pair.
+    ``complete``: the blocks compared all pairs.
     """
     width = max(min(k + engine.slack, len(base)), *(found.shape[1] for found in blocks))
     merged = Lists.empty(len(queries), max(1, width))

@@ -85,9 +85,9 @@ def ask(
     knocked: list[Result],
     reader: Reader,
 ) -> Opinions:
-    """Register the second opinion on the candidates that ``scored`` found likely enough.
+    """Register the second opinion on the likely enough candidates of ``scored``.
 
-    ``knocked`` are tasks of knock-outs, which are read as well. Waits for ``scored``.
+    ``knocked``: tasks of knock-outs, which are read as well. Waits for ``scored``.
     """
     sides = near.sides
     doubts = run.task(
@@ -122,7 +122,7 @@ def _texts(near: NeighborLists, doubts: Result, reader: Reader) -> dict[str, Dou
         name: Doubted(side.whole.place, side.whole.place.digest, model)
         for name, side, model in zip(SIDES, near.sides, reader.models, strict=True)
     }
-    # Without decoys none is in doubt.
+    # Without decoys none of them is in doubt.
     task = near.decoys or doubts
     texts[DECOYS] = Doubted(KeptText(task, SENTENCES), task.fingerprint, reader.models[1])
     return texts

@@ -1,4 +1,4 @@
-"""Sides of a search: the rows that take part, cut into parts, and their token ids."""
+"""Sides of a search: participating rows, their parts, and token ids."""
 
 from __future__ import annotations
 
@@ -34,24 +34,26 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Place:
-    """The index of a side, by its digest: its directory, or the task that made it."""
+    """Reference to the index of a side, with its digest: its directory, or the task that built
+    it.
+    """
 
     index: Result | str = field(metadata={"decides": False})
     digest: str
 
     def open(self) -> Index:
-        """Open the index; once in each process."""
+        """Open the index, once in each process."""
         path = Path(self.index) if isinstance(self.index, str) else self.index.path
         return _index(path, (path / META).stat().st_mtime_ns)
 
     def sentences(self, rows: np.ndarray) -> Sequence[str]:
-        """Return the sentences of some rows."""
+        """Return the sentences of ``rows``."""
         return self.open().sentences(rows)
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Model that verifies candidates, and the languages of both sides."""
+    """Reference to the model that verifies candidates, and the languages of both sides."""
 
     model: Entry
     languages: Languages
@@ -62,11 +64,11 @@ class Scorer:
 
 @dataclass(frozen=True)
 class Part:
-    """Rows ``span`` of a side: shard ``number``, or the whole side.
+    """Rows ``span`` of a side: part ``number``, or the whole side.
 
-    ``first`` is the position of the first vector, ``size`` the number of vectors. ``digest`` is of
-    the rows that take part and of their vectors, so that it stands for ``place`` and ``rows``.
-    ``text`` has the token ids of all rows; None without verification.
+    ``first``: position of the first vector; ``size``: number of vectors. ``digest``: of the
+    participating rows and their vectors, so that ``place`` and ``rows`` do not enter fingerprints.
+    ``text``: token ids of all rows; None without verification.
     """
 
     number: int
@@ -80,11 +82,11 @@ class Part:
 
     @property
     def without_text(self) -> Part:
-        """The part for tasks that read vectors only."""
+        """Return the part for tasks that read only vectors."""
         return replace(self, text=None)
 
     def vectors(self, *, compressed: bool = False) -> VectorSet:
-        """Map the vectors that take part; their rows count from the start of the span.
+        """Map the participating vectors; their rows count from the start of the span.
 
         ``compressed``: with the FAISS index, if the side has one.
         """
@@ -98,7 +100,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a search: all its rows, and the parts that they are cut into."""
+    """Side of a search: all its rows, and the parts that they are cut into."""
 
     whole: Part
     parts: tuple[Part, ...]
@@ -121,9 +123,9 @@ class Side:
 def each(
     side: Side, cost: float = 1.0, prefix: str = "", **of_each: Sequence[Any]
 ) -> dict[str, Call]:
-    """Return a call for each part of a side, with its item of each list ``of_each``.
+    """Return a call for each part of a side, with its item of each list in ``of_each``.
 
-    ``cost``: units for each vector.
+    ``cost``: units per vector.
     """
     return {
         f"{prefix}{part.number:04}": Call(
@@ -140,10 +142,10 @@ def cross(
     cost: Callable[[int, int], float],
     **of_both: Sequence[Sequence[Result]],
 ) -> dict[str, Call]:
-    """Return a call for each block, part x part, that reads vectors only.
+    """Return a call for each block, part x part, that reads only vectors.
 
-    ``cost`` returns its units by its sizes. A block has the results ``of_both`` of its parts; of
-    the empty list none.
+    ``cost``: function of the sizes to units. ``of_both``: results of both parts; none for an empty
+    list.
     """
     return {
         f"{left.number:04}-{right.number:04}": Call(
@@ -171,11 +173,11 @@ def prepare(
     *,
     whole: bool,
 ) -> tuple[Side, Side]:
-    """Find the rows of both sides that take part, cut them into parts, and tokenise their text.
+    """Find the participating rows of both sides, cut them into parts, and tokenise their text.
 
-    ``indexes`` are the opened indexes, each with the task that made it, if any. The model of the
-    ``scorer`` tokenises; without it no text is prepared. ``whole``: a side is one part. Waits for
-    all of it.
+    ``indexes`` are opened, each with the task that built it, if any. The model of the ``scorer``
+    tokenises; without it text is not tokenised. ``whole``: a side is a single part. Waits for the
+    tasks.
     """
     model = None if scorer is None else scorer.model
     found = []
@@ -200,7 +202,7 @@ def prepare(
 def _side(
     place: Place, rows: Result, spans: list[Span], tasks: list[Result], text: Result | None
 ) -> Side:
-    """Return a side by what the tasks of its parts have found."""
+    """Return a side from the results of its parts' tasks."""
     parts: list[Part] = []
     first = 0
     for number, (span, task) in enumerate(zip(spans, tasks, strict=True)):
@@ -214,7 +216,7 @@ def _side(
 
 
 def _spans(index: Index, lines: int | None) -> list[Span]:
-    """Cut the rows of an index into spans: text that was added begins a new one."""
+    """Cut the rows of an index into spans; text that was added begins a new span."""
     if lines is None:
         return [(0, len(index))]
     edges = [0, *(int(end) for end in index.meta.get(GROWN, ())), len(index)]
@@ -227,7 +229,7 @@ def _spans(index: Index, lines: int | None) -> list[Span]:
 
 
 def _vectors(place: Place, rows: Result, span: Span, *, compressed: bool = False) -> VectorSet:
-    """Map the vectors of a span of rows that take part."""
+    """Map the participating vectors of a span."""
     index, known = place.open(), rows.array("rows")
     first, last = np.searchsorted(known, span).tolist()
     own = np.asarray(known[first:last]) - span[0] if span[0] else known[first:last]
@@ -247,7 +249,9 @@ def find_rows(job: Job, place: Place) -> dict[str, Any]:
 def describe_part(
     job: Job, place: Place, rows: Result, span: Span, model: Entry | None
 ) -> dict[str, Any]:
-    """Digest the vectors of a span of rows that take part, and tokenise its text by ``model``."""
+    """Compute the digest of a span's participating vectors, and tokenise its text with
+    ``model``.
+    """
     part = _vectors(place, rows, span)
     digest = hashlib.blake2b(digest_size=16)
     for first in range(0, len(part), BLOCK):
@@ -264,7 +268,7 @@ def describe_part(
 
 @hints(seconds=1e-6, memory=16)
 def join_text(job: Job, parts: list[Result]) -> None:
-    """Join the prepared text of all parts. Offsets take 8 bytes a sentence."""
+    """Join the tokenised text of all parts. Offsets take 8 bytes per sentence."""
     for name in TEXT:
         file = f"text-{name.replace('_', '-')}"
         found = [part.array(file) for part in parts]
@@ -296,7 +300,7 @@ def find_copies(job: Job, places: Sequence[Place]) -> dict[str, Any]:
 
 
 def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield mapped arrays, whose pages go once they are written."""
+    """Yield mapped arrays, releasing their pages once they are written."""
     for array in arrays:
         yield array
         release_pages(array)
@@ -307,7 +311,7 @@ def save_text(job: Job, text: PreparedText) -> None:
 
 
 def load_text(task: Result) -> PreparedText:
-    """Map the prepared text of a task into memory."""
+    """Map the tokenised text of a task into memory."""
     return PreparedText(*(task.array(f"text-{name.replace('_', '-')}") for name in TEXT))
 
 

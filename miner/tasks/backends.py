@@ -24,12 +24,12 @@ from miner.tasks.slurm import Slurm
 from miner.tasks.task import hints_of
 
 Outcome = tuple[Assignment, dict[str, Any] | None]
-# Seconds in which the head of a Ray cluster must answer.
+# Timeout in seconds for the head of a Ray cluster to answer.
 ANSWER = 10.0
 
 
 class Backend(Protocol):
-    """Protocol of the backends. ``slots`` is the number of tasks that may be out at a time."""
+    """Protocol of the backends. ``slots`` is the maximum number of submitted tasks."""
 
     slots: int
 
@@ -37,7 +37,7 @@ class Backend(Protocol):
         """Give out tasks."""
 
     def results(self) -> list[Outcome]:
-        """Wait for tasks that end; return their records, None for a task whose worker died."""
+        """Wait for tasks to end; return their records, None for a task whose worker died."""
 
     def close(self) -> None:
         """Stop all workers."""
@@ -53,12 +53,13 @@ def open_backend(
     gpu: bool = False,
     report: Reporter = silent,
 ) -> Backend:
-    """Return a backend of this name, whose tasks take so many ``threads``.
+    """Return the backend of a name, with ``threads`` per task.
 
-    ``gpu``: on a cluster, tasks that can work on a GPU ask for one. ``report`` counts what tasks of
-    this process do.
+    ``gpu``: on a cluster, tasks that can use a GPU request one. ``report`` counts the progress of
+    tasks in this process.
 
-    Raises DependencyError for a backend whose extra is missing, ResourceError where none answers.
+    Raises DependencyError for a backend whose extra is missing, ResourceError if no cluster
+    answers.
     """
     if name == "processes":
         return Processes(workers)
@@ -71,7 +72,7 @@ def open_backend(
 
 
 class Serial:
-    """This process, one task after the other."""
+    """Backend that runs tasks in this process, one after the other."""
 
     slots = 1
 
@@ -91,7 +92,9 @@ class Serial:
 
 
 class Processes:
-    """Processes of this machine. One that is killed is replaced, and its task handed back."""
+    """Backend of processes on this machine. A killed one is replaced, and its task returned as
+    lost.
+    """
 
     def __init__(self, workers: int):
         self.slots = workers
@@ -102,7 +105,7 @@ class Processes:
         for assignment in assignments:
             try:
                 self._submit(assignment)
-            except BrokenProcessPool:  # a process died while it had nothing to do
+            except BrokenProcessPool:  # an idle process died
                 self._drop()
                 self._submit(assignment)
 
@@ -123,7 +126,7 @@ class Processes:
             except BrokenProcessPool:
                 broken = True
                 found.append((assignment, None))
-        if broken:  # the others of this pool are lost, too
+        if broken:  # the other processes of this pool are lost too
             found += [(assignment, None) for assignment in self._out.values()]
             self._out.clear()
             self._drop()
@@ -138,7 +141,7 @@ class Processes:
         if self._pool is not None:
             processes = list((self._pool._processes or {}).values())
             self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in processes:  # what they do can be done again
+            for process in processes:  # their work can be repeated
                 process.terminate()
             for process in processes:
                 process.join()

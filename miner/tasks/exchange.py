@@ -1,7 +1,7 @@
-"""Exchange of records between the tasks of two stages: sorted by destination, read in slices.
+"""Exchange of records between the tasks of two stages, grouped by destination.
 
-Each task of the first stage sends records with :func:`send`. Each of the second reads the slices
-that are for its part with :func:`received`.
+Each task of the first stage saves records with :func:`send`. Each task of the second reads the
+slices for its part with :func:`received`.
 """
 
 from collections.abc import Sequence
@@ -13,24 +13,24 @@ from miner.tasks.task import Job, Result
 
 
 def part_of(rows: np.ndarray, firsts: Sequence[int]) -> np.ndarray:
-    """Return the part that each row is in, by the first rows of the parts, which ascend."""
+    """Return the part of each row, from the first rows of the parts, which ascend."""
     return np.searchsorted(np.asarray(firsts, dtype=np.int64), rows, side="right") - 1
 
 
 def send(job: Job, name: str, records: np.ndarray, part: np.ndarray, parts: int) -> None:
-    """Save ``records (m, ...)`` by the ``part (m,)`` that each is for; there are ``parts``."""
+    """Save ``records (m, ...)`` grouped by their ``part (m,)``; there are ``parts``."""
     order = np.argsort(part.astype(np.min_scalar_type(parts)), kind="stable")
     starts = offsets_of(np.bincount(part, minlength=parts))
     job.save(**{name: records[order], f"{name}-starts": starts})
 
 
 def send_back(job: Job, name: str, answers: np.ndarray, asked: Sequence[np.ndarray]) -> None:
-    """Save an answer to each record of all tasks that ``asked``, in the order of those."""
+    """Save an answer to each record of all tasks that ``asked``, in the order of the records."""
     job.save(**{name: answers, f"{name}-starts": offsets_of(np.array([*map(len, asked)], int))})
 
 
 def received(tasks: Sequence[Result], name: str, part: int) -> list[np.ndarray]:
-    """Return the records that each task has sent to a part."""
+    """Return the records that each task sent to a part."""
     found = []
     for task in tasks:
         starts = task.array(f"{name}-starts")

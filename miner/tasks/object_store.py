@@ -1,9 +1,9 @@
 """Work directories in object stores, such as `s3://bucket/work`, by fsspec.
 
-Tasks read and write files of a local cache. A result that is made is uploaded; a result that a task
-reads is fetched. An object store cannot rename: the files of a result go under a name that nobody
-else has, and the record `done.json`, which says that name, is written last. A result is there when
-its record is. What a killed worker has uploaded stays, unnamed.
+Tasks read and write files of a local cache. New results are uploaded; results that a task reads are
+downloaded. An object store cannot rename: the files of a result get a unique name, and the record
+`done.json` with this name is written last. A result exists when its record does. Uploads of a
+killed worker stay without a record.
 """
 
 import hashlib
@@ -37,23 +37,23 @@ from miner.text.file_digests import file_sha256
 from miner.text.output import write_whole
 from miner.text.remote import asking, file_system, named
 
-# Names of tasks, of the files of their results, and of folders of files.
+# Patterns of the names of tasks, of the files of their results, and of folders of files.
 _TASK = re.compile(r"[a-z]+(-[a-z]+)*/[a-z0-9-]+")
 _FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]*")
 _FOLDER = re.compile(r"[0-9a-f]{32}")
 
 
 class ObjectStore:
-    """A work directory ``url`` in an object store, and its copy ``cache`` on this machine.
+    """Work directory ``url`` in an object store, with its copy ``cache`` on this machine.
 
-    The cache lies in the directory of temporary files. It grows with the results that tasks here
-    make and read.
+    The cache is in the directory of temporary files. It grows with the results that tasks here
+    write and read.
     """
 
     def __init__(self, url: str):
         self.url = url.rstrip("/")
         with self._asking():
-            # Other stores have no folders. s3fs would make a bucket of a misspelt one.
+            # Other stores have no folders, and s3fs would create a bucket with a misspelt name.
             options = {"auto_mkdir": True} if url.startswith("file:") else {}
             self._fs, self._root = file_system(self.url, f"--work {url}", **options)
         digest = hashlib.sha256(self.url.encode()).hexdigest()[:16]
@@ -68,12 +68,13 @@ class ObjectStore:
                 "set TMPDIR to a directory of your own"
             )
 
-    # --- the process that gives out tasks --------------------------------------------------------
+    # --- the process that submits tasks
+    # -------------------------------------------------------------
 
     def pull(self) -> None:
-        """Bring plan and records of all results into the cache.
+        """Download the plan and the records of all results.
 
-        Without a plan there, the cache is emptied: it is of a work directory that was deleted.
+        Without a plan there, the cache is emptied, because the work directory was deleted.
         """
         self._records.clear()
         with self._asking():
@@ -89,7 +90,7 @@ class ObjectStore:
         self.fetch_records(name for name in names if _TASK.fullmatch(name))
 
     def pull_plan(self) -> bool:
-        """Bring the plan into the cache; return False if there is none."""
+        """Download the plan; return False if there is none."""
         content = self._read(PLAN)
         if content is None:
             return False
@@ -99,7 +100,7 @@ class ObjectStore:
         return True
 
     def push(self, name: str) -> None:
-        """Upload a file of the cache; with the plan, forget which tasks a killed run left."""
+        """Upload a file of the cache; with the plan, remove the notes of a killed run."""
         self._write(name, (self.cache / name).read_bytes())
         if name != PLAN:
             return
@@ -107,11 +108,11 @@ class ObjectStore:
             self._fs.rm(f"{self._root}/{RUNNING}", recursive=True)
 
     def stands(self, task: Task) -> bool:
-        """Return True if the task's result is there, of the same call."""
+        """Return True if the store has the task's result, from the same call."""
         return self._records.get(task.name, {}).get("fingerprint") == task.fingerprint
 
     def keep(self, name: str, found: Any) -> None:
-        """Take the record of a result that a worker has uploaded.
+        """Add the record of a result that a worker has uploaded.
 
         Raises ArtifactError for a record that no worker has written: others may write there.
         """
@@ -130,7 +131,7 @@ class ObjectStore:
         write_whole(place / DONE, json.dumps(found).encode())
 
     def pull_notes(self) -> None:
-        """Copy the notes on tasks that run or failed into the cache."""
+        """Download the notes on running and failed tasks."""
         for folder in (RUNNING, FAILED):
             shutil.rmtree(self.cache / folder, ignore_errors=True)
             (self.cache / folder).mkdir()
@@ -163,7 +164,7 @@ class ObjectStore:
         return found
 
     def fetch_records(self, names: Iterable[str]) -> None:
-        """Bring records of results into the cache, unless this process has them."""
+        """Download records of results, unless this process has them."""
         for name in names:
             if name not in self._records:
                 content = self._read(f"{name}/{DONE}")
@@ -174,13 +175,13 @@ class ObjectStore:
                     self.keep(name, found)
 
     def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
-        """Bring the record of a result into the cache unless it is there; return it.
+        """Download the record of a result unless it is cached; return it.
 
-        Raises MismatchError where the store has a result of another call: no lock keeps two
-        machines apart there.
+        Raises MismatchError if the store has a result of another call, because no lock separates
+        two machines.
         """
         if fingerprint and self._records.get(name, {}).get("fingerprint") != fingerprint:
-            self._records.pop(name, None)  # of an earlier run, perhaps
+            self._records.pop(name, None)  # perhaps of an earlier run
         self.fetch_records([name])
         found = record(self.cache, name)
         if fingerprint and found["fingerprint"] != fingerprint:
@@ -191,7 +192,7 @@ class ObjectStore:
         return found
 
     def fetch(self, name: str, fingerprint: str) -> Path:
-        """Bring a result as :meth:`fetch_record` with all files; return its directory."""
+        """Download a result's record and files; return its directory."""
         self.fetch_record(name, fingerprint)
         final = self.cache / name
         if name not in self._records or self._whole(name):
@@ -217,14 +218,14 @@ class ObjectStore:
                 f"{DONE}, and repeat the command to make it again"
             ) from None
         except OSError as error:
-            if not self._whole(name):  # or another process of this machine was faster
+            if not self._whole(name):  # unless another process of this machine was faster
                 raise resource_error(error, final) from error
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
         return final
 
     def _whole(self, name: str) -> bool:
-        """Return True if the result in the cache is the one of the record, with all files."""
+        """Return True if the cached result matches the record and has all files."""
         try:
             if record(self.cache, name)["fingerprint"] != self._records[name]["fingerprint"]:
                 return False
@@ -234,7 +235,7 @@ class ObjectStore:
             return False
 
     def _upload(self, name: str, found: dict[str, Any]) -> dict[str, Any]:
-        """Upload a result of the cache; return its record with the folder of its files."""
+        """Upload a cached result; return its record with the folder of its files."""
         found = found | {AT: uuid.uuid4().hex}
         with self._asking():
             for file in found["files"]:
@@ -262,7 +263,7 @@ class ObjectStore:
         return named(self.url, str(self.cache))
 
     def _asking(self, *, missing: bool = False) -> AbstractContextManager[None]:
-        """Turn the errors of the store's library into one line; see :func:`asking`."""
+        """Convert the errors of the store's library to one line; see :func:`asking`."""
         said = "check its name and your credentials, and repeat the command"
         return asking(
             lambda why: ResourceError(
@@ -273,7 +274,7 @@ class ObjectStore:
 
 
 def open_store(url: str) -> ObjectStore:
-    """Return the store of an address; the same one for each call. Raises DependencyError."""
+    """Return the store of an address, cached by address. Raises DependencyError."""
     url = url.rstrip("/")
     found = STORES.get(url) or STORES.setdefault(url, ObjectStore(url))
     assert isinstance(found, ObjectStore)
@@ -281,7 +282,7 @@ def open_store(url: str) -> ObjectStore:
 
 
 def _is_plain(name: str, found: Any) -> bool:
-    """Return True for a whole record of a task whose names stay below the work directory."""
+    """Return True for a complete record of a task whose names stay below the work directory."""
     try:
         return (
             _TASK.fullmatch(name) is not None

@@ -1,6 +1,6 @@
-"""Slurm as a backend: tasks in job arrays, by submitit; each kind asks for its memory and time.
+"""Slurm backend: tasks in job arrays, by submitit; each kind requests its memory and time.
 
-Where there is no Slurm, submitit starts processes here.
+Without Slurm, submitit starts processes here.
 """
 
 import math
@@ -19,22 +19,23 @@ from miner.tasks.execute import execute
 from miner.tasks.task import Task, hints_of, memory_of
 from miner.text.output import one_line
 
-# Seconds between two looks for results, and between two looks at the queue of Slurm.
+# Seconds between two checks for results, and between two checks of Slurm's queue.
 PAUSE, LOOK = 0.5, 15.0
-# Jobs of an array for each worker, and in all: Slurm takes 1,001 where nothing else is configured.
+# Jobs of an array per worker, and in total: Slurm's default limit is 1,001.
 ROUNDS, ARRAY = 4, 1000
-# Times the estimate that is asked for: other machines are slower, and their disks are shared.
+# Factor on the estimated time that is requested: other machines are slower, and their disks are
+# shared.
 ROOM = 8
-# Least time limit of a task, and the limit without an estimate; in minutes.
+# Minimum time limit of a task, and limit without an estimate, in minutes.
 MINUTES, UNKNOWN = 60, 24 * 60
 
 
 class Slurm:
     """Job arrays of Slurm. Jobs that are ready together are cut into arrays by kind.
 
-    Tasks go several to a job where they are many: a job takes seconds to start. Slurm repeats jobs
-    that were preempted, or whose node died; submitit those that ran out of time. A job that is no
-    longer in the queue and has left no result is lost, and its tasks are handed back.
+    A job gets several tasks if there are many, because a job takes seconds to start. Slurm repeats
+    jobs that were preempted, or whose node died; submitit those that ran out of time. A job that is
+    no longer in the queue and has left no result is lost, and its tasks are handed back.
     """
 
     def __init__(self, workers: int, work: Path, threads: int, *, gpu: bool = False):
@@ -50,7 +51,7 @@ class Slurm:
         )
         self._gpu = gpu
         self._out: list[tuple[Any, list[Assignment]]] = []
-        # Jobs that the last look at the queue missed, and when that was.
+        # Jobs missing in the last check of the queue, and its time.
         self._missed: set[str] = set()
         self._looked = 0.0
 
@@ -86,7 +87,7 @@ class Slurm:
         for job, assignments, whole in ended:
             self._out.remove((job, assignments))
             try:
-                if not whole:  # no result was written; tasks that are done are not done again
+                if not whole:  # no result was written; finished tasks are not repeated
                     raise self._errors.UncompletedJobError
                 found += zip(assignments, job.result(), strict=True)
             except self._errors.UncompletedJobError:
@@ -107,8 +108,8 @@ class Slurm:
             self._looked = time.monotonic()
             queue = _queue()
             if queue is not None:
-                # A result may follow the end of a job late through a network: it is lost after
-                # two looks.
+                # A network file system may show a result late, so a job counts as lost after two
+                # checks.
                 missed = {job.job_id for job, _ in self._out if job.job_id not in queue}
                 gone, self._missed = missed & self._missed, missed
                 found = [(*entry, False) for entry in self._out if entry[0].job_id in gone]
@@ -116,9 +117,9 @@ class Slurm:
 
 
 def need(task: Task, memory: int) -> tuple[int, int]:
-    """Return the memory in GB and the minutes to ask for, with room above the task's hints.
+    """Return the memory in GB and the minutes to request, with a reserve above the task's hints.
 
-    ``memory`` are the bytes that the task may allocate for blocks.
+    ``memory``: bytes that the task may allocate for blocks.
     """
     found = hints_of(task.function)
     size = memory_of(task.function, task.rows) + (memory if found.searches else 0)
@@ -127,7 +128,7 @@ def need(task: Task, memory: int) -> tuple[int, int]:
 
 
 class Tasks:
-    """The tasks of one job: a function that submitit calls again when the job ran out of time."""
+    """Tasks of one job: a function that submitit calls again if the job ran out of time."""
 
     def __call__(self, assignments: list[Assignment]) -> list[dict[str, Any]]:
         return [execute(assignment) for assignment in assignments]
@@ -139,7 +140,7 @@ class Tasks:
 
 
 def _queue() -> set[str] | None:
-    """Return the ids of this user's jobs in the queue of Slurm; None if it does not answer.
+    """Return the ids of this user's jobs in Slurm's queue; None if Slurm does not answer.
 
     Unlike `sacct`, on which submitit relies, `squeue` needs no database of jobs.
     """
@@ -152,6 +153,6 @@ def _queue() -> set[str] | None:
 
 
 def _reason(error: Exception) -> str:
-    """Return the last line that sbatch has written."""
+    """Return the last line of sbatch's error output."""
     lines = [line for line in str(error).splitlines() if "error:" in line] or str(error).split("\n")
     return one_line(lines[-1].strip())
