@@ -24,7 +24,7 @@ from miner.tasks.task import Job, Result, hints
 
 @dataclass(frozen=True)
 class PieceScores:
-    """Scores of a piece so far: ``config`` are the filters that have scored it, with bounds.
+    """Scores of a piece, and ``config``: the filters that computed them, with their bounds.
 
     ``checked``, ``rated`` and ``compared`` are the results of cheap filters, of expensive ones, if
     any, and of each filter that compares pairs.

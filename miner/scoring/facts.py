@@ -58,10 +58,6 @@ class FactClass(NamedTuple):
     excuses: Sequence[str] = ()
     number: int = -1
 
-    @property
-    def name(self) -> str:
-        return self.words[0]
-
 
 class Reader:
     """Reader of the classes of English sentences."""

@@ -182,7 +182,7 @@ def _spelled(one: Numeral) -> bool:
 
 
 def _part(one: Numeral) -> bool:
-    """Tell whether a number is a quarter, a half or three quarters, which are often words."""
+    """Tell whether a number is 1/4, 1/2 or 3/4, which texts often spell as words."""
     return one.values[0] in _QUARTERS
 
 

@@ -262,7 +262,7 @@ KINDS: dict[str, Rule] = {
 
 
 def _names(text: str) -> list[re.Match[str]]:
-    """Find names: runs of capitalised words in a sentence that is no title.
+    """Find names in a sentence: runs of capitalised words. A title has none.
 
     The first word of a sentence is always capitalised, so it counts only with a second capitalised
     word.
