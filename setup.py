@@ -1,11 +1,15 @@
-"""Build of the compiled library (``miner/kernels/library.py``). All else is in setup.cfg."""
+"""Packages, and build of the compiled library (``miner/kernels/library.py``).
+
+All else is in setup.cfg. It cannot find the packages of ``train/``, which is installed as
+``miner_train``: a source distribution has no link of that name.
+"""
 
 import os
 import shutil
 import sys
 from glob import glob
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 
 # Another machine to build for, by zig's name: `make wheels`.
 TARGET = os.environ.get("MINER_TARGET")
@@ -21,6 +25,10 @@ if TARGET or MISSING:  # the compiler of the package ziglang, which pip then ins
     os.environ["LDSHARED"] = f"{os.environ['CC']} -shared {rest}"
 
 setup(
+    packages=[
+        *find_packages(include=["miner", "miner.*"]),
+        *("miner_train", *(f"miner_train.{name}" for name in find_packages("train"))),
+    ],
     ext_modules=[
         Extension(
             "miner.kernels._library",
