@@ -172,9 +172,10 @@ def build_seeds(place: Path) -> None:
 
 
 def load_modules() -> None:
-    """Import all modules of the program, once for all forks."""
+    """Import all modules of the program, once for all forks, but those of other pipelines."""
     for module in pkgutil.walk_packages(miner.__path__, "miner."):
-        importlib.import_module(module.name)
+        if not module.name.startswith("miner.integrations."):
+            importlib.import_module(module.name)
 
 
 def warm(seeds: Path) -> None:
