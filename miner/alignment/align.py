@@ -31,7 +31,7 @@ from miner.scoring.language_notes import SAMPLE, one_language, unread
 from miner.scoring.language_notes import doubts as language_doubts
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.quality import NAME, Quality
-from miner.scoring.second_reading import Second, opened_second
+from miner.scoring.second_reading import Second, SecondReader, opened_second
 from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Job, hints
@@ -68,6 +68,7 @@ def align(
     beads: BeadSettings = BeadSettings(),
     encoder: SentenceEncoder | None = None,
     second: Second = None,
+    second_pairs: int | None = None,
     settings: SearchSettings = SearchSettings(),
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -83,8 +84,9 @@ def align(
     A document is a file with a sentence a line. Only threshold and target precision of ``keep``
     apply; without either, all beads are kept. ``settings``: memory, threads and languages. ``then``
     is called with the result before the work directory is removed. Other arguments are as in
-    :func:`miner.mine`. ``second`` is another encoder, slow and good, that reads the beads in doubt:
-    a model, or any object with ``encode(sentences) -> (n, d)``. Raises CorpusError, ArtifactError,
+    :func:`miner.mine`. ``second`` is another encoder, slow and good, that reads the beads in doubt,
+    of each pair of documents the ``second_pairs`` most doubtful at most: a model, or any object
+    with ``encode(sentences) -> (n, d)``. Raises CorpusError, ArtifactError,
     ResourceError.
     """
     names = [
@@ -103,7 +105,7 @@ def align(
         raise SettingsError("a second opinion reads beads of the second stage; leave out --coarse")
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
-        opened_second(second, own.threads, note) as models,
+        opened_second(second, own.threads, note, second_pairs) as reader,
         open_run(
             work,
             own,
@@ -119,7 +121,7 @@ def align(
         files = (text_files(one, copies / side) for one, side in zip(names, SIDES, strict=True))
         places = [(DocumentFile(one), DocumentFile(two)) for one, two in zip(*files, strict=True)]
         means = settings.languages, keep, beads
-        aligned = align_places(run, places, encoder, *means, second=models)
+        aligned = align_places(run, places, encoder, *means, second=reader)
         doubted = _language_doubts(aligned.documents, encoder, settings.languages)
         aligned = replace(aligned, warnings=(*doubted, *aligned.warnings))
         then(aligned)
@@ -133,11 +135,11 @@ def align_places(
     languages: Languages,
     keep: Keep,
     beads: BeadSettings,
-    second: tuple[Entry, Entry] | None = None,
+    second: SecondReader | None = None,
 ) -> Aligned:
     """Align the sentences of document pairs in tasks of ``run``, its last ones.
 
-    ``second`` are the encoders of both sides for a second opinion, whose cost is told.
+    ``second`` is the reader of a second opinion, whose cost is told.
     """
     batches = list(_batches(places))
     calls = {
@@ -246,12 +248,13 @@ def align_batch(
     languages: Languages,
     beads: BeadSettings,
     weights: dict[str, Any],
-    second: tuple[Entry, Entry] | None = None,
+    second: SecondReader | None = None,
 ) -> dict[str, Any]:
     """Align the document pairs at ``places``; save their beads, and the number of each."""
-    others = None
+    others, most = None, None
     if second is not None:
-        others = second[0].open(job.threads), second[1].open(job.threads)
+        one, other_one = (model.open(job.threads) for model in second.models)
+        others, most = (one, other_one), second.most
     encoders = model.open(job.threads), other.open(job.threads)
     settings = SearchSettings(k=NEIGHBORS, memory=job.memory, threads=job.threads, device="cpu")
     found, notes = [], []
@@ -266,6 +269,7 @@ def align_batch(
             coarse=beads.coarse,
             weights=Weights.of(weights),
             second=others,
+            second_pairs=most,
         )
         read += own.read
         sentences += sum(len(document.texts) for document in documents)
@@ -300,10 +304,12 @@ def align_texts(
     coarse: bool = False,
     weights: Weights | None = None,
     second: tuple[SentenceEncoder, SentenceEncoder] | None = None,
+    second_pairs: int | None = None,
 ) -> tuple[Beads, list[str]]:
     """Align the sentences of two documents; return the beads, and warnings about them.
 
-    ``second`` are the encoders of both sides for a second opinion.
+    ``second`` are the encoders of both sides for a second opinion, on at most ``second_pairs``
+    beads.
     """
     weights = Weights.load() if weights is None else weights
     sides = [Side.of(own, one) for own, one in zip(texts, encoders, strict=True)]
@@ -319,7 +325,9 @@ def align_texts(
             scores = found.scores(weights.fine, len(scores))
             read = 0
             if second is not None:
-                scores, read = found.second(scores, lattice.band, texts, second, settings)
+                scores, read = found.second(
+                    scores, lattice.band, texts, second, settings, second_pairs
+                )
             aligned = replace(decode(scores, lattice.band), read=read)
             return found.doubted(aligned, lattice.band), doubts
     return decode(scores, lattice.band), doubts

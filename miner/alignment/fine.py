@@ -18,9 +18,10 @@ from miner.alignment.lattice import Lattice
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.kernels.beads import FEATURES, forward_backward
 from miner.knn.settings import SearchSettings
+from miner.scoring.logistic import log_odds
 from miner.scoring.quality import FEATURES as QUALITY_FEATURES
 from miner.scoring.quality import Quality, features_of_rows
-from miner.scoring.second_opinion import BEADS, standard_margins
+from miner.scoring.second_opinion import BEADS, doubt_limit, standard_margins
 from miner.scoring.second_reading import encoded
 
 # Minimum probability of a bead by the flattened first stage, and the factor that flattens it.
@@ -68,17 +69,21 @@ class LikelyBeads:
         texts: tuple[Sequence[str], Sequence[str]],
         encoders: tuple[SentenceEncoder, SentenceEncoder],
         settings: SearchSettings,
+        most: int | None = None,
     ) -> tuple[np.ndarray, int]:
         """Return scores ``(cells, K)`` by both opinions, and the number of texts that were read.
 
-        Beads in doubt by their posterior probability get the log-odds of their margins, among the
-        distinct texts of all beads in doubt. Raises ResourceError for a faulty encoder.
+        Beads in doubt by their posterior probability, at most ``most``, get the log-odds of their
+        margins, among the distinct texts of these beads. Raises ResourceError for a faulty
+        encoder.
         """
         posterior = np.empty_like(scores)
         forward_backward(scores, limits, KINDS, posterior)
         sure = posterior[self.cell, self.kind]
         paired = (KINDS[self.kind] > 0).all(axis=1)
-        some = np.flatnonzero(paired & (sure >= DOUBT[0]) & (sure <= DOUBT[1]))
+        doubtful = paired & (sure >= DOUBT[0]) & (sure <= DOUBT[1])
+        limit = doubt_limit(sure[doubtful], most)
+        some = np.flatnonzero(doubtful & (np.abs(log_odds(sure)) < limit))
         spans = spans_of(self.cell[some], self.kind[some], limits)
         sides, read = [], 0
         for side, (own, encoder) in enumerate(zip(texts, encoders, strict=True)):

@@ -105,6 +105,7 @@ def score(
     languages: Languages | None = None,
     model: str | Path = "default",
     second: Second = None,
+    second_pairs: int | None = None,
     without: Without = NOTHING,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
@@ -121,7 +122,8 @@ def score(
     filters, or a TOML file as of :func:`filter`, ``languages`` BCP-47 codes, identified by default;
     ``layout`` is the format of files. Each file of ``without`` is a score, the line of its sentence
     that the pair has, or 0. ``second`` is another encoder, slow and good, that reads the pairs
-    whose quality is in doubt: a model, or any object with ``encode(sentences) -> (n, d)``.
+    whose quality is in doubt: a model, or any object with ``encode(sentences) -> (n, d)``. It reads
+    the ``second_pairs`` most doubtful pairs of each bitext at most.
     ``work``, ``workers``, ``report`` and ``note`` are as in :func:`miner.mining.mine.mine`.
 
     Raises SettingsError for a score that does not exist, ArtifactError, CorpusError, ResourceError.
@@ -133,6 +135,7 @@ def score(
             config,
             lambda bitexts: _outputs(place, bitexts, "scored"),
             second=second,
+            second_pairs=second_pairs,
             layout=layout,
             work=work,
             workers=workers,
@@ -150,6 +153,7 @@ def filter(
     languages: Languages | None = None,
     model: str | Path = "default",
     second: Second = None,
+    second_pairs: int | None = None,
     layout: BitextFormat = USUAL_FORMAT,
     work: str | Path | None = None,
     workers: Workers = Workers(),
@@ -188,6 +192,7 @@ def filter(
             wanted,
             lambda bitexts: _outputs(place, bitexts, *roles),
             second=second,
+            second_pairs=second_pairs,
             layout=layout,
             work=work,
             workers=workers,
@@ -248,6 +253,7 @@ def filter_run(
     outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
     *,
     second: Second = None,
+    second_pairs: int | None = None,
     layout: BitextFormat,
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -269,7 +275,8 @@ def filter_run(
         work = f"{work}.sample"
     means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
     opened = text_run("filtering", files, layout, report=report, note=note, **means)
-    with opened_second(second, workers.threads, note) as models, opened as (run, bitexts):
+    lending = opened_second(second, workers.threads, note, second_pairs)
+    with lending as reader, opened as (run, bitexts):
         if size is not None:
             bitexts, size, total = sample(bitexts, size, run.work / "sample")
             selection = selection.of_a(size / max(total, 1))
@@ -292,7 +299,7 @@ def filter_run(
             outputs=outputs(bitexts),
             selection=selection,
             all_scores=settings.all_scores or size is not None,
-            second=models,
+            second=reader,
         )
         found.warnings = warnings
         yield found
@@ -304,6 +311,7 @@ def score_run(
     outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
     *,
     second: Second = None,
+    second_pairs: int | None = None,
     layout: BitextFormat,
     work: str | Path | None = None,
     beside: str | Path | None = None,
@@ -318,10 +326,11 @@ def score_run(
     """
     means: dict[str, Any] = {"work": work, "beside": beside, "workers": workers}
     opened = text_run("scoring", files, layout, report=report, note=note, **means)
-    with opened_second(second, workers.threads, note) as models, opened as (run, bitexts):
+    lending = opened_second(second, workers.threads, note, second_pairs)
+    with lending as reader, opened as (run, bitexts):
         places = outputs(bitexts)
         warnings = identified(config, bitexts, note)[1] if len(places) == 1 else ()
-        found = pipeline.score_text(run, bitexts, config, places, models)
+        found = pipeline.score_text(run, bitexts, config, places, reader)
         return replace(found, warnings=warnings)
 
 

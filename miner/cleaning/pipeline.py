@@ -23,11 +23,11 @@ from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packing
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.second_scores import Rated, both_opinions
 from miner.cleaning.settings import EVERYTHING, Selection
-from miner.encoder.entries import Entry
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
 from miner.names import Languages
 from miner.progress import Reporter, silent
+from miner.scoring.second_reading import SecondReader
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
@@ -47,13 +47,13 @@ def filter_text(
     outputs: Sequence[Outputs] = (),
     selection: Selection = EVERYTHING,
     all_scores: bool = False,
-    second: tuple[Entry, Entry] | None = None,
+    second: SecondReader | None = None,
 ) -> Filtered:
     """Decide on each row of a text by the filters of a configuration, and write it to an output.
 
     The text is the concatenation of ``bitexts``; each has its ``outputs``, or none. Expensive
     filters score only the rows that pass the cheap ones, unless ``all_scores``. ``second``:
-    encoders of both sides for a second opinion. The result is the same for any workers, and for
+    reader of a second opinion. The result is the same for any workers, and for
     pieces of any size.
 
     Raises the errors of `Rows` and of the filters, and ResourceError.
@@ -126,12 +126,12 @@ def score_text(
     bitexts: Sequence[Bitext],
     config: FilterConfig,
     outputs: Sequence[Outputs],
-    second: tuple[Entry, Entry] | None = None,
+    second: SecondReader | None = None,
 ) -> Scored:
     """Write the rows of each bitext with their scores (``scored``), or only the scores (``only``).
 
-    Each bitext is a separate text, with one output in one of these roles. ``second``: encoders of
-    both sides for a second opinion. Raises the errors of `Rows` and of the filters, and
+    Each bitext is a separate text, with one output in one of these roles. ``second``: reader of
+    a second opinion. Raises the errors of `Rows` and of the filters, and
     ResourceError.
     """
     config = config.located()

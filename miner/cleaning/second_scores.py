@@ -14,15 +14,22 @@ import numpy as np
 from miner.cleaning.bitexts import Piece
 from miner.cleaning.scorers import Scoring, repaired
 from miner.cleaning.stages import SCORES
-from miner.encoder.entries import Entry
 from miner.encoder.model_files import known_by
 from miner.errors import ArtifactError
 from miner.names import SIDES
 from miner.precision.search_result import Asked
 from miner.scoring.languages import languages_by_row
+from miner.scoring.logistic import log_odds
 from miner.scoring.number_agreement import contradict
-from miner.scoring.second_opinion import in_doubt, of_both, standard_margins
-from miner.scoring.second_reading import Doubted, KeptText, joined, read_all, seconds_of
+from miner.scoring.second_opinion import doubt_limit, in_doubt, of_both, standard_margins
+from miner.scoring.second_reading import (
+    Doubted,
+    KeptText,
+    SecondReader,
+    joined,
+    read_all,
+    seconds_of,
+)
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, fingerprint, hints
 from miner.text.language_codes import ENGLISH, SEVERAL
@@ -39,7 +46,7 @@ class Rated(NamedTuple):
     tasks: list[Result]
 
 
-def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry]) -> list[Rated]:
+def both_opinions(run: Run, texts: Sequence[Rated], reader: SecondReader) -> list[Rated]:
     """Register a second opinion on texts; return them with the scores by both.
 
     Waits for it, and reports the cost. Raises ArtifactError without a quality.
@@ -50,7 +57,7 @@ def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry])
         )
     sizes = [float(sum(piece.rows for piece in text.pieces)) for text in texts]
     doubts = [
-        run.task("doubt", doubt, f"{number:04}", units=size, **text._asdict())
+        run.task("doubt", doubt, f"{number:04}", units=size, most=reader.most, **text._asdict())
         for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
     ]
     run.wait()
@@ -60,7 +67,7 @@ def both_opinions(run: Run, texts: Sequence[Rated], models: tuple[Entry, Entry])
         digest = fingerprint(doubt, {"pieces": text.pieces, "repair": text.scoring.repair})
         sides = {
             name: Doubted(KeptText(own, f"{name}.json", name), digest, model)
-            for name, model in zip(SIDES, models, strict=True)
+            for name, model in zip(SIDES, reader.models, strict=True)
         }
         vectors = read_all(run, own, sides, f"{number:04}-")
         every.update({f"{number} {name}": tasks for name, tasks in vectors.items()})
@@ -92,16 +99,20 @@ def _columns(scoring: Scoring) -> list[int]:
 
 
 @hints(seconds=1e-6, memory=2)
-def doubt(job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result]) -> dict[str, Any]:
-    """Choose the doubtful rows of a text, and keep their distinct sentences.
+def doubt(
+    job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result], most: int | None
+) -> dict[str, Any]:
+    """Choose the most doubtful rows of a text, at most ``most``; keep their distinct sentences.
 
     ``tasks`` have scored the pieces. Pairs with contradicting numbers are not doubtful.
     """
+    qualities = [task.array("scores")["score"][:, _columns(scoring)] for task in tasks]
+    limit = doubt_limit(np.concatenate([_most_doubtful(own) for own in qualities]), most)
     texts: tuple[list[str], list[str]] = [], []
     rows: list[int] = []
-    for piece, task in zip(pieces, tasks, strict=True):
-        quality = task.array("scores")["score"][:, _columns(scoring)]
-        chosen = np.flatnonzero(in_doubt(quality).any(axis=1))
+    for piece, quality in zip(pieces, qualities, strict=True):
+        near = np.abs(log_odds(quality)) < limit
+        chosen = np.flatnonzero((in_doubt(quality) & near).any(axis=1))
         with piece.opened(scoring.columns) as opened:
             for row, block in zip(chosen.tolist(), opened.chosen(chosen), strict=True):
                 found = repaired(opened.layout.texts(block), scoring.repair)
@@ -118,6 +129,13 @@ def doubt(job: Job, pieces: list[Piece], scoring: Scoring, tasks: list[Result]) 
         sentences += len(first)
     job.save(rows=_numbers(rows), group=_groups(scoring, texts))
     return {"pairs": len(rows), "sentences": sentences}
+
+
+def _most_doubtful(quality: np.ndarray) -> np.ndarray:
+    """Return the quality nearest to 0.5 of each row ``(n, columns)`` in doubt, ``(m,) float64``."""
+    some = quality[in_doubt(quality).any(axis=1)]
+    nearest = np.abs(np.where(in_doubt(some), some, np.inf) - 0.5).argmin(axis=1)
+    return np.take_along_axis(some, nearest[:, None], axis=1)[:, 0]
 
 
 def _numbers(values: Any) -> np.ndarray:

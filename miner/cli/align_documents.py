@@ -12,7 +12,7 @@ from miner.cli.align import written
 from miner.cli.options import say
 from miner.cli.settings_options import Command, Settings, arg, opt
 from miner.documents.layout import DocumentFormat
-from miner.encoder.loading import Loading
+from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.results import estimated
@@ -43,6 +43,8 @@ def align_documents(
     beads: BeadSettings = Settings(BeadSettings, "beads")(),
     model: str = options.model,
     loading: Loading = options.loading(),
+    second: str | None = options.second,
+    second_pairs: int | None = options.second_pairs,
     layout: DocumentFormat = Settings(DocumentFormat, "layout")(),
     keep: Keep = _keep(
         "threshold",
@@ -69,6 +71,8 @@ def align_documents(
       miner align-documents web.de.jsonl.zst web.en.jsonl.zst -o documents.tsv
       miner align-documents minutes/de minutes/en --threshold 0.5 -o documents.tsv
       miner align-documents pages/de pages/en --then-sentences pages.jsonl -o documents.tsv
+      miner align-documents pages/de pages/en --then-sentences pages.jsonl \
+        --second hf:encoders/LaBSE -o documents.tsv
       miner align-documents 'hplt/de/*.zst' 'hplt/en/*.zst' --format jsonl --by-host -o pairs.jsonl
     """
     from miner.cli.progress_bars import Progress
@@ -106,7 +110,9 @@ def align_documents(
             then_sentences=None if sentences is None else beads,
             settings=settings,
             layout=layout,
-            encoder=load_encoder(model, settings, loading),
+            encoder=load_encoder(model, settings, USUAL if second else loading),
+            second=None if second is None else load_encoder(second, settings, loading),
+            second_pairs=second_pairs,
             work=work,
             beside=guard.beside(output),
             workers=workers,

@@ -111,8 +111,8 @@ second_pairs: Any = click.option(
     "--second-pairs",
     type=click.IntRange(0),
     metavar="N",
-    help="Read at most the N most doubtful pairs, with a probability nearest to .5 [all of .01 "
-    "or more].",
+    help="Read at most the N most doubtful pairs, with a probability nearest to .5; of each bitext "
+    "or pair of documents [all in doubt].",
 )
 side: Any = click.option(
     "--side",

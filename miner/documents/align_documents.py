@@ -9,6 +9,7 @@ from typing import Any
 from miner.alignment.align import align_places
 from miner.alignment.aligned import Aligned
 from miner.alignment.settings import BeadSettings
+from miner.config_fields import SettingsError
 from miner.documents import pipeline
 from miner.documents.collection import Name, batches, files_of, names_of
 from miner.documents.knock_out import Scores, calibrate
@@ -28,6 +29,7 @@ from miner.names import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
 from miner.results import KeptPairs
+from miner.scoring.second_reading import Second, opened_second
 from miner.tasks.run import open_run
 from miner.tasks.workers import Workers
 from miner.text.formats import FORMATS, check_suffix, file_format
@@ -85,6 +87,8 @@ def align_documents(
     *,
     keep: Keep = Keep(),
     then_sentences: BeadSettings | None = None,
+    second: Second = None,
+    second_pairs: int | None = None,
     settings: SearchSettings = SearchSettings(),
     layout: DocumentFormat = DocumentFormat(),
     encoder: SentenceEncoder | str | Path | Any = "default",
@@ -104,6 +108,8 @@ def align_documents(
     languages apply. ``keep`` chooses among the pairs. Their precision is estimated by knocking out
     each pair's target (:mod:`miner.documents.knock_out`); the default target is 0.95.
     ``then_sentences``: settings to align the sentences of the kept pairs; all beads are kept.
+    ``second`` and ``second_pairs``: second opinion on these beads, as in
+    :func:`miner.alignment.align.align`.
     ``encoder``, ``work``, ``beside``, ``workers``, ``report``, ``note`` and ``then`` are as in
     :func:`miner.mining.mine.mine`.
 
@@ -117,8 +123,14 @@ def align_documents(
     paths = [[path for path, _ in own] for own in files]
     workers = own_means(workers, settings)
     what = identity(paths, (encoder,), vars(layout), workers.shard_lines)
+    if second is not None and (then_sentences is None or then_sentences.coarse):
+        raise SettingsError(
+            "a second opinion reads beads of the second stage: add --then-sentences, without "
+            "--coarse"
+        )
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
+        opened_second(second, workers.threads, note, second_pairs) as reader,
         open_run(
             work,
             workers,
@@ -160,7 +172,8 @@ def align_documents(
             rows = aligned.pairs.source, aligned.pairs.target
             places = map(Documents.places, sides, (own.tolist() for own in rows), names)
             both = list(zip(*places, strict=True))
-            beads = align_places(run, both, encoder, settings.languages, Keep(), then_sentences)
+            means = settings.languages, Keep(), then_sentences
+            beads = align_places(run, both, encoder, *means, second=reader)
             aligned = replace(aligned, sentences=beads)
         then(aligned)
         return aligned

@@ -10,11 +10,12 @@ from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining import score_stages, second_stages
 from miner.mining.rounds import NeighborLists, in_span, load_candidates
-from miner.mining.second_stages import KNOCKED, Opinions, Reader
+from miner.mining.second_stages import KNOCKED, Opinions
 from miner.mining.sides import Scorer, each
 from miner.precision.decoys import DecoyPairs
 from miner.scoring.margin import Candidates
 from miner.scoring.pairs import Pairs
+from miner.scoring.second_reading import SecondReader
 from miner.scoring.verifier import FEATURES
 from miner.tasks.run import Run
 from miner.tasks.task import Result
@@ -88,7 +89,7 @@ def score_and_match(
     near: NeighborLists,
     settings: SearchSettings,
     scorer: Scorer | None,
-    second: Reader | None,
+    second: SecondReader | None,
 ) -> Matched:
     """Register the tasks that score all candidates and match sources with targets."""
     sources, targets = near.sides

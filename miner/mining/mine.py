@@ -27,7 +27,6 @@ from miner.mining.choices import languages_of, require_one_model, verifier_for
 from miner.mining.decontaminate import opened as opened_files
 from miner.mining.keep import Keep, KeepError
 from miner.mining.result import Mined, conclude
-from miner.mining.second_stages import Reader
 from miner.names import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import SearchResult
@@ -42,7 +41,7 @@ from miner.scoring.language_notes import (
 )
 from miner.scoring.languages import Identified
 from miner.scoring.pairs import Pairs, each_duplicate
-from miner.scoring.second_reading import open_second
+from miner.scoring.second_reading import SecondReader, open_second
 from miner.scoring.verifier import Verifier
 from miner.tasks.identity import PLAN
 from miner.tasks.run import Run, open_run
@@ -335,7 +334,7 @@ def _reader(
     most: int | None,
     verifier: Verifier | None,
     settings: SearchSettings,
-) -> tuple[Reader | None, list[SentenceEncoder]]:
+) -> tuple[SecondReader | None, list[SentenceEncoder]]:
     """Return the reader of the second opinion, or None, and its encoder for each side."""
     if second is None:
         if most is not None:
@@ -348,7 +347,7 @@ def _reader(
         )
     device = encoding_device(settings)
     both = open_second(second, settings.threads, device)
-    return Reader((Entry.of(both[0], device), Entry.of(both[1], device)), most), [*both]
+    return SecondReader((Entry.of(both[0], device), Entry.of(both[1], device)), most), [*both]
 
 
 def _calibrates_margins(

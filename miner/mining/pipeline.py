@@ -18,13 +18,13 @@ from miner.mining import hybrid_stages, score_stages, search_stages
 from miner.mining.choices import pairs_for_hybrid
 from miner.mining.matched import score_and_match
 from miner.mining.rounds import NeighborLists, neighbors
-from miner.mining.second_stages import Reader
 from miner.mining.sides import Scorer, Side, cross, each, find_copies, prepare
 from miner.names import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.languages import Identified
 from miner.scoring.search_recall import Recall
+from miner.scoring.second_reading import SecondReader
 from miner.scoring.verifier import Verifier
 from miner.tasks.run import Run
 from miner.tasks.task import Result, hints_of
@@ -55,7 +55,7 @@ def mine(
     estimating: bool = False,
     given: Sequence[str] | None = None,
     hybrid_from: int | None = None,
-    second: Reader | None = None,
+    second: SecondReader | None = None,
 ) -> SearchResult:
     """Search two indexes, score and match the candidates; return all that was seen.
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from miner.encoder.entries import Entry
 from miner.mining.rounds import NeighborLists, load_candidates
 from miner.mining.search_stages import SENTENCES
 from miner.names import SIDES
@@ -24,22 +23,22 @@ from miner.scoring.second_opinion import (
     centred,
     chance_spread,
     counted,
+    doubt_limit,
     margins,
 )
-from miner.scoring.second_reading import Doubted, KeptText, joined, read_all, seconds_of
+from miner.scoring.second_reading import (
+    Doubted,
+    KeptText,
+    SecondReader,
+    joined,
+    read_all,
+    seconds_of,
+)
 from miner.tasks.run import Run
 from miner.tasks.task import Job, Result, hints
 
 DECOYS = "decoys"
 KNOCKED = "knocked"
-
-
-@dataclass(frozen=True)
-class Reader:
-    """Second encoder for the text of both sides, and the maximum candidates that it may read."""
-
-    models: tuple[Entry, Entry]
-    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def ask(
     near: NeighborLists,
     scored: list[Result],
     knocked: list[Result],
-    reader: Reader,
+    reader: SecondReader,
 ) -> Opinions:
     """Register the second opinion on the likely enough candidates of ``scored``.
 
@@ -116,7 +115,7 @@ def ask(
     return Opinions(made, doubts, vectors)
 
 
-def _texts(near: NeighborLists, doubts: Result, reader: Reader) -> dict[str, Doubted]:
+def _texts(near: NeighborLists, doubts: Result, reader: SecondReader) -> dict[str, Doubted]:
     """Return the texts of both sides and of the decoys, by the arrays of ``doubts``."""
     texts = {
         name: Doubted(side.whole.place, side.whole.place.digest, model)
@@ -146,10 +145,7 @@ def doubt(
         Candidates.joined(load_candidates(task.array(f"{number}-likely")) for task in parts)
         for number in range(1 + len(draws))
     ]
-    own = likely[0]
-    limit = np.inf
-    if most is not None and most < len(own):
-        limit = float(np.sort(np.abs(log_odds(own.score)))[most])
+    limit = doubt_limit(likely[0].score, most)
     rows: dict[str, list[np.ndarray]] = {SIDES[0]: [], SIDES[1]: [], DECOYS: []}
     pools = np.split(decoys.array("draws"), np.cumsum(draws)[:-1]) if decoys is not None else []
     named, pairs = {str(number): one for number, one in enumerate(likely)}, {}

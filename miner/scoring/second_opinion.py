@@ -142,6 +142,16 @@ def standard_margins(
     return found / chance_spread(*sides)
 
 
+def doubt_limit(score: np.ndarray, most: int | None) -> float:
+    """Return the absolute log-odds below which the ``most`` most doubtful scores are, or fewer.
+
+    Infinite without a maximum, or where there are no more scores.
+    """
+    if most is None or most >= len(score):
+        return np.inf
+    return float(np.sort(np.abs(log_odds(score)))[most])
+
+
 def in_doubt(quality: np.ndarray) -> np.ndarray:
     """Return a mask of the qualities that a second opinion is asked about."""
     return (quality >= BAND[0]) & (quality <= BAND[1])

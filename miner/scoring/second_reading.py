@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from miner.config_fields import SettingsError
 from miner.encoder.entries import Entry, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading
@@ -35,6 +36,14 @@ TOGETHER = 64
 
 # Encoder of a second opinion: a model, its name, or any object that encodes; None for none.
 Second = SentenceEncoder | str | Path | Any | None
+
+
+@dataclass(frozen=True)
+class SecondReader:
+    """Second encoder for the text of both sides, and the maximum pairs that it may read."""
+
+    models: tuple[Entry, Entry]
+    most: int | None = None
 
 
 class Text(Protocol):
@@ -92,20 +101,26 @@ def open_second(
 
 @contextmanager
 def opened_second(
-    second: Second, threads: int | None = None, note: Callable[[str], None] = silent
-) -> Iterator[tuple[Entry, Entry] | None]:
+    second: Second,
+    threads: int | None = None,
+    note: Callable[[str], None] = silent,
+    most: int | None = None,
+) -> Iterator[SecondReader | None]:
     """Open the encoder of a second opinion, if there is one, and lend it to the tasks of a block.
 
-    Yields the entries of both sides. ``note`` takes its facts, and in the end its warnings.
+    Yields the reader of at most ``most`` pairs. ``note`` takes the encoder's facts, and in the end
+    its warnings. Raises SettingsError for ``most`` without an encoder.
     """
     if second is None:
+        if most is not None:
+            raise SettingsError("the number of pairs is for a second opinion (--second MODEL)")
         yield None
         return
     both = open_second(second, threads)
     for fact in both[0].facts():
         note(fact)
     with lent(*both):
-        yield Entry.of(both[0]), Entry.of(both[1])
+        yield SecondReader((Entry.of(both[0]), Entry.of(both[1])), most)
     for warning in both[0].warnings():
         note(f"warning: {warning}")
 

@@ -344,6 +344,9 @@ def test_a_second_opinion_reads_beads_in_doubt(texts, knowing, doubting, tmp_pat
         [paths[0]] * 3, [paths[1]] * 3, beads=BeadSettings(unaligned=True), second=knowing
     )
     assert np.array_equal(again.score, np.tile(both.score, 3))
+    align(*paths, second=knowing, second_pairs=15, note=notes.append)
+    read, fewer = (int(line.split()[2]) for line in notes if line.startswith("second opinion: "))
+    assert 0 < fewer <= 30 < read
 
 
 def beads_of(found: Aligned) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:

@@ -10,9 +10,11 @@ from support.mined_corpus import Tasks
 
 import miner
 from miner.cleaning import second_scores
+from miner.config_fields import SettingsError
 from miner.encoder.foreign_encoder import PROBES
 from miner.errors import ArtifactError, ResourceError
 from miner.scoring import second_opinion, second_reading
+from miner.scoring.logistic import log_odds
 from miner.tasks.workers import Workers
 
 Pairs = list[tuple[str, str]]
@@ -75,6 +77,18 @@ def test_rows_beyond_doubt_keep_their_quality(scored, pairs, monkeypatch):
     sure = (alone < low) | (alone > high)
     assert sure.any() and np.array_equal(found[sure], alone[sure])
     assert (found[~sure] != alone[~sure]).all()
+
+
+def test_the_most_doubtful_rows_are_read(scored, pairs):
+    alone, every = scored(pairs), scored(pairs, second=Knowing(pairs))
+    found = scored(pairs, second=Knowing(pairs), second_pairs=60)
+    doubt = np.abs(log_odds(alone))
+    read = found != alone
+    # Pairs as doubtful as the 61st are not read.
+    assert 20 < read.sum() <= 60 and doubt[read].max() <= np.sort(doubt)[60]
+    assert doubt[~read & (every != alone)].min() >= doubt[read].max()
+    with pytest.raises(SettingsError, match="for a second opinion"):
+        scored(pairs, second_pairs=60)
 
 
 def test_numbers_that_contradict_stay(scored, pairs):

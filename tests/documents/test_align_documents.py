@@ -6,10 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.foreign import Counting
 from support.near_copies import NEAR
 
 import miner
 from miner import Keep
+from miner.alignment import fine
+from miner.alignment.settings import BeadSettings
+from miner.config_fields import SettingsError
 from miner.documents.knock_out import Scores, decoys, each_stands_for, falling, share_right
 from miner.documents.layout import DocumentFormat
 from miner.documents.stages import mean_vote
@@ -70,6 +74,22 @@ def test_documents_find_their_translations(both, tmp_path):
             (place / name).write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     folders = miner.align_documents(tmp_path / "folder0", tmp_path / "folder1")
     assert named(folders) == {(f"{n[0]}/{n}", f"{m[0]}/{m}") for n, m in kept}
+
+
+def test_a_second_opinion_reads_beads_of_the_pairs(both, tiny_model, tmp_path, monkeypatch):
+    monkeypatch.setattr(fine, "DOUBT", (1e-6, 1 - 1e-6))
+    files = [rows(tmp_path / f"{i}.jsonl", own) for i, own in enumerate(both)]
+    notes: list[str] = []
+    second = Counting(tiny_model)
+    found = miner.align_documents(
+        *files, then_sentences=BeadSettings(), second=second, second_pairs=5, note=notes.append
+    )
+    assert found.sentences is not None and len(second.read) > 1
+    [said] = (line for line in notes if line.startswith("second opinion: "))
+    assert 0 < int(said.split()[2]) <= 2 * 5 * len(found.pairs)
+    for then in (None, BeadSettings(coarse=True)):
+        with pytest.raises(SettingsError, match="add --then-sentences"):
+            miner.align_documents(*files, then_sentences=then, second=second)
 
 
 def test_pages_of_one_template_differ_in_a_number(both, tmp_path):
