@@ -12,7 +12,7 @@ Names load on first use, so that ``import miner`` takes no time.
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from miner.names import VERSION
+from miner.option_values import VERSION
 
 if TYPE_CHECKING:
     from miner.alignment.align import align as align

@@ -33,7 +33,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Setting:
+class FieldOption:
     """Description of one field of a configuration.
 
     ``choices`` are the allowed words with a note on each; with ``several`` the value may
@@ -66,8 +66,8 @@ class Setting:
 
 
 def setting(group: str, default: Any, help: str, *, compare: bool = True, **more: Any) -> Any:
-    """Field of a configuration, with its default and the rest of its :class:`Setting`."""
-    own = Setting(group, help, **more)
+    """Field of a configuration, with its default and the rest of its :class:`FieldOption`."""
+    own = FieldOption(group, help, **more)
     return field(default=default, compare=compare, metadata={"setting": own})
 
 
@@ -81,7 +81,7 @@ def no_option(default: Any, reason: str) -> Any:
     return setting("", default, "", reason=reason)
 
 
-def settings(config: Any) -> dict[str, Setting]:
+def settings(config: Any) -> dict[str, FieldOption]:
     """Settings of a configuration (instance or class) by the names of its fields."""
     return {one.name: one.metadata["setting"] for one in dataclasses.fields(config)}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from miner.errors import DependencyError, ResourceError, reason
 from miner.libraries import has_driver, library
-from miner.names import device_name
+from miner.option_values import device_name
 
 # Error texts of libraries for exhausted GPU memory. "Illegal memory access" is a fault.
 _NO_MEMORY = re.compile(r"out of memory|alloc fail|failed to allocate|bad_alloc", re.IGNORECASE)

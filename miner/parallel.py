@@ -112,7 +112,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 @contextmanager
-def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Iterator["Processes"]:
+def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Iterator["ProcessPool"]:
     """Start processes for work that holds Python's lock; each calls ``prepare(*arguments)`` once.
 
     ``prepare`` and the functions to run must be top-level functions of importable modules, and
@@ -123,17 +123,17 @@ def processes(count: int, prepare: Callable[..., Any], *arguments: Any) -> Itera
     """
     if count == 1:
         prepare(*arguments)
-        yield Processes(None, 1)
+        yield ProcessPool(None, 1)
         return
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, context, _begin, (prepare, arguments))
     try:
-        yield Processes(pool, count)
+        yield ProcessPool(pool, count)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-class Processes:
+class ProcessPool:
     """Pool of processes that :func:`processes` yields."""
 
     def __init__(self, pool: Executor | None, count: int):

@@ -27,7 +27,7 @@ from miner.encoder import encoder as encoders
 from miner.encoder import model as models
 from miner.encoder.architecture import Architecture
 from miner.encoder.encoder import Encoder
-from miner.encoder.lexicons import UNKNOWN, Lexicons, Table
+from miner.encoder.lexicons import UNKNOWN, Lexicons, TranslationTable
 from miner.encoder.model import Model
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.tokenizer import Tokenizer
@@ -302,7 +302,7 @@ def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
     np.cumsum(np.bincount(row, minlength=tokenizer.size), out=offsets[1:])
     count = np.ones(tokenizer.size, dtype=np.float32)
     probability = table[row, column].astype(np.float32)
-    one = Table(offsets, column.astype(np.int32), probability, count)
+    one = TranslationTable(offsets, column.astype(np.int32), probability, count)
     return Lexicons({(UNKNOWN, UNKNOWN): one})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.model import Model
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner_train.config import TrainConfig
 from miner_train.data import PairData
 from miner_train.encoders.embedding_table import inside
@@ -48,6 +48,6 @@ def _clear_unseen(weights: np.ndarray, training: PairData, config: TrainConfig, 
     weights[np.bincount(ids, minlength=len(weights)) == 0] = 0
 
 
-def stored_part(learned: Mapping[str, np.ndarray], dtype: str) -> Part:
+def stored_part(learned: Mapping[str, np.ndarray], dtype: str) -> EncoderPart:
     """Convert the arrays of an encoder to the types in which they are stored."""
-    return Part.of(learned["weights"], dtype, inside("network", learned))
+    return EncoderPart.of(learned["weights"], dtype, inside("network", learned))

@@ -35,7 +35,7 @@ LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.005, 0.01, 2.0, 0.02, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class QualityEvidence:
     """Logits of the model's function for the text of one source.
 
     Of its pairs, ``logit (n,) float64`` and ``factor (n,)`` as `logits_and_factors` returns. Of the
@@ -59,18 +59,18 @@ class Calibration(NamedTuple):
     bound: float
 
 
-def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int) -> Evidence:
+def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int) -> QualityEvidence:
     """Score right pairs, and the same pairs half corrupted, by the model's function."""
     mixed, good = corrupt(quality.verifier.encoder, pairs, seed)
     own = logits_and_factors(quality.verifier, quality.function, *pairs)
     sides = map(list, zip(*mixed, strict=True))
     logit, factor = logits_and_factors(quality.verifier, quality.function, *sides)
     plain = factor >= PLAIN
-    return Evidence(*own, logit[plain], good[plain])
+    return QualityEvidence(*own, logit[plain], good[plain])
 
 
 def calibrations(
-    texts: Mapping[Direction, Sequence[Evidence]],
+    texts: Mapping[Direction, Sequence[QualityEvidence]],
 ) -> dict[Direction, Calibration]:
     """Learn line and bound of each pair of languages from its sources."""
     every = [one for sources in texts.values() for one in sources]
@@ -84,7 +84,7 @@ def calibrations(
 
 
 def _line(
-    sources: Sequence[Evidence], center: tuple[float, float], precision: tuple[float, float]
+    sources: Sequence[QualityEvidence], center: tuple[float, float], precision: tuple[float, float]
 ) -> tuple[float, float]:
     logit = np.concatenate([one.mixed for one in sources])
     good = np.concatenate([one.good for one in sources])

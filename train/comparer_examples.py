@@ -19,7 +19,7 @@ from miner.ragged import offsets_of
 from miner.scoring.comparer import Matching, describe_pairs
 from miner.scoring.pair_features import TokenTable
 from miner.text.corruptions import KINDS, Material, corrupt
-from miner_train.corrupt_pieces import Ids, Pieces, corrupt_pieces
+from miner_train.corrupt_pieces import CorruptionPieces, Ids, corrupt_pieces
 
 # Wrong pairs per right pair, how many of them at most by rules of English, and share of corruptions
 # in the target.
@@ -86,7 +86,7 @@ class ExampleMaker:
             np.bincount(self.tokenizer(side)[0], minlength=self.tokenizer.size) for side in sample
         ]
         table = encoder.model.verifying.table()
-        self.pieces = Pieces(self.tokenizer, table, np.stack(counts))
+        self.pieces = CorruptionPieces(self.tokenizer, table, np.stack(counts))
         self.material = Material.of(sample[1])
 
     def __call__(self, rows: Sequence[int], generator: random.Random) -> Examples:

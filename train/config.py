@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from miner.config_fields import Need, check, setting
-from miner.encoder.architecture import DTYPES, ENCODERS, Architecture, Kind
+from miner.encoder.architecture import DTYPES, ENCODERS, Architecture, EncoderKind
 from miner.errors import ArtifactError
 
 PIECES = Need("an encoder of pieces", lambda config: "piece" in config.architecture.units)
@@ -334,7 +334,7 @@ class TrainConfig:
         return tuple(self.encoder.split("+"))
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
+    def kinds(self) -> tuple[EncoderKind, ...]:
         """Kinds of the encoders, in their order."""
         return tuple(ENCODERS[name] for name in self.encoders)
 

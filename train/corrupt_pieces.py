@@ -23,7 +23,7 @@ FREQUENT = 5_000
 Ids = list[int]
 
 
-class Pieces:
+class CorruptionPieces:
     """Vocabulary with the data for corruptions: word starts, and neighbours in the same languages.
 
     ``counts (2, V)`` are the occurrences of each piece on the two sides of the text. ``near (V,
@@ -68,7 +68,7 @@ def begins_word(piece: str) -> bool:
 
 
 def corrupt_pieces(
-    own: Ids, other: Ids, partner: Ids, pieces: Pieces, generator: random.Random
+    own: Ids, other: Ids, partner: Ids, pieces: CorruptionPieces, generator: random.Random
 ) -> Ids | None:
     """Corrupt a sentence by a random operation; None if the operation does not apply.
 
@@ -89,7 +89,7 @@ class Case:
     own: list[Ids]
     other: Ids
     partner: Ids
-    pieces: Pieces
+    pieces: CorruptionPieces
     generator: random.Random
 
     def dropped(self) -> list[Ids] | None:

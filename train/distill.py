@@ -24,7 +24,7 @@ from miner.errors import ArtifactError, CorpusError
 from miner.progress import Reporter, silent
 from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner_train import selection
 from miner_train.assemble import assemble
 from miner_train.config import TrainConfig
@@ -34,7 +34,7 @@ from miner_train.heldout import mining_f1
 from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.pipeline import learn_and_tokenise, make_trainer, run_training
-from miner_train.read import Text, TextPair, read_texts
+from miner_train.read import TextPair, TrainingText, read_texts
 from miner_train.stages import Report, stage
 from miner_train.teacher_vectors import Axes, cached_vectors, piece_vectors
 from miner_train.training_checkpoint import Checkpoint
@@ -49,8 +49,8 @@ FEWEST = 4
 class Lessons:
     """Text of a distillation: files of sentences in any language, and bitext.
 
-    ``on_error`` applies to sentences that are not UTF-8, as in :class:`miner.text.corpus.Reader`.
-    ``without``: files of sentences to exclude.
+    ``on_error`` applies to sentences that are not UTF-8, as in
+    :class:`miner.text.corpus.CorpusReader`. ``without``: files of sentences to exclude.
     """
 
     sentences: Sequence[str] = ()
@@ -152,12 +152,14 @@ def _check_teacher(teacher: SentenceEncoder, config: TrainConfig) -> None:
 
 def _read(
     lessons: Lessons, config: TrainConfig, report: Report
-) -> tuple[Text, list[str], list[dict[str, Any]]]:
+) -> tuple[TrainingText, list[str], list[dict[str, Any]]]:
     """Read all text: pairs, held-out sentences, and the records of the files of sentences.
 
     Sentences without a translation are paired two by two, labelled as no translations.
     """
-    text = Text([], [], np.empty(0, bool), np.empty(0, np.int16), np.empty(0, bool), [], [], [])
+    text = TrainingText(
+        [], [], np.empty(0, bool), np.empty(0, np.int16), np.empty(0, bool), [], [], []
+    )
     if lessons.bitext:
         text = read_texts(lessons.bitext, config, lessons.without, report)
     unwanted = lessons.without.opened()
@@ -165,7 +167,7 @@ def _read(
     distinct: dict[str, None] = {}
     counts = []
     for path in lessons.sentences:
-        reader = Reader(path, on_error=lessons.on_error)
+        reader = CorpusReader(path, on_error=lessons.on_error)
         before = len(distinct)
         for block in reader:
             new = [sentence for sentence in block.sentences if sentence not in of_bitext]
@@ -192,7 +194,9 @@ def _read(
     return text, held, counts
 
 
-def _hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
+def _hold_out(
+    text: TrainingText, pairs: PairData, config: TrainConfig, report: Report
+) -> SplitPairs:
     """Hold out pairs, at most a tenth of the bitext."""
     translations = int(pairs.same.sum())
     training, held = split(pairs, min(config.heldout, translations // 10), config.seed)

@@ -16,9 +16,9 @@ import numpy as np
 from miner.encoder.architecture import VOCABULARIES
 from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage
-from miner.encoder.lexicons import Lexicons, Table
+from miner.encoder.lexicons import Lexicons, TranslationTable
 from miner.encoder.model import Model
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError, CorpusError
 from miner.scoring.comparer import SURPRISE, matching_of
@@ -30,8 +30,8 @@ from miner_train.config import TrainConfig
 from miner_train.data import UNKNOWN, SplitPairs
 from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_lexicon import learn_lexicons
-from miner_train.learn_surprise import learn_surprise
-from miner_train.read import Text
+from miner_train.learn_match_quantiles import learn_match_quantiles
+from miner_train.read import TrainingText
 from miner_train.stages import Report, stage
 from miner_train.vocabulary import train_vocabulary
 
@@ -52,7 +52,7 @@ def check_extensible(base: Model, config: TrainConfig) -> None:
             )
 
 
-def adds_languages(base: Model, text: Text) -> bool:
+def adds_languages(base: Model, text: TrainingText) -> bool:
     """Return True if some text is in a language that the model does not know, or in an unnamed
     one.
     """
@@ -60,7 +60,9 @@ def adds_languages(base: Model, text: Text) -> bool:
     return not codes <= base.languages.keys() or bool((text.language == UNKNOWN).any())
 
 
-def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Report) -> bytes:
+def extended_vocabulary(
+    base: Model, text: TrainingText, config: TrainConfig, report: Report
+) -> bytes:
     """Add up to ``config.pieces`` pieces to the model's, learned from its new languages.
 
     Raises CorpusError if the model has all pieces of the text.
@@ -86,7 +88,7 @@ def extended_vocabulary(base: Model, text: Text, config: TrainConfig, report: Re
     return vocabulary + _entries(scores)
 
 
-def _new_text(base: Model, text: Text) -> tuple[list[str], np.ndarray]:
+def _new_text(base: Model, text: TrainingText) -> tuple[list[str], np.ndarray]:
     """Return the sentences in languages that the model does not know, and their language pairs."""
     sentences, languages = [], []
     for column, side in enumerate((text.source, text.target)):
@@ -148,7 +150,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     }
     model = replace(
         learned,
-        parts=(Part(weights, scales),),
+        parts=(EncoderPart(weights, scales),),
         languages=_both(base, learned),
         training=training,
     )
@@ -166,9 +168,11 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     model = replace(model, lexicons=Lexicons({**found, **tables}))
     comparer = dict(base.comparer)
     if comparer:
-        comparer["units"] = _units(comparer["units"], own.table(), Part(weights, scales).table())
+        comparer["units"] = _units(
+            comparer["units"], own.table(), EncoderPart(weights, scales).table()
+        )
         texts, (aligner, _) = texts_by_languages(split), matching_of(comparer)
-        learnt = learn_surprise(Encoder(model), aligner, texts, seed)
+        learnt = learn_match_quantiles(Encoder(model), aligner, texts, seed)
         comparer[SURPRISE] = np.concatenate([comparer[SURPRISE], learnt[count:]])
     model = replace(
         model,
@@ -228,12 +232,12 @@ def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
     return languages
 
 
-def _padded(table: Table, size: int) -> Table:
+def _padded(table: TranslationTable, size: int) -> TranslationTable:
     """Pad a table with rows without translations for further token ids, to ``size`` rows."""
     more = size - len(table.count)
     offsets = np.concatenate([table.offsets, np.full(more, table.offsets[-1])])
     count = np.concatenate([table.count, np.zeros(more, np.float32)])
-    return Table(offsets, table.pieces, table.probability, count)
+    return TranslationTable(offsets, table.pieces, table.probability, count)
 
 
 def _units(units: np.ndarray, old: np.ndarray, every: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ RATE, RISE = 4e-3, 0.2
 COMPONENTS = 16
 
 
-class Network(nn.Module):
+class ComparerNetwork(nn.Module):
     """The comparer's network; :func:`miner.kernels.aligned.compare_pairs` computes the same.
 
     ``units (V, s)`` are the vectors of the token ids to start from; ``mean`` and ``spread
@@ -112,7 +112,7 @@ def learn_comparer(
     """Learn the arrays of :class:`miner.scoring.comparer.Comparer`; none where no pair is of use.
 
     The encoder's model has its lexicons, and reads pieces; ``matches`` are from
-    :func:`miner_train.learn_surprise.learn_matches`, and are among the arrays. A text with n
+    :func:`miner_train.learn_match_quantiles.learn_matches`, and are among the arrays. A text with n
     training pairs gives a share in proportion to the root of n, so that languages with little text
     count.
     """
@@ -136,8 +136,8 @@ def learn_comparer(
         if not examples.groups:
             continue
         if trainer is None:
-            start = Network(principal(table, SIZE), *moments(examples.numbers))
-            trainer = Trainer(start, seed, parts * passes)
+            start = ComparerNetwork(principal(table, SIZE), *moments(examples.numbers))
+            trainer = ComparerTrainer(start, seed, parts * passes)
         loss = trainer.run(examples, number)
         done += examples.groups
         report(f"learning to compare tokens: {done} translations, loss {loss:.4f}")
@@ -207,13 +207,13 @@ def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return numbers.mean(axis=0, dtype=np.float64).astype(np.float32), spread.astype(np.float32)
 
 
-class Trainer:
+class ComparerTrainer:
     """Trainer of a network: each translation is right, its wrong pairs are wrong and rank lower.
 
     Steps run on one thread, so that the result does not depend on the number of threads.
     """
 
-    def __init__(self, network: Network, seed: int, rounds: int):
+    def __init__(self, network: ComparerNetwork, seed: int, rounds: int):
         self.network, self.rounds = network, rounds
         self.optimizer = torch.optim.Adam(network.parameters(), lr=RATE, betas=(0.9, 0.99))
         self.generator = np.random.default_rng([seed, 12])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
+from miner.encoder.lexicons import LEAST, Direction, Lexicons, TranslationTable
 from miner.kernels.model1 import learn, select
 from miner_train.data import PairData, Sentences, join
 
@@ -35,11 +35,11 @@ def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size
     return Lexicons(tables)
 
 
-def _table(source: Sentences, target: Sentences, size: int) -> Table:
+def _table(source: Sentences, target: Sentences, size: int) -> TranslationTable:
     """Learn the translations of the source's tokens."""
     left, right = ((side.ids, side.offsets) for side in (source, target))
     rows, columns, probability, count = learn(left, right, size, TOGETHER, UNLIKELY)
     count = count.astype(np.float32)
     expected = probability * np.repeat(count, np.diff(rows))
     keep = (probability >= LEAST) & (expected >= EXPECTED)
-    return Table(*select(rows, columns, probability, keep), count)
+    return TranslationTable(*select(rows, columns, probability, keep), count)

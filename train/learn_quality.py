@@ -17,7 +17,7 @@ from miner.encoder.encoder import Encoder
 from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.comparer import COMPARED
 from miner.scoring.logistic import Logistic, fit_ridge
 from miner.scoring.quality import feature_names, features

@@ -14,9 +14,9 @@ from miner_train.language_texts import rows_by_languages, texts_by_languages
 from miner_train.learn_comparer import FEWEST, learn_comparer
 from miner_train.learn_facts import learn_facts
 from miner_train.learn_lexicon import learn_lexicons
+from miner_train.learn_match_quantiles import learn_matches
 from miner_train.learn_names import learn_names
 from miner_train.learn_quality import learn_quality
-from miner_train.learn_surprise import learn_matches
 from miner_train.learn_verifier import ALL_DISTRACTORS, ENOUGH, enough, learn_verifier
 from miner_train.stages import Report, stage
 

@@ -16,7 +16,7 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.neighbors import Neighbors
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.context_features import (
     CONTEXT_FEATURES,
     best_logits,
@@ -25,7 +25,7 @@ from miner.scoring.context_features import (
 )
 from miner.scoring.logistic import Logistic
 from miner.scoring.margin import Candidates, candidates
-from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, prepare
+from miner.scoring.pair_features import PAIR_FEATURES, TokenTable, tokenize_text
 from miner_train.language_texts import LanguageText, token_tables
 
 # Neighbours in each direction, as a search has by default.
@@ -134,7 +134,7 @@ def _mine(
     lists = nearest_both(left, right, settings)
     found = candidates(*lists)
     true = numbers[0][found.source_row] == numbers[1][found.target_row]
-    source, target = (prepare(encoder.tokenizer, side, encoder.threads) for side in sentences)
+    source, target = (tokenize_text(encoder.tokenizer, side, encoder.threads) for side in sentences)
     own = tokens.pair_features(source, target, found.source_row, found.target_row)
     return _Mined(found, lists, own, true)
 

@@ -18,7 +18,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError, CorpusError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import Reporter, silent
 from miner.scoring.decontaminate_settings import NOTHING, Without
 from miner.text.artifacts import replaceable
@@ -32,7 +32,7 @@ from miner_train.language_texts import recorded_languages
 from miner_train.learn_verification import add_verification
 from miner_train.loop import EpochEnd, State, Trainer, memory_named
 from miner_train.piece_start import start_from_teacher
-from miner_train.read import Text, TextPair, read_texts
+from miner_train.read import TextPair, TrainingText, read_texts
 from miner_train.stages import Report, stage
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import learn_vocabularies
@@ -199,7 +199,7 @@ def _named(teacher: SentenceEncoder) -> dict[str, str]:
 
 
 def learn_and_tokenise(
-    text: Text,
+    text: TrainingText,
     config: TrainConfig,
     checkpoint: Checkpoint,
     report: Report,
@@ -236,7 +236,7 @@ def open_tokenizers(files: Mapping[str, bytes], architecture: Architecture) -> T
     ]
 
 
-def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
+def tokenise(text: TrainingText, tokenizers: Tokenizers, report: Report) -> PairData:
     with stage(f"tokenising {len(text)} pairs by {' and '.join(tokenizers[0])}", report):
         source, target = (list(side.values()) for side in tokenizers)
         return prepare(
@@ -244,7 +244,9 @@ def tokenise(text: Text, tokenizers: Tokenizers, report: Report) -> PairData:
         )
 
 
-def hold_out(text: Text, pairs: PairData, config: TrainConfig, report: Report) -> SplitPairs:
+def hold_out(
+    text: TrainingText, pairs: PairData, config: TrainConfig, report: Report
+) -> SplitPairs:
     """Split the tokenised pairs of a text into training and held-out pairs.
 
     Raises CorpusError if too few remain to train on.

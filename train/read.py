@@ -60,7 +60,7 @@ class TextPair:
 
 
 @dataclass(frozen=True)
-class Text:
+class TrainingText:
     """All pairs of a training.
 
     ``same (n,) bool`` is False for pairs labelled as no translations. ``languages`` are the names
@@ -101,7 +101,7 @@ class Text:
 
 def read_texts(
     texts: Sequence[TextPair], config: TrainConfig, without: Without, report: Report
-) -> Text:
+) -> TrainingText:
     """Read all pairs that the configuration keeps, without sentences of other files.
 
     Raises CorpusError if no pair remains.
@@ -128,12 +128,12 @@ def read_texts(
     if unwanted and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(without.files)}")
     records = [{"name": Path(one.path).name, "sentences": len(one)} for one in unwanted]
-    return Text(source, target, same, language, held_out, languages, counts, records)
+    return TrainingText(source, target, same, language, held_out, languages, counts, records)
 
 
 def _read_text(
     text: TextPair, config: TrainConfig, unwanted: Sequence[Unwanted], report: Report
-) -> Text:
+) -> TrainingText:
     columns = [column for column in (text.label_col, text.score_col) if column is not None]
     bitext = read_bitext(text.source, text.target, text.bitext_format, more=columns)
     same, score = np.ones(len(bitext), dtype=bool), None
@@ -183,7 +183,7 @@ def _read_text(
     languages = [] if text.languages is None else [text.languages]
     language = np.full(len(rows), 0 if languages else UNKNOWN, np.int16)
     held_out = np.full(len(rows), text.held_out)
-    return Text(source, target, same[rows], language, held_out, languages, [record], [])
+    return TrainingText(source, target, same[rows], language, held_out, languages, [record], [])
 
 
 def _taken(sides: Sequence[Sequence[str]], rows: np.ndarray) -> list[list[str]]:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from miner.config_fields import Setting, option_name, settings
+from miner.config_fields import FieldOption, option_name, settings
 from miner.encoder.architecture import ENCODERS
 from miner_train.config import TrainConfig
 
@@ -126,7 +126,7 @@ def recipe(name: str, encoder: str | None = None) -> TrainConfig:
     if set(encoder.split("+")) <= set(ENCODERS):
         plain = TrainConfig(encoder=encoder)
         for field in dataclasses.fields(TrainConfig):
-            setting: Setting = field.metadata["setting"]
+            setting: FieldOption = field.metadata["setting"]
             # Only the encoder decides whether these settings have an effect.
             by_encoder = setting.group in ("Encoder", "Vocabulary", "Optimisation")
             if by_encoder and setting.need and not setting.idle and not setting.need.met(plain):

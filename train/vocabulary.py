@@ -19,7 +19,7 @@ from miner.encoder.word_units import LONGEST_WORD, WORD, morfessor, morphs
 from miner.errors import CorpusError, reason
 from miner.kernels.units import trigram_keys
 from miner.machine import thread_count
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.parallel import in_order
 from miner.text.invisible import visible
 from miner_train.config import TrainConfig

@@ -18,7 +18,7 @@ from benchmarks.alignment.synthetic_documents import AlignedDocuments
 from miner.alignment.anchors import Band
 from miner.alignment.beads import KINDS, Weights, spans_of
 from miner.alignment.fine import LikelyBeads, likely
-from miner.alignment.lattice import Lattice, Side
+from miner.alignment.lattice import Lattice, LatticeSide
 from miner.encoder.encoder import Encoder
 from miner.kernels.beads import FEATURES, forward_backward
 from miner.knn.settings import SearchSettings
@@ -67,7 +67,7 @@ def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: 
     known = []
     coarse = []
     for document, languages in documents:
-        sides = [Side.of(texts, encoder) for texts in (document.source, document.target)]
+        sides = [LatticeSide.of(texts, encoder) for texts in (document.source, document.target)]
         lattice = Lattice.of(sides[0], sides[1], settings)
         right = places_of(document.beads, lattice.band)
         if right is None:

@@ -34,7 +34,7 @@ from miner.text.bitext import read_bitext
 from miner.text.language_codes import ENGLISH, describe
 from miner_train.calibrate_quality import (
     Calibration,
-    Evidence,
+    QualityEvidence,
     calibrations,
     evidence_of,
     with_calibrations,
@@ -93,9 +93,9 @@ def wrong_pairs(encoder: Encoder, every: dict[str, Pairs], most: int = WRONG) ->
     return found
 
 
-def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, Evidence]]:
+def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, QualityEvidence]]:
     """Return what calibrations are learned from, by language pair and source."""
-    found: dict[Direction, dict[str, Evidence]] = {}
+    found: dict[Direction, dict[str, QualityEvidence]] = {}
     for code in encoder.model.languages:
         if code != ENGLISH:
             quality = Quality(Verifier(encoder, (code, ENGLISH)))
@@ -108,7 +108,7 @@ def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, Evid
 
 
 def without(
-    texts: dict[Direction, dict[str, Evidence]], left_out: str | None = None
+    texts: dict[Direction, dict[str, QualityEvidence]], left_out: str | None = None
 ) -> dict[Direction, Calibration]:
     """Learn the calibrations without a source."""
     return calibrations(
@@ -119,7 +119,7 @@ def without(
     )
 
 
-def losses(texts: dict[Direction, dict[str, Evidence]]) -> dict[str, dict[str, float]]:
+def losses(texts: dict[Direction, dict[str, QualityEvidence]]) -> dict[str, dict[str, float]]:
     """Return the share of right pairs dropped of each source left out, by language."""
     found: dict[str, dict[str, float]] = {pair[0]: {} for pair in texts}
     for source in dict.fromkeys(name for own in texts.values() for name in own):

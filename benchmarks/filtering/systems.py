@@ -84,7 +84,7 @@ class Baselines:
 
     def pair_features(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:
         """Return the logit of the verifier's pair features, without context features."""
-        source, target = (self.verifier.prepare(side) for side in sides(pairs))
+        source, target = (self.verifier.tokenize_text(side) for side in sides(pairs))
         rows = np.arange(len(pairs))
         return self.verifier.pair_function.logit(
             self.verifier.tokens.pair_features(source, target, rows, rows)

@@ -23,7 +23,7 @@ from miner.evaluation import bucc
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.mining_sets import MiningSet
 from miner.knn.settings import SearchSettings
-from miner.names import MARGINS, RANKS, RETRIEVALS
+from miner.option_values import MARGINS, RANKS, RETRIEVALS
 
 
 def located(data: Path, pair: str) -> MiningSet:

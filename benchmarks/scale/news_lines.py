@@ -5,7 +5,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from miner.evaluation.mining_sets import SPLITS
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 
 LANGUAGES = ("de", "en")
 
@@ -23,5 +23,5 @@ def write_sides(data: Path, place: Path, lines: int) -> list[Path]:
 
 def _sentences(data: Path, split: str, language: str) -> Iterator[str]:
     path = data / "bucc-style/de-en" / f"de-en.{split}.{language}.xz"
-    for block in Reader(path, format="bucc"):
+    for block in CorpusReader(path, format="bucc"):
         yield from block.sentences

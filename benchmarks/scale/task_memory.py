@@ -25,7 +25,7 @@ from benchmarks import report
 from miner.machine import peak_memory
 from miner.tasks.record import RUNNING, notes
 from miner.tasks.status import status
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 
 MILLION, SIZES, TARGETS = 1_000_000, (10_000, 40_000), 4000
 TEXT = "read", "encode", "duplicates", "index"
@@ -41,7 +41,9 @@ def write_text(data: Path, side: str, lines: int, path: Path) -> None:
 
     def repeated() -> Any:
         for number in count():
-            text = Reader(data / "bucc-style/de-en" / f"de-en.training.{side}.xz", format="bucc")
+            text = CorpusReader(
+                data / "bucc-style/de-en" / f"de-en.training.{side}.xz", format="bucc"
+            )
             for block in text:
                 yield from (f"{line} {number}" if number else line for line in block.sentences)
 

@@ -13,10 +13,10 @@ import numpy as np
 from miner.alignment.aligned import Aligned, Document, DocumentFile, both_sides, is_wrapped
 from miner.alignment.beads import Beads, Weights, decode
 from miner.alignment.fine import likely
-from miner.alignment.lattice import Lattice, Side
+from miner.alignment.lattice import Lattice, LatticeSide
 from miner.alignment.settings import BeadSettings
 from miner.config_fields import SettingsError
-from miner.encoder.entries import Entry, lent
+from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
@@ -25,7 +25,7 @@ from miner.index.text_files import stamps, text_files
 from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, own_means
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.progress import Reporter, silent
 from miner.scoring.language_notes import SAMPLE, one_language, unread
 from miner.scoring.language_notes import doubts as language_doubts
@@ -150,8 +150,8 @@ def align_places(
         "align",
         align_batch,
         calls,
-        model=Entry.of_scorer(encoder),
-        other=Entry.of_scorer(encoder.on_side(SIDES[1])),
+        model=EncoderRef.of_scorer(encoder),
+        other=EncoderRef.of_scorer(encoder.on_side(SIDES[1])),
         languages=languages,
         beads=replace(beads, unaligned=False),
         weights=Weights.load().as_dict(),
@@ -243,8 +243,8 @@ def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair
 def align_batch(
     job: Job,
     places: Sequence[DocumentPair],
-    model: Entry,
-    other: Entry,
+    model: EncoderRef,
+    other: EncoderRef,
     languages: Languages,
     beads: BeadSettings,
     weights: dict[str, Any],
@@ -312,7 +312,7 @@ def align_texts(
     beads.
     """
     weights = Weights.load() if weights is None else weights
-    sides = [Side.of(own, one) for own, one in zip(texts, encoders, strict=True)]
+    sides = [LatticeSide.of(own, one) for own, one in zip(texts, encoders, strict=True)]
     lattice = Lattice.of(sides[0], sides[1], settings)
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)

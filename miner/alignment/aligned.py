@@ -14,9 +14,9 @@ import numpy as np
 from miner.alignment.ladder import write_ladder
 from miner.index.text_files import TextFile
 from miner.libraries import library
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.results import Results, estimated
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.formats import TABLES, check_suffix, file_format
 from miner.text.language_codes import primary
 from miner.text.words import MARKS
@@ -109,7 +109,7 @@ class DocumentFile:
     def read(self) -> Document:
         """Read the lines that have text. Raises CorpusError."""
         with self.file.opened() as path:
-            blocks = list(Reader(path))
+            blocks = list(CorpusReader(path))
         texts = [text for block in blocks for text in block.sentences]
         lines = [np.zeros(0, np.int64), *(block.lines - 1 for block in blocks)]
         return Document(self.file.name, texts, np.concatenate(lines))

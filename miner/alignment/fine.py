@@ -171,7 +171,7 @@ def _compared(
         *(_blocks(own, spans[:, side : side + 2]) for own, side in zip(texts, (0, 2), strict=True)),
         strict=True,
     )
-    left, right = (quality.verifier.prepare(own) for own in blocks)
+    left, right = (quality.verifier.tokenize_text(own) for own in blocks)
     level = lattice.facts[2]
     metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine * level)
     absolute = np.clip(quality.function.logit(metrics), -CLIP, CLIP)

@@ -30,7 +30,7 @@ LEVEL, PRIOR = 0.6, 10
 
 
 @dataclass(frozen=True)
-class Side:
+class LatticeSide:
     """Document as the alignment reads it.
 
     ``sums (n, d) float32``: sum of the vectors of each sentence's tokens. ``lengths (n + 1,)``:
@@ -41,7 +41,7 @@ class Side:
     lengths: np.ndarray
 
     @classmethod
-    def of(cls, texts: Sequence[str], encoder: SentenceEncoder) -> "Side":
+    def of(cls, texts: Sequence[str], encoder: SentenceEncoder) -> "LatticeSide":
         """Encode sentences. Vectors of other architectures are weighted by characters."""
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         if isinstance(encoder, Encoder) and encoder.averages:
@@ -95,7 +95,7 @@ class Lattice:
     likely: tuple[int, int]
 
     @classmethod
-    def of(cls, source: Side, target: Side, settings: SearchSettings) -> "Lattice":
+    def of(cls, source: LatticeSide, target: LatticeSide, settings: SearchSettings) -> "Lattice":
         """Find the band of two documents, and the products of the sentences in it."""
         units = source.unit(), target.unit()
         found, counts = anchors(*units, settings)

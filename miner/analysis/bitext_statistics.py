@@ -21,7 +21,7 @@ from miner.errors import CorpusError
 from miner.parallel import processes
 from miner.progress import Reporter, silent
 from miner.text.bitext import Bitext, parse_scores
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.lines import display_name
 from miner.text.output import one_line
 from miner.text_table import aligned
@@ -94,7 +94,7 @@ class BitextStatistics:
         return record
 
 
-def text_blocks(reader: Reader, left_out: Counter[str]) -> Iterator[Block]:
+def text_blocks(reader: CorpusReader, left_out: Counter[str]) -> Iterator[Block]:
     """Yield the sentences of a single text; count the skipped ones."""
     for block in reader:
         yield block.lines, (block.sentences,), []
@@ -115,7 +115,7 @@ def count(
     origin: str,
     left_out: Counter[str],
     *,
-    idf: Reader | None = None,
+    idf: CorpusReader | None = None,
     keep: bool = False,
     threads: int = 1,
     report: Reporter = silent,

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.cleaning import pipeline
-from miner.cleaning.bitexts import Bitext, sample
+from miner.cleaning.bitexts import BitextFiles, sample
 from miner.cleaning.config import FilterConfig, default_config, for_one_language
 from miner.cleaning.config_file import Filters, any_config, scores_config
-from miner.cleaning.funnel import Summary, table
+from miner.cleaning.funnel import FilterSummary, table
 from miner.cleaning.languages import identified, unknown_languages
 from miner.cleaning.outputs import Outputs
 from miner.cleaning.pipeline import text_run
@@ -21,7 +21,7 @@ from miner.cleaning.settings import FilterSettings
 from miner.cleaning.write import NAMED
 from miner.config_fields import SettingsError
 from miner.filters.filter_types import GLOBAL, Context
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.progress import Reporter, silent
 from miner.results import Results
 from miner.scoring.decontaminate_settings import NOTHING, Without
@@ -87,7 +87,7 @@ class FilteredRows(BitextRows):
     """
 
     rejected: BitextRows
-    summary: Summary
+    summary: FilterSummary
     scores: BitextRows = BitextRows([])
 
     def __repr__(self) -> str:
@@ -250,7 +250,7 @@ def filter_run(
     files: Sequence[Sequence[str | GivenTexts]],
     config: FilterConfig,
     settings: FilterSettings,
-    outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
+    outputs: Callable[[Sequence[BitextFiles]], Sequence[Outputs]],
     *,
     second: Second = None,
     second_pairs: int | None = None,
@@ -308,7 +308,7 @@ def filter_run(
 def score_run(
     files: Sequence[Sequence[str | GivenTexts]],
     config: FilterConfig,
-    outputs: Callable[[Sequence[Bitext]], Sequence[Outputs]],
+    outputs: Callable[[Sequence[BitextFiles]], Sequence[Outputs]],
     *,
     second: Second = None,
     second_pairs: int | None = None,
@@ -318,7 +318,7 @@ def score_run(
     workers: Workers = Workers(),
     report: Reporter = silent,
     note: Note = silent,
-) -> pipeline.Scored:
+) -> pipeline.ScoredText:
     """Score bitexts of one file or two each, with `scores_config`.
 
     Other arguments are as in :func:`filter_run`. There are no warnings about languages for several
@@ -334,7 +334,7 @@ def score_run(
         return replace(found, warnings=warnings)
 
 
-def _outputs(place: Path, bitexts: Sequence[Bitext], *roles: str) -> list[Outputs]:
+def _outputs(place: Path, bitexts: Sequence[BitextFiles], *roles: str) -> list[Outputs]:
     """Return the files of rows in a directory for each bitext."""
     ends = {role: ".jsonl" if role == "scores" else NAMED for role in roles}
     return [

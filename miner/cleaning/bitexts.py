@@ -8,7 +8,7 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.index.text_files import TextFile, stamp, text_files
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.progress import silent
 from miner.scoring.languages import Identified, identify
 from miner.tasks.run import Call, Run
@@ -27,7 +27,7 @@ HEAD = 1000
 
 
 @dataclass(frozen=True)
-class Bitext:
+class BitextFiles:
     """File of pairs, or two aligned files, with their format."""
 
     files: tuple[TextFile, ...]
@@ -68,7 +68,7 @@ class Piece:
     has several pieces.
     """
 
-    bitext: Bitext
+    bitext: BitextFiles
     cut: Result
     number: int
     of: int
@@ -95,7 +95,7 @@ def bitexts_of(
     reading: BitextFormat,
     copies: Path,
     note: Note = silent,
-) -> list[Bitext]:
+) -> list[BitextFiles]:
     """Return bitexts of one file or two; streams and pairs are first copied into ``copies``.
 
     Rows of Parquet and TMX are copied too; ``note`` is called with lines about faulty ones. Raises
@@ -117,13 +117,17 @@ def bitexts_of(
             if isinstance(FORMATS[kind], Units):
                 keys = None, None
             own = BitextFormat(*keys, format="jsonl", on_error=own.on_error, carry=own.carry)
-        found.append(Bitext(tuple(files), own))
+        found.append(BitextFiles(tuple(files), own))
     return found
 
 
 @hints(seconds=5e-6)
 def cut(
-    job: Job, bitext: Bitext, size: int, identify: bool = False, given: Languages = (None, None)
+    job: Job,
+    bitext: BitextFiles,
+    size: int,
+    identify: bool = False,
+    given: Languages = (None, None),
 ) -> dict[str, Any]:
     """Count the rows of a bitext, and cut a large one into pieces of ``size`` rows.
 
@@ -143,7 +147,7 @@ def cut(
 
 
 def cut_all(
-    run: Run, bitexts: Sequence[Bitext], **identifying: Any
+    run: Run, bitexts: Sequence[BitextFiles], **identifying: Any
 ) -> tuple[list[Result], list[list[Piece]]]:
     """Cut all bitexts; return the facts about each, and its pieces, at least one."""
     size = run.lines or HERE
@@ -172,7 +176,7 @@ def cut_all(
 
 
 def languages_of(
-    bitexts: Iterable[Bitext], given: Languages = (None, None)
+    bitexts: Iterable[BitextFiles], given: Languages = (None, None)
 ) -> tuple[Identified, Identified]:
     """Identify the languages of both sides of a text, in one or more bitexts, from its head.
 
@@ -206,7 +210,9 @@ def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:
             )
 
 
-def sample(bitexts: Sequence[Bitext], size: int, place: Path) -> tuple[list[Bitext], int, int]:
+def sample(
+    bitexts: Sequence[BitextFiles], size: int, place: Path
+) -> tuple[list[BitextFiles], int, int]:
     """Copy ``size`` evenly spread rows of a text to files in ``place``, for a dry run.
 
     Returns the files as bitexts, the number of their rows, and the number of all rows.
@@ -238,5 +244,5 @@ def sample(bitexts: Sequence[Bitext], size: int, place: Path) -> tuple[list[Bite
             TextFile(str(path), stamp(path), given.name)
             for path, given in zip(paths, bitext.files, strict=True)
         )
-        found.append(Bitext(tuple(copies), bitext.reading))
+        found.append(BitextFiles(tuple(copies), bitext.reading))
     return found, len(chosen), total

@@ -17,7 +17,7 @@ UNITS = 1 << 31
 
 
 @dataclass(frozen=True)
-class Summary:
+class FilterSummary:
     """Counts of a run: rows, target words, and the funnel.
 
     ``quality`` is the sum of the kept pairs' quality in units of 1 / UNITS, None without a quality.
@@ -41,12 +41,12 @@ class Summary:
         return self.quality / (UNITS * self.kept)
 
 
-def summary(found: Cleaned) -> Summary:
+def summary(found: Cleaned) -> FilterSummary:
     """Count the results of a run."""
     step, quality = found.config.ranking, None
     if step is not None and step.name == "quality" and found.rank is not None:
         quality = int(np.rint(found.rank[found.kept] * UNITS).astype(np.int64).sum())
-    return Summary(
+    return FilterSummary(
         found.count,
         int(found.kept.sum()),
         int(found.words.sum(dtype=np.int64)),
@@ -58,7 +58,7 @@ def summary(found: Cleaned) -> Summary:
     )
 
 
-def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
+def merged(parts: Sequence[FilterSummary], labels: Sequence[str]) -> FilterSummary:
     """Add up the counts of the parts of a text, whose stages are the filters ``labels`` in order.
 
     Parts without unreadable rows have no stage of that name.
@@ -76,13 +76,13 @@ def merged(parts: Sequence[Summary], labels: Sequence[str]) -> Summary:
         names = [one.name for one in dataclasses.fields(FunnelRow)[2:]]
         sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
         stages.append(FunnelRow(label, own[0].bounds, **sums))
-    names = [one.name for one in dataclasses.fields(Summary)[:-2]]
+    names = [one.name for one in dataclasses.fields(FilterSummary)[:-2]]
     counts = {name: sum(getattr(part, name) for part in parts) for name in names}
     known = [part.quality for part in parts if part.quality is not None]
-    return Summary(**counts, quality=sum(known) if known else None, stages=tuple(stages))
+    return FilterSummary(**counts, quality=sum(known) if known else None, stages=tuple(stages))
 
 
-def table(found: Summary) -> str:
+def table(found: FilterSummary) -> str:
     """Format the funnel for people, with a summary of all rows on top."""
     lines = [
         f"{count_of(found.rows, 'row')}: {found.kept:,} kept ({share(found.kept, found.rows)}), "
@@ -100,7 +100,7 @@ def table(found: Summary) -> str:
     return "\n".join([*lines, *aligned(rows, left=2)])
 
 
-def notes(found: Summary) -> list[str]:
+def notes(found: FilterSummary) -> list[str]:
     """Return lines with further facts: replaced bytes, repaired rows, mean quality, a warning."""
     out = []
     if found.replaced:
@@ -113,7 +113,7 @@ def notes(found: Summary) -> list[str]:
     return out if text is None else [*out, f"warning: {text}"]
 
 
-def warning(found: Summary) -> str | None:
+def warning(found: FilterSummary) -> str | None:
     """Return a warning if the run keeps nothing, else None."""
     if found.kept or not found.rows:
         return None
@@ -124,7 +124,7 @@ def warning(found: Summary) -> str | None:
     )
 
 
-def as_dict(found: Summary) -> dict[str, Any]:
+def as_dict(found: FilterSummary) -> dict[str, Any]:
     """Return the funnel for programs: counts, and processor time in seconds by filter."""
     return {
         "rows": found.rows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from miner.cleaning.bitexts import Bitext, languages_of
+from miner.cleaning.bitexts import BitextFiles, languages_of
 from miner.cleaning.config import FilterConfig, with_languages
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.loading import split_name
@@ -19,7 +19,7 @@ AGREEING = 16
 
 
 def identified(
-    config: FilterConfig, bitexts: Sequence[Bitext], note: Note
+    config: FilterConfig, bitexts: Sequence[BitextFiles], note: Note
 ) -> tuple[FilterConfig, tuple[str, ...]]:
     """Identify the languages of a text; return the filters for them, and warnings.
 

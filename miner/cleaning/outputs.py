@@ -7,10 +7,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from miner.cleaning.bitexts import Bitext, Piece, languages_of
+from miner.cleaning.bitexts import BitextFiles, Piece, languages_of
 from miner.cleaning.write import NAMED
 from miner.errors import CorpusError, writing
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.artifacts import write_manifest
@@ -90,7 +90,7 @@ def joined(
 def deliver(
     results: Sequence[Result],
     outputs: Sequence[Outputs],
-    bitexts: Sequence[Bitext],
+    bitexts: Sequence[BitextFiles],
     given: Languages = (None, None),
 ) -> None:
     """Copy the outputs of all bitexts to their paths, in their formats; all of them or none.
@@ -142,7 +142,7 @@ def describe(outputs: Sequence[Outputs], carry: Sequence[str], facts: Mapping[st
         write_manifest(place, dict.fromkeys(files, {}), {"format": FORMAT, **facts})
 
 
-def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
+def folder_outputs(bitext: BitextFiles, folders: Mapping[str, str]) -> Outputs:
     """Return the outputs of a bitext in folders, by role: files with the bitext's names.
 
     Rejected or scored rows of two files are written to one.
@@ -161,14 +161,14 @@ def folder_outputs(bitext: Bitext, folders: Mapping[str, str]) -> Outputs:
     return found
 
 
-def placed(bitexts: Sequence[Bitext], wanted: Outputs, folders: bool) -> Sequence[Outputs]:
+def placed(bitexts: Sequence[BitextFiles], wanted: Outputs, folders: bool) -> Sequence[Outputs]:
     """Return the outputs ``wanted``: in ``folders`` for each bitext, or common to all."""
     if folders:
         return [folder_outputs(one, wanted) for one in bitexts]
     return [wanted] if wanted else []
 
 
-def _endings(bitext: Bitext, outputs: Outputs) -> dict[str, str]:
+def _endings(bitext: BitextFiles, outputs: Outputs) -> dict[str, str]:
     """Return the suffix of each output's file in a result: its compression, or NAMED.
 
     NAMED rows are converted to another format, or split into two files, on delivery.

@@ -12,7 +12,7 @@ from typing import Any
 from miner.errors import ArtifactError
 from miner.filters.registry import RULES
 from miner.libraries import library
-from miner.names import PEER_CONFIGS
+from miner.option_values import PEER_CONFIGS
 from miner.progress import silent
 
 Table = dict[str, Any]

@@ -14,18 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from miner.cleaning import comparing, stages
-from miner.cleaning.bitexts import ELSEWHERE, HERE, Bitext, Piece, bitexts_of, cut_all, languages_of
+from miner.cleaning.bitexts import (
+    ELSEWHERE,
+    HERE,
+    BitextFiles,
+    Piece,
+    bitexts_of,
+    cut_all,
+    languages_of,
+)
 from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.config import FilterConfig, with_quality_bounds
 from miner.cleaning.decide import Cleaned, FunnelRow, choose
-from miner.cleaning.funnel import Summary, merged
+from miner.cleaning.funnel import FilterSummary, merged
 from miner.cleaning.outputs import Outputs, by_outputs, deliver, joined, packings
 from miner.cleaning.scorers import Scoring, kept_scorers
 from miner.cleaning.second_scores import Rated, both_opinions
 from miner.cleaning.settings import EVERYTHING, Selection
 from miner.filters.filter_types import GLOBAL, LOCAL, MODEL
 from miner.index.text_files import known_as, stamps
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.progress import Reporter, silent
 from miner.scoring.second_reading import SecondReader
 from miner.tasks.run import Call, Run, open_run
@@ -41,7 +49,7 @@ PARTITION = 1 << 20
 
 def filter_text(
     run: Run,
-    bitexts: Sequence[Bitext],
+    bitexts: Sequence[BitextFiles],
     config: FilterConfig,
     *,
     outputs: Sequence[Outputs] = (),
@@ -107,7 +115,7 @@ def filter_text(
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredText:
     """Counts of a scored text, and its output files.
 
     ``unreadable`` rows were scored as pairs of empty texts; in ``replaced`` ones bytes were
@@ -123,11 +131,11 @@ class Scored:
 
 def score_text(
     run: Run,
-    bitexts: Sequence[Bitext],
+    bitexts: Sequence[BitextFiles],
     config: FilterConfig,
     outputs: Sequence[Outputs],
     second: SecondReader | None = None,
-) -> Scored:
+) -> ScoredText:
     """Write the rows of each bitext with their scores (``scored``), or only the scores (``only``).
 
     Each bitext is a separate text, with one output in one of these roles. ``second``: reader of
@@ -159,7 +167,7 @@ def score_text(
     run.wait(last=True)
     deliver(results, outputs, bitexts[: len(outputs)], config.context.languages)
     counts = {name: sum(one.value[name] for one in written) for name in written[0].value}
-    return Scored(**counts, outputs=outputs)
+    return ScoredText(**counts, outputs=outputs)
 
 
 @dataclass
@@ -182,12 +190,12 @@ class Filtered:
     warnings: tuple[str, ...] = ()
 
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> FilterSummary:
         parts = []
         for one in self.written:
             found = one.value
             steps = tuple(FunnelRow(**stage) for stage in found["stages"])
-            parts.append(Summary(**(found | {"stages": steps})))
+            parts.append(FilterSummary(**(found | {"stages": steps})))
         labels = [step.label for step in self.config.steps]
         return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])
 
@@ -282,7 +290,7 @@ def text_run(
     workers: Workers = Workers(),
     report: Reporter = silent,
     note: Callable[[str], None] = silent,
-) -> Iterator[tuple[Run, list[Bitext]]]:
+) -> Iterator[tuple[Run, list[BitextFiles]]]:
     """Open a run over bitexts of one file or two each; yield it and the bitexts.
 
     Standard input, pipes and pairs in memory are copied to the work directory. Other arguments and

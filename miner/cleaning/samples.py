@@ -29,7 +29,7 @@ TAIL, FAR = 2.0, 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class SampleGroup:
     """Rows shown together ``(m,) int64``, with a title."""
 
     title: str
@@ -156,26 +156,26 @@ class StepSummary:
             yield "Some of those it removed", own, np.zeros(len(far)), own
 
     @cached_property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[SampleGroup]:
         """Return the rows to show, once all parts are added."""
         groups = []
         for title, (first, others) in self._nearest.items():
             room = SAMPLES - len(first.rows)
             rows = np.concatenate([first.rows, others.rows[:room]])
             distance = np.concatenate([first.distance, others.distance[:room]])
-            groups.append(Group(title, rows[np.lexsort((rows, distance))]))
+            groups.append(SampleGroup(title, rows[np.lexsort((rows, distance))]))
         return groups
 
 
-def kept(found: Cleaned, size: int) -> Group:
+def kept(found: Cleaned, size: int) -> SampleGroup:
     nearest = Nearest(size)
     for start in range(0, found.count, PART):
         rows = start + np.flatnonzero(found.removed[start : start + PART] < 0)
         nearest.add(rows, np.zeros(len(rows)))
-    return Group("Some of the pairs kept", np.sort(nearest.rows))
+    return SampleGroup("Some of the pairs kept", np.sort(nearest.rows))
 
 
-def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
+def others(found: Cleaned) -> list[tuple[str, list[SampleGroup]]]:
     """Samples of rows removed outside the filters: cut by a `Selection`, or unreadable."""
     out = []
     for place in sorted(set(range(len(found.reasons))) - set(places(found))):
@@ -187,8 +187,10 @@ def others(found: Cleaned) -> list[tuple[str, list[Group]]]:
                 rows = start + np.flatnonzero(which)
                 rank = found.rank[rows] if found.rank is not None else np.zeros(len(rows))
                 nearest.add(rows, sign * rank if ranked else np.zeros(len(rows)))
-        groups = [Group("The best of what it removed" if ranked else "Some of them", removed.rows)]
-        groups += [Group("The least of what is kept", left.rows)] * ranked
+        groups = [
+            SampleGroup("The best of what it removed" if ranked else "Some of them", removed.rows)
+        ]
+        groups += [SampleGroup("The least of what is kept", left.rows)] * ranked
         out.append((found.reasons[place], groups))
     return out
 

@@ -25,11 +25,11 @@ from miner.errors import MismatchError
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer, place
 from miner.json_files import read_json
-from miner.parallel import Processes, processes, use_loop_threads
+from miner.parallel import ProcessPool, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
 from miner.text.file_digests import content_digest
 from miner.text.language_codes import SEVERAL
-from miner.text.layout import Block, Layout, Texts
+from miner.text.layout import Block, Layout, RowTexts
 
 # State of a row with repaired text, in addition to the states of `miner.text.layout`.
 REPAIRED = 4
@@ -202,7 +202,7 @@ def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
     return source, target
 
 
-def repaired(texts: Texts, wanted: bool) -> Texts:
+def repaired(texts: RowTexts, wanted: bool) -> RowTexts:
     """Repair texts if ``wanted``; changed rows become REPAIRED."""
     if not wanted:
         return texts
@@ -218,7 +218,7 @@ def repaired(texts: Texts, wanted: bool) -> Texts:
 # number, until the run ends.
 KEPT = 2
 _ready: dict[str, Scorers] = {}
-_pools: dict[int, Processes] = {}
+_pools: dict[int, ProcessPool] = {}
 _open = ExitStack()
 
 
@@ -256,9 +256,9 @@ def _key(scoring: Scoring) -> str:
     return fingerprint(Scorers, {"scoring": scoring})
 
 
-def _pool(threads: int) -> Processes:
+def _pool(threads: int) -> ProcessPool:
     if threads == 1:
-        return Processes(None, 1)
+        return ProcessPool(None, 1)
     if threads not in _pools:
         _pools[threads] = _open.enter_context(processes(threads, _prepare))
     return _pools[threads]

@@ -16,7 +16,7 @@ from miner.cleaning.scorers import Scoring, repaired
 from miner.cleaning.stages import SCORES
 from miner.encoder.model_files import known_by
 from miner.errors import ArtifactError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.search_result import Asked
 from miner.scoring.languages import languages_by_row
 from miner.scoring.logistic import log_odds

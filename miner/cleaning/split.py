@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from miner.arrays import temporary_array
-from miner.cleaning.bitexts import Bitext, bitexts_of, languages_of
+from miner.cleaning.bitexts import BitextFiles, bitexts_of, languages_of
 from miner.cleaning.settings import Split
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
@@ -74,7 +74,7 @@ def split(
     return counts
 
 
-def _parts(bitext: Bitext, settings: Split, report: Reporter) -> tuple[np.ndarray, int]:
+def _parts(bitext: BitextFiles, settings: Split, report: Reporter) -> tuple[np.ndarray, int]:
     """Return the part of each row, ``(n,) int8``, and the number of groups.
 
     A row without text on a side is grouped with the rows that share the text of its other side, and
@@ -228,7 +228,7 @@ def _names(files: Sequence[str | Path]) -> list[str]:
     return found if len(set(found)) == len(found) else [f".{Path(file).name}" for file in files]
 
 
-def _write(bitext: Bitext, chosen: np.ndarray, paths: Sequence[str]) -> None:
+def _write(bitext: BitextFiles, chosen: np.ndarray, paths: Sequence[str]) -> None:
     """Write the rows of a mask, unchanged, or in the format that they were converted from."""
 
     def raws() -> Iterator[Raw]:

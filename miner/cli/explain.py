@@ -10,7 +10,7 @@ from miner.cli import options
 from miner.cli.option_types import SENTENCE
 from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import USUAL, Loading
-from miner.names import SIDES
+from miner.option_values import SIDES
 
 if TYPE_CHECKING:
     from miner.encoder.sentence_encoder import SentenceEncoder

@@ -13,7 +13,7 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, Settings, after_output, opt
 from miner.config_fields import option
 from miner.encoder.loading import Loading
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.scoring.decontaminate_settings import Without
 from miner.tasks.workers import Workers
 from miner.text.formats import TABLES, BitextFormat, file_format

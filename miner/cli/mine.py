@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from miner.cli import mined, options, sharding
-from miner.cli.mined import Output
+from miner.cli import mining_options, options, sharding
+from miner.cli.mining_options import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg
 from miner.cli.sharding import expanded
@@ -28,14 +28,14 @@ def mine(
     loading: Loading = options.loading(),
     second: str | None = options.second,
     second_pairs: int | None = options.second_pairs,
-    keep: dict[str, Any] = mined.keeping,
+    keep: dict[str, Any] = mining_options.keeping,
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     work: str | None = sharding.work("the two indexes in DIR/source and DIR/target, "),
     workers: Workers = sharding.options,
     factory: str = options.factory,
     settings: SearchSettings = options.search(),
-    output: Output = mined.output,
+    output: Output = mining_options.output,
     **reading: Any,
 ) -> None:
     """Mine translation pairs from the text files SOURCE and TARGET.
@@ -69,7 +69,7 @@ def mine(
     if source == target == "-":
         raise click.UsageError("only one of SOURCE and TARGET can be standard input")
     inputs = *texts[0], *texts[1], model
-    wanted, output = mined.checked(keep, output, file, work, without, inputs)
+    wanted, output = mining_options.checked(keep, output, file, work, without, inputs)
     options.check_columns((*texts[0], *texts[1]), reading["format"], reading["column"])
     encoder = load_encoder(model, settings, USUAL if second else loading)
     other = None if second is None else load_encoder(second, settings, loading)

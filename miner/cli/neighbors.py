@@ -15,14 +15,14 @@ from miner.cli.progress_bars import Progress
 from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import Loading
 from miner.errors import CorpusError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import Reporter
 from miner.text.lines import display_name
 from miner.text.output import one_line
 
 if TYPE_CHECKING:
     from miner.analysis.nearest_sentences import Block, Neighbor
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
 
 @click.command(cls=Command)
@@ -73,7 +73,7 @@ def neighbors(
     from miner.encoder.encoder import CHUNK
     from miner.encoder.open_encoder import open_encoder
     from miner.index.index import Index
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
     given = "-" in sentences
     if given and len(sentences) > 1:
@@ -91,7 +91,7 @@ def neighbors(
     queries = read_queries(reading["on_error"]) if given else list(map(one_line, sentences))
     vectors = encoder.on_side(query_side).encode(queries).astype(np.float16)
 
-    reader = Reader(corpus, block=CHUNK, **reading)
+    reader = CorpusReader(corpus, block=CHUNK, **reading)
     if index is None:
         blocks, total = text_blocks(encoder, reader), None
     else:
@@ -116,9 +116,9 @@ def neighbors(
 
 def read_queries(on_error: str) -> list[str]:
     """Read sentences from standard input. Raises CorpusError if there are none."""
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
-    reader = Reader("-", format="plain", on_error=on_error)
+    reader = CorpusReader("-", format="plain", on_error=on_error)
     queries = [one_line(text) for block in reader for text in block.sentences]
     note(reader)
     if not queries:
@@ -126,7 +126,7 @@ def read_queries(on_error: str) -> list[str]:
     return queries
 
 
-def note(reader: Reader) -> None:
+def note(reader: CorpusReader) -> None:
     """Print the line numbers of lines that are not UTF-8."""
     for count, fate in (
         (reader.undecodable, "not UTF-8 and left out"),

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from miner.machine import parse_size
-from miner.names import canonical, device_name
+from miner.option_values import canonical, device_name
 
 
 class Parsed(click.ParamType):

@@ -23,7 +23,7 @@ from miner.cli.settings_options import Decorator, Settings
 from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.decontaminate_settings import Without
 from miner.text.formats import BitextFormat, file_format
 
@@ -261,13 +261,13 @@ def check_columns(paths: Iterable[str], format: str | None, column: str | None) 
 
     Raises UsageError for a TSV with ids in its first column, unless ``column`` is set.
     """
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
     for path in paths:
         kind = file_format(path, format)
         if kind not in ("plain", "tsv") or format == "plain" or not os.path.isfile(path):
             continue
-        reader = Reader(path, on_error="replace", block=PEEKED, format="plain")
+        reader = CorpusReader(path, on_error="replace", block=PEEKED, format="plain")
         block = next(iter(reader), None)
         if block is None:
             continue

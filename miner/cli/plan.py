@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from miner.cli import mined, options, sharding
-from miner.cli.mined import Output, read_keep
+from miner.cli import mining_options, options, sharding
+from miner.cli.mining_options import Output, read_keep
 from miner.cli.option_types import POSITIVE_COUNT
 from miner.cli.settings_options import Command, arg, opt
 from miner.cli.sharding import expanded
@@ -25,14 +25,14 @@ def plan(
     target: str = arg(),
     model: str = options.model,
     loading: Loading = options.loading(),
-    keep: dict[str, Any] = mined.keeping,
+    keep: dict[str, Any] = mining_options.keeping,
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
     factory: str = options.factory,
     settings: SearchSettings = options.search(),
-    output: Output = mined.output,
+    output: Output = mining_options.output,
     as_if: int | None = opt(
         "Plan for N lines on each side of text like this, such as 1B [the lines of the files].",
         type=POSITIVE_COUNT,
@@ -53,7 +53,7 @@ def plan(
     from miner.machine import thread_count
     from miner.mining.cost import Planner
     from miner.mining.mine import load_encoder
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
     from miner.text_table import aligned
 
     texts = expanded(source), expanded(target)
@@ -69,7 +69,7 @@ def plan(
             counts = []
             for number, path in enumerate(side):
                 report("counting lines", number, len(side))
-                counts.append(Reader(path, **reading).count())
+                counts.append(CorpusReader(path, **reading).count())
             lines.append(sum(counts))
         sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
         rates = planner.measured(texts, hybrid=planner.hybrid(sizes))

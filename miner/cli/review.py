@@ -20,7 +20,7 @@ from miner.text_table import count_of
 
 if TYPE_CHECKING:
     from miner.review.page import Unmatched
-    from miner.review.review import Question, Review, Summary
+    from miner.review.review import Question, Review, ReviewSummary
 
 # Keys in the terminal, with the answer and the kind of error of each.
 KEYS = {"y": ("yes", ""), "n": ("no", ""), "p": ("partly", ""), "s": ("skip", "")}
@@ -183,7 +183,7 @@ def _unmatched(opened: Review, model: str, languages: tuple[str | None, str | No
     return partial(unmatched, verifier)
 
 
-def described(found: Summary) -> Iterator[str]:
+def described(found: ReviewSummary) -> Iterator[str]:
     """Format the summary of a review for people."""
     line = f"{found.answered:,} of {count_of(found.pairs, 'pair')} judged"
     line += f", {found.skipped} skipped" if found.skipped else ""

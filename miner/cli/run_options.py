@@ -14,7 +14,7 @@ import click
 
 from miner.config_fields import read_toml
 from miner.errors import ArtifactError, writing
-from miner.names import CONFIG_KEYS, PEER_CONFIGS
+from miner.option_values import CONFIG_KEYS, PEER_CONFIGS
 
 # Keys in a context's ``meta``: verbosity (-1 with -q, 1 with -v), and options set by the file.
 VOLUME, FROM_FILE = "miner.volume", "miner.options"

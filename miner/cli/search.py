@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from miner.cli import mined, options, sharding
-from miner.cli.mined import Output
+from miner.cli import mining_options, options, sharding
+from miner.cli.mining_options import Output
 from miner.cli.options import say
 from miner.cli.settings_options import Command, arg, opt
 from miner.encoder.loading import USUAL, Loading
@@ -25,12 +25,12 @@ def search(
     loading: Loading = options.loading(),
     second: str | None = options.second,
     second_pairs: int | None = options.second_pairs,
-    keep: dict[str, Any] = mined.keeping,
+    keep: dict[str, Any] = mining_options.keeping,
     without: Without = options.without(),
     settings: SearchSettings = options.search(),
     work: str | None = sharding.work(),
     workers: Workers = sharding.options,
-    output: Output = mined.output,
+    output: Output = mining_options.output,
 ) -> None:
     """Mine translation pairs from the indexes SOURCE and TARGET.
 
@@ -53,7 +53,7 @@ def search(
     from miner.mining.mine import load_encoder, mine
 
     inputs = source, target, model
-    wanted, output = mined.checked(keep, output, file, work, without, inputs)
+    wanted, output = mining_options.checked(keep, output, file, work, without, inputs)
     indexes = Index.open(source), Index.open(target)
     encoder = None
     if model is not None and settings.rank != "margin":

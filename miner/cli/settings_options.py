@@ -16,7 +16,7 @@ from miner import extensions
 from miner.cli.option_types import KINDS, name_of
 from miner.cli.run_options import beside, finish, take
 from miner.config_fields import (
-    Setting,
+    FieldOption,
     SettingsError,
     limits,
     option_name,
@@ -72,7 +72,7 @@ class Settings:
         """Return a decorator that adds the options of the named fields, by default of all, in
         order.
 
-        ``without``: fields to omit. ``changed``: changes to a field's :class:`Setting` in this
+        ``without``: fields to omit. ``changed``: changes to a field's :class:`FieldOption` in this
         command.
         """
         usual = [name for name, own in self.described.items() if own.help and name not in without]
@@ -90,7 +90,7 @@ class Settings:
 class SettingOption(click.Option):
     """Option for a field of settings; its value is None unless the user sets it."""
 
-    def __init__(self, _: Any, of: Settings, field: str, own: Setting):
+    def __init__(self, _: Any, of: Settings, field: str, own: FieldOption):
         self.of, self.field, self.group = of, field, own.group
         described = of.fields[field]
         default, kind = described.default, _type(own, str(described.type))
@@ -116,7 +116,7 @@ class SettingOption(click.Option):
         return {**more, "default": self.shown} if self.shown else more
 
 
-def _type(own: Setting, kind: str) -> click.ParamType:
+def _type(own: FieldOption, kind: str) -> click.ParamType:
     """Return the type of an option's text, for a field of the type ``kind``."""
     if own.choices and not own.several:
         return name_of(list(own.choices)) if own.kind == "name" else click.Choice(list(own.choices))

@@ -82,12 +82,12 @@ def stats(
     from miner.analysis import bitext_statistics as statistics
     from miner.machine import thread_count
     from miner.text.bitext import stream_bitext
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
     left_out: Counter[str] = Counter()
     if file is not None and not columns and not FORMATS[file_format(file, format)].sides:
         names: tuple[str, ...] = ("text",)
-        reader = Reader(file, header=layout.header, format=format, on_error=layout.on_error)
+        reader = CorpusReader(file, header=layout.header, format=format, on_error=layout.on_error)
         blocks = statistics.text_blocks(reader, left_out)
     else:
         names = ("text",) if column else ("source", "target")
@@ -105,7 +105,7 @@ def stats(
     with Progress() as bar:
         found = statistics.count(
             *(blocks, names, score_cols, origin, left_out),
-            idf=None if idf is None else Reader(idf),
+            idf=None if idf is None else CorpusReader(idf),
             keep=keep,
             threads=thread_count(threads),
             report=bar,

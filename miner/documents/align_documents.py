@@ -15,7 +15,7 @@ from miner.documents.collection import Name, batches, files_of, names_of
 from miner.documents.knock_out import Scores, calibrate
 from miner.documents.layout import DocumentFormat
 from miner.documents.stages import NEIGHBORS, Documents
-from miner.encoder.entries import lent
+from miner.encoder.encoder_ref import lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ResourceError
@@ -25,7 +25,7 @@ from miner.knn.settings import SearchSettings
 from miner.mining.choices import languages_of
 from miner.mining.keep import Keep
 from miner.mining.mine import load_encoder, note_languages, own_means
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.estimate import Estimate
 from miner.progress import Reporter, silent
 from miner.results import KeptPairs

@@ -19,7 +19,7 @@ from miner.index.parts import part_texts
 from miner.index.sources import Source
 from miner.index.text_files import TextFile, text_files
 from miner.tasks.task import Job, Result, hints
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.formats import BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.patterns import files_below
@@ -55,7 +55,7 @@ class StoredDocument:
 
 
 @dataclass(frozen=True)
-class Batch:
+class FileBatch:
     """Files that a task reads.
 
     ``ids`` name the documents of text files; None for a file with a document a row.
@@ -85,7 +85,7 @@ def files_of(collection: str | Path | Sequence[str | Path]) -> list[tuple[str, s
 
 def batches(
     files: Sequence[tuple[str, str | None]], copies: Path, layout: DocumentFormat
-) -> list[Batch]:
+) -> list[FileBatch]:
     """Divide the files of a collection among tasks. Streams are copied to ``copies`` first.
 
     Raises CorpusError for a file that cannot be read or has no documents.
@@ -99,16 +99,16 @@ def batches(
                 f"{path}: {kind} has no documents; give a folder of text files, or JSONL or "
                 "Parquet (--format)"
             )
-    found += [Batch([file], None) for file in text_files(rows, copies)]
+    found += [FileBatch([file], None) for file in text_files(rows, copies)]
     texts = [(path, inside) for path, inside in files if inside is not None]
     for start in range(0, len(texts), FILES):
         paths, ids = zip(*texts[start : start + FILES], strict=True)
-        found.append(Batch(text_files(paths, copies), list(ids)))
+        found.append(FileBatch(text_files(paths, copies), list(ids)))
     return found
 
 
 @hints(seconds=7e-6)
-def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
+def read(job: Job, batch: FileBatch, layout: DocumentFormat) -> dict[str, Any]:
     """Read the documents of some files: their sentences as a part of an index, and their names.
 
     ``edges (n + 1,)`` are the first rows of the documents, ``number (n,)`` line numbers within
@@ -134,7 +134,7 @@ def read(job: Job, batch: Batch, layout: DocumentFormat) -> dict[str, Any]:
     return {"rows": edges[-1], "source": vars(source), "domains": domains}
 
 
-def _documents(batch: Batch, layout: DocumentFormat, tally: Counter[str]) -> Iterator[Document]:
+def _documents(batch: FileBatch, layout: DocumentFormat, tally: Counter[str]) -> Iterator[Document]:
     """Yield the documents of some files, with the empty ones; count them in ``tally``."""
     for number, file in enumerate(batch.files):
         with file.opened() as path:
@@ -145,7 +145,7 @@ def _documents(batch: Batch, layout: DocumentFormat, tally: Counter[str]) -> Ite
 
 
 def _of_file(path: str, name: str, on_error: str, tally: Counter[str]) -> Document:
-    reader = Reader(path, format="plain", on_error=on_error)
+    reader = CorpusReader(path, format="plain", on_error=on_error)
     blocks = list(reader)
     tally["records"] += 1
     tally["replaced"] += bool(reader.replaced or reader.undecodable)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from miner.config_fields import option
-from miner.names import ON_ERROR
+from miner.option_values import ON_ERROR
 from miner.text.text_format import Column
 
 # Formats with a document a row, and HPLT's key of the URL.

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from miner.documents import stages
-from miner.documents.collection import Batch, read
+from miner.documents.collection import FileBatch, read
 from miner.documents.knock_out import Scores
 from miner.documents.layout import DocumentFormat
 from miner.documents.stages import NEAREST, Documents, Neighborhoods
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
-from miner.index.build import Text, cut, encode_reads
+from miner.index.build import SideText, cut, encode_reads
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.pipeline import nearest
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 
@@ -26,7 +26,10 @@ PART = 1 << 13
 
 
 def join(
-    run: Run, batches: Sequence[Sequence[Batch]], layout: DocumentFormat, encoder: SentenceEncoder
+    run: Run,
+    batches: Sequence[Sequence[FileBatch]],
+    layout: DocumentFormat,
+    encoder: SentenceEncoder,
 ) -> tuple[Sides, list[Index]]:
     """Register reading, encoding and joining of both sides; return the documents and their
     indexes.
@@ -52,8 +55,8 @@ def join(
     grouped = all(any(task.value["domains"] for task in own) for own in reads)
     found = []
     for name, own in zip(SIDES, reads, strict=True):
-        model = Entry.of(encoder.on_side(name))
-        spans = encode_reads(run, Text(name, [], model, encoder.dimension), own)
+        model = EncoderRef.of(encoder.on_side(name))
+        spans = encode_reads(run, SideText(name, [], model, encoder.dimension), own)
         joined = run.task(
             "documents",
             stages.join,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from miner.documents.collection import Name, StoredDocument, names_of, write_names
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.index.columns import SENTENCES, TextWriter, VectorWriter
 from miner.index.directory import FLAT, finish
 from miner.index.parts import part_texts
@@ -61,7 +61,7 @@ class Documents:
         ]
 
 
-class Pieces:
+class PiecedRows:
     """Rows of an array that tasks computed in pieces; ``firsts`` are the first rows of the
     pieces.
     """
@@ -98,8 +98,10 @@ class Lines:
         return self._vectors.rows(first, first + int(self._length[document]))
 
 
-def _vectors(spans: Sequence[EncodedSpan]) -> Pieces:
-    return Pieces([span.first for span in spans], [span.task.array("vectors") for span in spans])
+def _vectors(spans: Sequence[EncodedSpan]) -> PiecedRows:
+    return PiecedRows(
+        [span.first for span in spans], [span.task.array("vectors") for span in spans]
+    )
 
 
 @hints(seconds=1e-5, memory=200)
@@ -107,7 +109,7 @@ def join(
     job: Job,
     reads: list[Result],
     spans: list[EncodedSpan],
-    model: Entry,
+    model: EncoderRef,
     dimension: int,
     grouped: bool,
 ) -> dict[str, Any]:
@@ -261,9 +263,9 @@ class Neighborhoods:
     tasks: list[Result]
     firsts: list[int]
 
-    def open(self, lines: Lines) -> Pieces:
+    def open(self, lines: Lines) -> PiecedRows:
         firsts = lines.offsets[self.firsts].tolist()
-        return Pieces(firsts, [task.array("mean") for task in self.tasks])
+        return PiecedRows(firsts, [task.array("mean") for task in self.tasks])
 
 
 @hints(seconds=1e-3, memory=100 * NEAREST)

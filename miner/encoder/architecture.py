@@ -25,7 +25,7 @@ DIRECTIONS = ("concat", "average")
 
 
 @dataclass(frozen=True)
-class Kind:
+class EncoderKind:
     """Kind of encoder: the units it reads, and the network over them.
 
     ``network`` is a name of ``miner.encoder.recurrent.CELLS``, or None for the mean of the
@@ -38,15 +38,15 @@ class Kind:
 
 
 ENCODERS = {
-    "sp": Kind("piece"),
-    "word": Kind("word"),
-    "trigram": Kind("trigram"),
-    "lstm": Kind("word", "lstm"),
-    "blstm": Kind("word", "lstm", both_ways=True),
-    "lstm-sp": Kind("piece", "lstm"),
-    "blstm-sp": Kind("piece", "lstm", both_ways=True),
-    "gran-lstm": Kind("word", "gran-lstm"),
-    "gran-gru": Kind("word", "gran-gru"),
+    "sp": EncoderKind("piece"),
+    "word": EncoderKind("word"),
+    "trigram": EncoderKind("trigram"),
+    "lstm": EncoderKind("word", "lstm"),
+    "blstm": EncoderKind("word", "lstm", both_ways=True),
+    "lstm-sp": EncoderKind("piece", "lstm"),
+    "blstm-sp": EncoderKind("piece", "lstm", both_ways=True),
+    "gran-lstm": EncoderKind("word", "gran-lstm"),
+    "gran-gru": EncoderKind("word", "gran-gru"),
 }
 
 

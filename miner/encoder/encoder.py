@@ -16,7 +16,7 @@ from miner.encoder import gpu
 from miner.encoder import model as models
 from miner.encoder.architecture import ENCODERS
 from miner.encoder.loading import USUAL, Loading
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.encoder.tokenizer import Tokenizer, open_tokenizer
 from miner.errors import ArtifactError
 from miner.libraries import library
@@ -252,7 +252,7 @@ class Encoder:
             normalise_rows(joined)
         out[...] = joined
 
-    def _mean_of(self, encoder: str, part: Part) -> Means:
+    def _mean_of(self, encoder: str, part: EncoderPart) -> Means:
         """Open one part of the model. Raises DependencyError if it needs torch."""
         if ENCODERS[encoder].network is None:
             return _MeanPool(part)
@@ -293,14 +293,14 @@ def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     return open_tokenizer(units, model.vocabularies, model.architecture, side, place)
 
 
-def _stored(part: Part) -> tuple[np.ndarray, np.ndarray]:
+def _stored(part: EncoderPart) -> tuple[np.ndarray, np.ndarray]:
     """Return a part's embeddings and scales, as :func:`miner.kernels.pool.mean_pool` takes them."""
     if part.scales is None:
         return part.table(), np.ones(len(part.weights), dtype=np.float32)
     return np.asarray(part.weights), part.scales
 
 
-def _cpu_pool(part: Part, unit: bool = True) -> Pool:
+def _cpu_pool(part: EncoderPart, unit: bool = True) -> Pool:
     """Return the kernel that pools and, for unit vectors, normalises in one pass."""
     table, scales = _stored(part)
 
@@ -320,7 +320,7 @@ def _cpu_pool(part: Part, unit: bool = True) -> Pool:
 class _MeanPool:
     """Means of embeddings, not normalised."""
 
-    def __init__(self, part: Part):
+    def __init__(self, part: EncoderPart):
         self.table, self.scales = _stored(part)
         self.dimension = part.dimension
 

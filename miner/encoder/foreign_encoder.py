@@ -12,7 +12,7 @@ from miner.arrays import within_range
 from miner.encoder.loading import USUAL
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.text_format import is_blank
 from miner.text_table import quoted
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from miner.arrays import open_npz
-from miner.encoder.lexicons import LEAST, Direction, Lexicons, Table
+from miner.encoder.lexicons import LEAST, Direction, Lexicons, TranslationTable
 from miner.errors import ArtifactError, reason
 from miner.ragged import offsets_of
 
@@ -107,7 +107,7 @@ def from_bytes(data: bytes, name: str, digest: str = "") -> Lexicons:
         raise _damaged(name, error) from None
 
 
-class _Stored(Mapping[Direction, Table]):
+class _Stored(Mapping[Direction, TranslationTable]):
     """Tables of an archive, decoded on first use."""
 
     def __init__(self, data: bytes, name: str):
@@ -119,7 +119,7 @@ class _Stored(Mapping[Direction, Table]):
             raise ValueError("a direction lacks an array")
         self.pairs = sorted((a, b) for a, _, b in (key.partition("-") for key in found))
         self._known = frozenset(self.pairs)
-        self._decoded: dict[Direction, Table] = {}
+        self._decoded: dict[Direction, TranslationTable] = {}
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -130,7 +130,7 @@ class _Stored(Mapping[Direction, Table]):
     def __iter__(self) -> Iterator[Direction]:
         return iter(self.pairs)
 
-    def __getitem__(self, pair: Direction) -> Table:
+    def __getitem__(self, pair: Direction) -> TranslationTable:
         if pair not in self._known:
             raise KeyError(pair)
         if pair not in self._decoded:
@@ -149,7 +149,7 @@ class _Stored(Mapping[Direction, Table]):
     def _tokens(self, pair: Direction) -> np.ndarray:
         return np.cumsum(_integers(self._read(pair, "tokens")))
 
-    def _table(self, pair: Direction) -> Table:
+    def _table(self, pair: Direction) -> TranslationTable:
         tokens, others = self._tokens(pair), self._tokens(pair[::-1])
         count = np.zeros(self.size, dtype=np.float32)
         count[tokens] = np.exp(self._read(pair, "counts") * COUNT)
@@ -164,7 +164,9 @@ class _Stored(Mapping[Direction, Table]):
         before = np.concatenate([[0], total])[offsets[:-1]]
         pieces = others[total - np.repeat(before, lengths)]
         probability = np.exp(-PROBABILITY * self._read(pair, "probabilities"))
-        return Table(offsets, pieces.astype(np.int32), probability.astype(np.float32), count)
+        return TranslationTable(
+            offsets, pieces.astype(np.int32), probability.astype(np.float32), count
+        )
 
 
 def _damaged(name: str, error: Exception) -> ArtifactError:

@@ -32,7 +32,7 @@ Direction = tuple[str, str]
 
 
 @dataclass(frozen=True, eq=False)
-class Table(Translations):
+class TranslationTable(Translations):
     """Translations in one direction.
 
     ``count (V,) float32`` >= 0: number of source sentences with each token id.
@@ -60,7 +60,7 @@ class Lexicons:
     ids, by default that of the first table.
     """
 
-    tables: Mapping[Direction, Table]
+    tables: Mapping[Direction, TranslationTable]
     digest: str = ""
     size: int = 0
 
@@ -115,15 +115,15 @@ class Lexicons:
 
         return max(common, key=text, default=None)
 
-    def _through(self, source: str, pivot: str, target: str) -> Table:
+    def _through(self, source: str, pivot: str, target: str) -> TranslationTable:
         """Return the table of translations by way of a pivot language."""
         from miner.kernels.compose_lexicons import composed
 
         first, then = self.tables[source, pivot], self.tables[pivot, target]
-        return Table(*composed(first.entries, then.entries, LEAST), first.count)
+        return TranslationTable(*composed(first.entries, then.entries, LEAST), first.count)
 
 
-def _mixed(tables: Sequence[Table], text: Sequence[float] | None = None) -> Lexicon:
+def _mixed(tables: Sequence[TranslationTable], text: Sequence[float] | None = None) -> Lexicon:
     """Mix tables into a lexicon: each row is weighted by the share of its token in each table's
     text.
 

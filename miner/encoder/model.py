@@ -39,7 +39,7 @@ from miner.encoder.model_files import (
     vector_files,
     vocabulary_files,
 )
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.text.artifacts import atomic_directory
@@ -65,7 +65,7 @@ class Model:
     :class:`miner.scoring.classifier.Classifier` by name, and may be empty.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[EncoderPart, ...]
     vocabularies: Mapping[str, bytes]
     dimension: int
     architecture: Architecture = Architecture()
@@ -89,11 +89,11 @@ class Model:
         cls, vocabulary: bytes, weights: np.ndarray, scales: np.ndarray | None = None, **more: Any
     ) -> "Model":
         """Make the encoder ``sp`` of a SentencePiece model and the embeddings of its pieces."""
-        part = Part(weights, scales)
+        part = EncoderPart(weights, scales)
         return cls((part,), {VOCABULARIES["piece"]: vocabulary}, int(weights.shape[1]), **more)
 
     @property
-    def verifying(self) -> Part | None:
+    def verifying(self) -> EncoderPart | None:
         """Part whose units verification compares: pieces or words that both columns share.
 
         None if the columns share no embedding, or if all units are trigrams.
@@ -217,7 +217,7 @@ def converted(model: Model, dtype: str) -> Model:
             f"{model.path}: int4 stores numbers in pairs, and the model has an odd number of "
             "dimensions; convert to int8"
         )
-    parts = tuple(Part.of(part.table(), dtype, part.network) for part in model.parts)
+    parts = tuple(EncoderPart.of(part.table(), dtype, part.network) for part in model.parts)
     training = dict(model.training)
     if "config" in training:
         training["config"] = {**training["config"], "dtype": dtype}
@@ -292,13 +292,13 @@ def _part(
     files: Mapping[str, str],
     names: tuple[str, str, str],
     shape: tuple[Any, Any] | None,
-) -> Part:
+) -> EncoderPart:
     """Open the weights, scales and network of the files ``names``."""
     path = directory / names[0]
     weights, scales = open_array(path, None), None
     if weights.dtype not in (np.float16, np.float32, np.int8, np.uint8) or weights.ndim != 2:
         raise ArtifactError(f"{path}: holds {weights.dtype}, not float16, int8 or int4")
-    found = len(weights), Part(weights).dimension
+    found = len(weights), EncoderPart(weights).dimension
     if shape is not None and found != shape:
         raise ArtifactError(f"{path}: shape {found}, {CONFIG} says {shape}")
     if weights.dtype.kind != "f":
@@ -314,4 +314,4 @@ def _part(
                 f"{directory}: its {name} has NaN, infinity or a number beyond {LARGEST:.0e}; copy "
                 "or train the model again"
             )
-    return Part(weights, scales, network, "".join(files.get(name, "") for name in names[:2]))
+    return EncoderPart(weights, scales, network, "".join(files.get(name, "") for name in names[:2]))

@@ -1,4 +1,4 @@
-"""`Part`: the embeddings of one kind of unit, in their storage types, and the network over them."""
+"""`EncoderPart`: embeddings of one kind of unit, as stored, and the network over them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ ROWS = 512
 
 
 @dataclass(frozen=True)
-class Part:
+class EncoderPart:
     """One encoder of a model: the embeddings of its units, and the network over them.
 
     ``weights (V, d)`` are float16, float32 or int8; for int4 they are ``(V, d / 2) uint8``
     (:func:`miner.kernels.pool.packed`). ``scales (V,) float32`` belong to int8 and int4 and are
-    None otherwise. ``network`` has the float32 arrays of :class:`miner.encoder.recurrent.Network`
-    by name, and is empty for an average. ``digest`` identifies the files of weights and scales; it
-    is empty for a part without files.
+    None otherwise. ``network`` has the float32 arrays of
+    :class:`miner.encoder.recurrent.RecurrentNetwork` by name, and is empty for an average.
+    ``digest`` identifies the files of weights and scales; it is empty for a part without files.
     """
 
     weights: np.ndarray
@@ -32,7 +32,7 @@ class Part:
     @classmethod
     def of(
         cls, table: np.ndarray, dtype: str, network: Mapping[str, np.ndarray] | None = None
-    ) -> "Part":
+    ) -> "EncoderPart":
         """Store ``table (V, d) float32`` as a type of :data:`miner.encoder.architecture.DTYPES`.
 
         ``d`` must be even for int4.

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from miner.encoder.architecture import ENCODERS, Architecture
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.errors import ArtifactError, reason
 from miner.ragged import take_lists
 
@@ -141,7 +141,7 @@ class GranGru(nn.Module):
 CELLS = {"lstm": Lstm, "gran-lstm": GranLstm, "gran-gru": GranGru}
 
 
-class Network(nn.Module):
+class RecurrentNetwork(nn.Module):
     """Recurrent encoder without the embeddings: sequences of embeddings to vectors.
 
     ``name`` is one of :data:`~miner.encoder.architecture.ENCODERS` that has a network; an embedding
@@ -264,14 +264,16 @@ class RecurrentPool:
     bits may.
     """
 
-    def __init__(self, name: str, part: Part, architecture: Architecture, device: str, path: str):
+    def __init__(
+        self, name: str, part: EncoderPart, architecture: Architecture, device: str, path: str
+    ):
         self.device = device
         self.batch = BATCH if device == "cpu" else BATCH_ON_GPU
         self.table = torch.from_numpy(part.table()).to(device)
         inputs = self.table.shape[1]
         try:
             states = part.network["ways.0.by_state.weight"].shape[1]
-            self.network = Network(
+            self.network = RecurrentNetwork(
                 name, inputs, states, architecture.pooling, architecture.directions
             )
             self.network.load(part.network)

@@ -12,7 +12,7 @@ from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Archi
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.trigram_units import TrigramTokenizer
 from miner.encoder.word_units import WordTokenizer
-from miner.names import SIDES
+from miner.option_values import SIDES
 
 
 class Tokenizer(Protocol):
@@ -69,8 +69,8 @@ def open_tokenizer(
     """Open the tokenizer of one kind of ``units``, a key of :data:`VOCABULARIES`.
 
     ``files`` are the vocabularies by their names in a model directory, ``place`` the directory that
-    an ArtifactError names. ``side``, one of :data:`~miner.names.SIDES`, is needed if the columns
-    have separate vocabularies.
+    an ArtifactError names. ``side``, one of :data:`~miner.option_values.SIDES`, is needed if the
+    columns have separate vocabularies.
     """
 
     def opened(prefix: str) -> Tokenizer:

@@ -28,11 +28,11 @@ from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.choices import verifier_for
 from miner.mining.mine import search_indexes
-from miner.names import RANKS
+from miner.option_values import RANKS
 from miner.precision.estimate import calibrate
 from miner.progress import Reporter, silent
 from miner.scoring.pairs import each_duplicate
-from miner.text.corpus import Reader, read
+from miner.text.corpus import CorpusReader, read
 from miner.text.durable import scratch_directory
 from miner.text_table import aligned
 
@@ -108,7 +108,7 @@ def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
     for mining_set in sets(data):
         for split in mining_set.splits:
             for language in mining_set.languages:
-                for block in Reader(mining_set.need(f"{split}.{language}"), format="bucc"):
+                for block in CorpusReader(mining_set.need(f"{split}.{language}"), format="bucc"):
                     yield language, block.sentences
 
 
@@ -241,7 +241,7 @@ def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
     mining_set = result.mining_set
     split = "training" if result.test is None else "test"
     # Every line has an id that can be resampled, even without a sentence.
-    corpus = Reader(
+    corpus = CorpusReader(
         mining_set.need(f"{split}.{mining_set.languages[0]}"), format="bucc", every=True
     )
     gold = mining_set.gold(split)

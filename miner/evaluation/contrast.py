@@ -188,7 +188,7 @@ def scores_of(
             quality = Quality(Verifier(model.encoders[0], (language, ENGLISH)))
             found["quality"] = quality.score(source, target)
             verifier = quality.verifier
-            left, right = verifier.prepare(source), verifier.prepare(target)
+            left, right = verifier.tokenize_text(source), verifier.tokenize_text(target)
             rows = np.arange(len(source), dtype=np.int64)
             found["probability"] = sigmoid(verifier.pair_logits(left, right, rows, rows))
         except ArtifactError as error:

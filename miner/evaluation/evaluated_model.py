@@ -14,7 +14,7 @@ from miner.errors import ArtifactError, CorpusError, MismatchError
 from miner.evaluation.labelled_text import find_file
 from miner.index.index import Index
 from miner.index.vectors import open_vectors, unit_blocks
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.durable import scratch_directory
 from miner.text.file_digests import file_sha256
 from miner.text.language_codes import ENGLISH
@@ -97,7 +97,7 @@ class PrecomputedVectors:
         self.fingerprint = digest.hexdigest()[:16]
         self._path = text
         self._row: dict[str, int] = {}
-        reader = Reader(text, format="plain")
+        reader = CorpusReader(text, format="plain")
         for block in reader:
             lines = (block.lines - 1).tolist()
             self._row.update(zip(block.sentences, lines, strict=True))
@@ -161,7 +161,7 @@ def build_index(model: EvaluatedModel, corpus: Path, language: str, path: Path) 
         return Index.build(model.encoder(language), corpus, path, format="bucc")
     blocks = [
         model.encode(block.sentences, language)
-        for block in Reader(corpus, format="bucc", every=True)
+        for block in CorpusReader(corpus, format="bucc", every=True)
     ]
     if not blocks:
         raise CorpusError(f"{corpus}: is empty; there is nothing to mine in")

@@ -12,7 +12,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.text.bitext import number_in
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.output import StrPath
 from miner.text_table import quoted
 
@@ -33,7 +33,7 @@ class LabelledPairs:
 
 def tab_rows(path: StrPath) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of each non-empty line, split at tabs."""
-    for block in Reader(path, format="plain"):
+    for block in CorpusReader(path, format="plain"):
         for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
             yield line, text.split("\t")
 

@@ -12,8 +12,8 @@ from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting, place
-from miner.names import Languages
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, FilterSetting, Scorer, place
+from miner.option_values import Languages
 from miner.scoring.languages import languages_by_row
 from miner.scoring.logistic import sigmoid
 from miner.scoring.named_faults import Fault, FaultNames
@@ -149,7 +149,7 @@ def _margin(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: reference.margins(batch.sides, _vectors(encoders, batch.sides), kind)
 
 
-MODEL_SETTING = Setting("", "directory of the model [--model]", file=True)
+MODEL_SETTING = FilterSetting("", "directory of the model [--model]", file=True)
 _LIBRARIES = ("sentencepiece",)
 # The languages of the text decide which translations count.
 _IDENTIFYING = (*_LIBRARIES, "py3langid")
@@ -164,7 +164,9 @@ FILTERS = (
         minimum=USUAL,
         settings={
             "model": MODEL_SETTING,
-            "labels": Setting("", "answers of a review, to which the score is fitted", file=True),
+            "labels": FilterSetting(
+                "", "answers of a review, to which the score is fitted", file=True
+            ),
         },
         stage=MODEL,
         libraries=_IDENTIFYING,
@@ -193,12 +195,14 @@ FILTERS = (
         _margin,
         settings={
             "model": MODEL_SETTING,
-            "margin": Setting("ratio", "how cosine and means are combined", ("ratio", "distance")),
-            "k": Setting(4, "neighbours of each side", least=1),
-            "reference": Setting(
+            "margin": FilterSetting(
+                "ratio", "how cosine and means are combined", ("ratio", "distance")
+            ),
+            "k": FilterSetting(4, "neighbours of each side", least=1),
+            "reference": FilterSetting(
                 "", "tsv of reference pairs [pairs of the text itself]", file=True
             ),
-            "pairs": Setting(
+            "pairs": FilterSetting(
                 5000,
                 "evenly spread pairs of the text itself as the reference; 0 for all",
                 least=0,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.filters.crosslingual import MODEL_SETTING, encoders_of
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, FilterSetting, Scorer
 from miner.scoring.decontaminate import Unwanted
 
 
@@ -32,7 +32,7 @@ def _first(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.where(source > 0, source, target)
 
 
-_FILE = Setting(None, "file of text to exclude", file=True)
+_FILE = FilterSetting(None, "file of text to exclude", file=True)
 
 FILTERS = (
     Filter(
@@ -44,7 +44,7 @@ FILTERS = (
         maximum=0,
         settings={
             "file": _FILE,
-            "near": Setting(
+            "near": FilterSetting(
                 0.0,
                 "minimum share of common runs of five characters in a near-copy [none]",
                 least=0,
@@ -65,7 +65,7 @@ FILTERS = (
         maximum=0,
         settings={
             "file": _FILE,
-            "cosine": Setting(0.6, "least cosine", least=0),
+            "cosine": FilterSetting(0.6, "least cosine", least=0),
             "model": MODEL_SETTING,
         },
         stage=MODEL,

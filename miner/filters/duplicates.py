@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
+from miner.filters.filter_types import (
+    GLOBAL,
+    Batch,
+    Comparison,
+    Context,
+    Filter,
+    FilterSetting,
+    Rivals,
+)
 from miner.scoring.margin import match_one_to_one
 from miner.text import near_copies
 from miner.text.near_copies import HASHES, encoded, key, shingles, told
@@ -125,12 +133,12 @@ FILTERS = (
         Duplicates,
         maximum=0,
         settings={
-            "of": Setting(
+            "of": FilterSetting(
                 "pair",
                 "compared text; either: both sides, each separately",
                 (*TEXTS, "either"),
             ),
-            "exact": Setting(False, "compare the unchanged texts"),
+            "exact": FilterSetting(False, "compare the unchanged texts"),
         },
         stage=GLOBAL,
         default=True,

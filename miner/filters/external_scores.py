@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError, strictly
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, Scorer, Setting
-from miner.names import SIDES
+from miner.filters.filter_types import MODEL, Batch, Context, Filter, FilterSetting, Scorer
+from miner.option_values import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.bitext import number_in
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.words import tokens
 
 # Sides that a classifier may judge.
@@ -43,9 +43,9 @@ def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
 def spread(path: Path, most: int) -> Iterator[str]:
     """Yield at most ``most`` sentences of a corpus, evenly spread over the file.
 
-    The file is read twice instead of being held in memory. Raises the errors of `Reader`.
+    The file is read twice instead of being held in memory. Raises the errors of `CorpusReader`.
     """
-    reader = Reader(path)
+    reader = CorpusReader(path)
     total = sum(len(block) for block in reader)
     most, row = min(most, total), 0
     for block in reader:
@@ -95,7 +95,7 @@ FILTERS = (
         "a cost of {value:g}",
         "lower",
         _cost,
-        settings={"column": Setting(None, "number or name of the column")},
+        settings={"column": FilterSetting(None, "number or name of the column")},
         columns=("column",),
         paper="Wieting et al. 2017, section 5.6",
     ),
@@ -106,13 +106,13 @@ FILTERS = (
         "lower",
         _perplexity,
         settings={
-            "references": Setting(
+            "references": FilterSetting(
                 None, "file of good sentences in the language, one a line", file=True
             ),
-            "sentences": Setting(
+            "sentences": FilterSetting(
                 40_000, "maximum number of sentences to learn from, spread over the file", least=1
             ),
-            "of": Setting("target", "side to score", SIDES),
+            "of": FilterSetting("target", "side to score", SIDES),
         },
         paper="Wieting et al. 2017, section 5.6",
         range=(1, math.inf),
@@ -125,8 +125,12 @@ FILTERS = (
         "higher",
         _classifier,
         settings={
-            "model": Setting(None, "directory written by 'miner train-classifier'", file=True),
-            "of": Setting("target", "side to judge; both: the lower score of the two", JUDGED),
+            "model": FilterSetting(
+                None, "directory written by 'miner train-classifier'", file=True
+            ),
+            "of": FilterSetting(
+                "target", "side to judge; both: the lower score of the two", JUDGED
+            ),
         },
         stage=MODEL,
         paper="Wieting et al. 2017, section 5.6",

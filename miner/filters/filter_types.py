@@ -159,7 +159,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Setting:
+class FilterSetting:
     """Setting of a filter besides its bounds: its default, its type (the default's), its help.
 
     A default of None marks a required text. choices: allowed values, if restricted. least: minimum
@@ -201,7 +201,7 @@ class Filter:
     minimum: float | None = None
     maximum: float | None = None
     range: tuple[float, float] = (-math.inf, math.inf)
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, FilterSetting] = field(default_factory=dict)
     stage: int = LOCAL
     columns: tuple[str, ...] = ()
     languages: bool = False

@@ -14,10 +14,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting
+from miner.filters.filter_types import Batch, Context, Filter, FilterSetting, Scorer
 from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.libraries import library
-from miner.scoring.languages import Evidence, identifier
+from miner.scoring.languages import LanguageEvidence, identifier
 from miner.text.language_codes import alike, describe, primary
 from miner.text.output import one_line
 
@@ -31,7 +31,7 @@ _NAME = 3
 _OF_NAMES = "la"
 
 # Evidence of the batches at work, which all filters of this module share.
-_KNOWN: WeakKeyDictionary[Batch, tuple[Evidence, Evidence]] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Batch, tuple[LanguageEvidence, LanguageEvidence]] = WeakKeyDictionary()
 
 
 def known(language: str) -> bool:
@@ -39,7 +39,7 @@ def known(language: str) -> bool:
     return bool(identifier().columns(language).any())
 
 
-def _evidence(batch: Batch) -> tuple[Evidence, Evidence]:
+def _evidence(batch: Batch) -> tuple[LanguageEvidence, LanguageEvidence]:
     """Evidence of both sides for every language, computed once for a batch."""
     if batch not in _KNOWN:
         model = identifier()
@@ -80,7 +80,7 @@ class _Doubt:
         self.foreign = re.compile(rf"[^\W\d_{ranges}]+") if ranges else None
 
     def __call__(
-        self, texts: Sequence[str], others: Sequence[str], evidence: Evidence
+        self, texts: Sequence[str], others: Sequence[str], evidence: LanguageEvidence
     ) -> np.ndarray:
         out = np.zeros(len(texts))
         own = np.where(self.own, evidence.scores, -np.inf).max(axis=1)
@@ -99,7 +99,7 @@ class _Doubt:
         out[rows] = np.minimum(*leads)
         return out
 
-    def _leads(self, found: Evidence) -> np.ndarray:
+    def _leads(self, found: LanguageEvidence) -> np.ndarray:
         best = np.where(self.own, found.scores, -np.inf).argmax(axis=1)
         return self.model.leads(found, best)
 
@@ -147,7 +147,7 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
             out[rows] = np.minimum(out[rows], leads(*map(model.evidence, bare)))
         return out
 
-    def leads(*sides: Evidence) -> np.ndarray:
+    def leads(*sides: LanguageEvidence) -> np.ndarray:
         """Return the lead of the likeliest common language of both sides over any other; 0
         without one.
         """
@@ -229,7 +229,9 @@ FILTERS = (
         "higher",
         _lid,
         minimum=0.5,
-        settings={"file": Setting(None, "fastText model, such as OpenLID or GlotLID", file=True)},
+        settings={
+            "file": FilterSetting(None, "fastText model, such as OpenLID or GlotLID", file=True)
+        },
         languages=True,
         libraries=("fasttext-numpy2",),
         paper="Joulin et al. 2017; Burchell et al. 2023, OpenLID; Kargaran et al. 2023, GlotLID",

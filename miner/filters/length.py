@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, each
+from miner.filters.filter_types import Batch, Context, Filter, FilterSetting, Scorer, each
 from miner.text.words import other_characters, words_without_spaces
 
 # Characters that a word of a script without spaces counts as: an average English word and a space.
@@ -50,7 +50,7 @@ FILTERS = (
         "lower",
         _length,
         maximum=200,
-        settings={"of": Setting("longer", "side to count", SIDES)},
+        settings={"of": FilterSetting("longer", "side to count", SIDES)},
         default=True,
         whole=True,
         paper="Wieting et al. 2017, section 5.5",
@@ -65,7 +65,7 @@ FILTERS = (
         _ratio,
         maximum=3.0,
         settings={
-            "slack": Setting(
+            "slack": FilterSetting(
                 15.0, "characters added to both sides, because short sentences differ more", least=0
             )
         },

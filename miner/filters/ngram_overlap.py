@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, Scorer, Setting, scores_by
+from miner.filters.filter_types import Batch, Context, Filter, FilterSetting, Scorer, scores_by
 
 # Orders of n-grams in BLEU.
 ORDERS = 4
@@ -118,8 +118,8 @@ FILTERS = (
         "lower",
         _overlap,
         settings={
-            "n": Setting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1),
-            "count": Setting(
+            "n": FilterSetting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1),
+            "count": FilterSetting(
                 "each",
                 "each: every occurrence in the shorter side counts, as in the paper's code; "
                 "clipped: an n-gram counts as often as both sides have it",
@@ -136,7 +136,7 @@ FILTERS = (
         "lower",
         _bleu,
         settings={
-            "reference": Setting(
+            "reference": FilterSetting(
                 "target", "side that serves as the reference", ("source", "target")
             )
         },

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from miner.filters.duplicates import Duplicates
-from miner.filters.filter_types import GLOBAL, Batch, Comparison, Context, Filter, Rivals, Setting
+from miner.filters.filter_types import (
+    GLOBAL,
+    Batch,
+    Comparison,
+    Context,
+    Filter,
+    FilterSetting,
+    Rivals,
+)
 
 # Tokens per bin of lengths, and number of bins; the last bin has all longer texts.
 WIDTH, BINS = 5, 11
@@ -98,7 +106,9 @@ FILTERS = (
         "higher",
         lambda settings, context: Decile(),
         minimum=9,
-        settings={"of": Setting("cosine", "label of the filter whose score is ranked", score=True)},
+        settings={
+            "of": FilterSetting("cosine", "label of the filter whose score is ranked", score=True)
+        },
         stage=GLOBAL,
         whole=True,
         relative=True,
@@ -133,8 +143,10 @@ FILTERS = (
         "lower",
         Mixed,
         settings={
-            "of": Setting("length", "kind of group that is mixed", ("length", "corpus")),
-            "temperature": Setting(1.0, "corpora of n pairs weigh n ** (1 / temperature)", least=1),
+            "of": FilterSetting("length", "kind of group that is mixed", ("length", "corpus")),
+            "temperature": FilterSetting(
+                1.0, "corpora of n pairs weigh n ** (1 / temperature)", least=1
+            ),
         },
         stage=GLOBAL,
         whole=True,

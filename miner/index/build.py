@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from miner.encoder.entries import Entry, lent
+from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.index.directory import FLAT, StoredIndex
 from miner.index.sources import Source
 from miner.index.stages import EncodedSpan, duplicates, encode, join, read
 from miner.index.text_files import TextFile, known_as, stamps, text_files
 from miner.index.vectors import SUFFIXES, Encoded, write_vectors
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import Reporter, silent
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Result
 from miner.tasks.workers import Workers
-from miner.text.corpus import Reader, Reading
+from miner.text.corpus import CorpusReader, Reading
 from miner.text.in_memory import Name
 from miner.text.words import LONGEST
 
@@ -37,19 +37,19 @@ BLOCK = 16_384
 
 
 @dataclass(frozen=True)
-class Text:
+class SideText:
     """Side to index: its files, and the reference and the dimension of its encoder."""
 
     name: str
     files: list[TextFile]
-    model: Entry
+    model: EncoderRef
     dimension: int
 
     @classmethod
-    def of(cls, run: Run, side: int, names: Sequence[Name], encoder: SentenceEncoder) -> Text:
+    def of(cls, run: Run, side: int, names: Sequence[Name], encoder: SentenceEncoder) -> SideText:
         """Return the side. Streams and texts in memory are copied to the work directory."""
         own = text_files(names, run.work / "streams" / SIDES[side])
-        return cls(SIDES[side], own, Entry.of(encoder), encoder.dimension)
+        return cls(SIDES[side], own, EncoderRef.of(encoder), encoder.dimension)
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class EncodedText:
 
 def encode_texts(
     run: Run,
-    texts: Sequence[Text],
+    texts: Sequence[SideText],
     reading: Mapping[str, Any],
     dtype: str = "float16",
 ) -> list[EncodedText]:
     """Read and encode the files of all sides, in spans.
 
-    ``reading``: keywords of :class:`miner.text.corpus.Reader`. Waits until all files are read.
+    ``reading``: keywords of :class:`~miner.text.corpus.CorpusReader`. Waits until all are read.
     """
     reads = [
         run.stage(
@@ -103,7 +103,7 @@ def encode_texts(
 
 
 def encode_reads(
-    run: Run, text: Text, reads: Sequence[Result], dtype: str = "float16"
+    run: Run, text: SideText, reads: Sequence[Result], dtype: str = "float16"
 ) -> list[EncodedSpan]:
     """Register the tasks that encode the sentences of finished reads of one side, in spans."""
     spans = []
@@ -129,7 +129,7 @@ def encode_reads(
 
 def index_texts(
     run: Run,
-    texts: Sequence[Text],
+    texts: Sequence[SideText],
     reading: Mapping[str, Any],
     factory: str = FLAT,
     old: StoredIndex | None = None,
@@ -179,7 +179,7 @@ def indexing(
     beside: str | Path | None,
     report: Reporter,
     note: Callable[[str], None] = silent,
-) -> Iterator[tuple[Run, Text]]:
+) -> Iterator[tuple[Run, SideText]]:
     """Open a run that indexes one text; yield the run and the text."""
     side = SIDES.index(encoder.side or SIDES[0])
     for_what = identity([names, ()], [encoder], reading, workers.shard_lines)
@@ -196,7 +196,7 @@ def indexing(
             note=note,
         ) as run,
     ):
-        yield run, Text.of(run, side, names, encoder)
+        yield run, SideText.of(run, side, names, encoder)
 
 
 def encode_files(
@@ -216,7 +216,7 @@ def encode_files(
     Vectors are float16 or float32, of unit length, and zero for a record without a sentence:
     :meth:`miner.index.index.Index.build_from_vectors` can read the file. It is ``.npy``, or, for
     ``.h5`` and ``.hdf5``, an HDF5 dataset ``embeddings``; both open by memory map. The file appears
-    when it is complete. ``reading``: keywords of :class:`miner.text.corpus.Reader`.
+    when it is complete. ``reading``: keywords of :class:`miner.text.corpus.CorpusReader`.
 
     Raises ValueError for another suffix, CorpusError, DependencyError, ResourceError.
     """
@@ -267,7 +267,7 @@ def identity(
     """Return the identity of a work directory: files, models, and settings of reading."""
     return {
         **{f"{side} files": [*map(known_as, own)] for side, own in zip(SIDES, names, strict=True)},
-        "models": [Entry.of(encoder).as_dict() for encoder in encoders],
+        "models": [EncoderRef.of(encoder).as_dict() for encoder in encoders],
         "settings of reading": dict(reading),
         "--shard-lines": lines,
     }
@@ -289,7 +289,7 @@ def _records(
     """
     lines = read.array("line")
     # Record i is line i + 1; a header is a line but no record.
-    places = lines - 1 - Reader(file.path, **reading).head
+    places = lines - 1 - CorpusReader(file.path, **reading).head
     vectors = [(span.first - row, span.task.array("vectors")) for span in spans]
     for start in range(0, records, BLOCK):
         block = np.zeros((min(BLOCK, records - start), dimension), dtype=dtype)

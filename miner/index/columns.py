@@ -29,7 +29,7 @@ from miner.arrays import GrowingArray
 from miner.errors import ArtifactError, ResourceError, reason
 from miner.index import hdf5
 from miner.index.duplicates import first_rows
-from miner.index.sentence_file import Texts
+from miner.index.sentence_file import SentenceFile
 from miner.machine import release_pages
 from miner.text.output import one_line
 from miner.text.words import plain_form
@@ -145,7 +145,7 @@ class TextWriter:
         offset, line, number, hashes = (np.asarray(column.array()) for column in columns)
         tables = {"offset": offset, "line": line, "file": number}
         if first is None:
-            first = first_rows(hashes, Texts(self.directory / SENTENCES, offset).__getitem__)
+            first = first_rows(hashes, SentenceFile(self.directory / SENTENCES, offset).__getitem__)
         tables["first"] = first
         path = self.directory / EMBEDDINGS
         with hdf5.errors(), h5py.File(path, "w") as file:
@@ -239,7 +239,7 @@ class Store:
         ):
             raise ArtifactError(f"{path}: its tables differ in length; build the index again")
         check_rows(n)
-        self.texts = Texts(directory / SENTENCES, self.offset)
+        self.texts = SentenceFile(directory / SENTENCES, self.offset)
         self._ids: list[str] | None = None
         self._id_path = directory / IDS
         # Mapped now: the path may hold another index when the ids are read.

@@ -53,7 +53,7 @@ class Index(StoredIndex):
         :func:`miner.mining.mine.mine`. ``index`` is ``flat`` (exact) or a FAISS factory string,
         e.g. ``IVF1024,PQ64x8``. ``work`` is a directory that keeps the results of the tasks. An
         older index at ``path`` is replaced once the new one is complete. Raises the errors of
-        :class:`~miner.text.corpus.Reader`, ArtifactError, ResourceError.
+        :class:`~miner.text.corpus.CorpusReader`, ArtifactError, ResourceError.
         """
         if index != FLAT:
             faiss.faiss()  # fail before the work if the library is missing

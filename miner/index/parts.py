@@ -11,23 +11,23 @@ import numpy as np
 from miner.errors import MismatchError
 from miner.index.columns import BLOCK, PART, SENTENCES, TextWriter, VectorWriter
 from miner.index.directory import DIGEST, FILES, META, StoredIndex, digest, write_meta
-from miner.index.sentence_file import Texts
+from miner.index.sentence_file import SentenceFile
 from miner.index.sources import Source, read_corpus
 from miner.index.vectors import unit_blocks
 from miner.progress import Reporter
 from miner.tasks.task import Result
 from miner.text.artifacts import atomic_directory
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.words import LONGEST
 from miner.text_table import count_of
 
 
-def part_texts(part: Result) -> Texts:
+def part_texts(part: Result) -> SentenceFile:
     """Open the sentences of a part of a corpus, which a task has read."""
-    return Texts(part.path / SENTENCES, part.array("offset"))
+    return SentenceFile(part.path / SENTENCES, part.array("offset"))
 
 
-def long_lines(texts: Texts, offsets: np.ndarray, lines: np.ndarray) -> tuple[int, int, int]:
+def long_lines(texts: SentenceFile, offsets: np.ndarray, lines: np.ndarray) -> tuple[int, int, int]:
     """Return the number of texts beyond ``LONGEST``, and line and characters of the longest."""
     found = [(0, 0)]
     for start in range(0, len(texts), BLOCK):
@@ -110,7 +110,7 @@ def join_vectors(
             "every line, empty lines included"
         )
     # Vector i is of record i; a header is a line but no record.
-    records = writer.lines()[old:] - 1 - Reader(corpus, **reading).head
+    records = writer.lines()[old:] - 1 - CorpusReader(corpus, **reading).head
 
     def vectors() -> Iterator[np.ndarray]:
         done = 0

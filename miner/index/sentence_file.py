@@ -9,7 +9,7 @@ import numpy as np
 from miner.errors import ArtifactError
 
 
-class Texts:
+class SentenceFile:
     """Sentences by row. ``offset (n + 1,) int64`` has the start of each line, in bytes.
 
     Raises :class:`~miner.errors.ArtifactError` if the length of the file contradicts the offsets.
@@ -29,7 +29,7 @@ class Texts:
     def __len__(self) -> int:
         return len(self._offset) - 1
 
-    def part(self, start: int, end: int) -> "Texts":
+    def part(self, start: int, end: int) -> "SentenceFile":
         """Return the sentences of rows ``start`` to ``end``, exclusive, of the same file."""
         own = copy(self)
         own._offset = self._offset[start : end + 1]

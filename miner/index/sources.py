@@ -9,7 +9,7 @@ from miner.errors import CorpusError
 from miner.index import columns
 from miner.index.text_files import stamp
 from miner.progress import Reporter
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.file_digests import file_sha256
 
 
@@ -43,7 +43,7 @@ def read_corpus(
 
     Raises CorpusError for a file that cannot be read, or that changes meanwhile.
     """
-    reader = Reader(path, **reading)
+    reader = CorpusReader(path, **reading)
     regular = str(path) != "-" and Path(path).is_file()
     before = stamp(path) if regular else None
     own_ids = False

@@ -9,12 +9,12 @@ import numpy as np
 
 from miner.arrays import temporary_array
 from miner.encoder.encoder import CHUNK
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.index.columns import BLOCK, SENTENCES, TextWriter
 from miner.index.directory import FLAT, StoredIndex, finish
 from miner.index.duplicates import duplicates_of, hashed, partition_of, write_first
 from miner.index.parts import join_parts, long_lines, part_texts
-from miner.index.sentence_file import Texts
+from miner.index.sentence_file import SentenceFile
 from miner.index.sources import Source, read_corpus
 from miner.index.text_files import TextFile
 from miner.machine import release_pages
@@ -41,13 +41,13 @@ def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]
         found |= {"bytes": None, "sha256": None}
     tables = writer.close_part()
     job.save(**tables)
-    texts = Texts(job.out / SENTENCES, tables["offset"])
+    texts = SentenceFile(job.out / SENTENCES, tables["offset"])
     longest = long_lines(texts, tables["offset"], tables["line"])
     return {"rows": len(texts), "source": found, "long": longest}
 
 
 @hints(seconds=4e-5, gpu=True)
-def encode(job: Job, read: Result, start: int, end: int, model: Entry, dtype: str) -> None:
+def encode(job: Job, read: Result, start: int, end: int, model: EncoderRef, dtype: str) -> None:
     """Encode a span of a file's sentences."""
     texts = part_texts(read)
     encoder = model.open(job.threads)
@@ -87,7 +87,7 @@ def join(
     reads: list[Result],
     spans: list[EncodedSpan],
     duplicates: list[Result],
-    model: Entry,
+    model: EncoderRef,
     dimension: int,
     factory: str,
     old: str | None = None,

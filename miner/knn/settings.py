@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from miner.config_fields import SettingsError, check, no_option, option
-from miner.names import (
+from miner.option_values import (
     ALIASES,
     COPIES,
     DUPLICATES,

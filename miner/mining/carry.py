@@ -11,7 +11,7 @@ import numpy as np
 
 from miner.errors import CorpusError
 from miner.index.index import Index
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.pairs import Pairs
 from miner.text.corpus import Reading
 from miner.text.formats import ALL, FORMATS, BitextFormat, file_format

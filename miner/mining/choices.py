@@ -9,7 +9,7 @@ from miner.errors import ArtifactError, DependencyError, MismatchError
 from miner.index.index import Index
 from miner.knn.engines import search_device
 from miner.knn.settings import SearchSettings
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.progress import silent
 from miner.scoring.languages import Identified, identify, sample
 from miner.scoring.verifier import UNFITTED, Verifier

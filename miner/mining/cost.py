@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from miner.encoder.entries import Entry, lent
+from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError
-from miner.index.build import Text, index_texts
+from miner.index.build import SideText, index_texts
 from miner.index.duplicates import HASHED
 from miner.index.index import Index
 from miner.index.text_files import TextFile
@@ -29,7 +29,7 @@ from miner.mining import pipeline
 from miner.mining.choices import pairs_for_hybrid, verifier_for
 from miner.mining.keep import Keep
 from miner.mining.score_stages import RIVAL
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.decoys import DECOYS
 from miner.scoring.languages import Identified
 from miner.scoring.margin import PLACE
@@ -38,7 +38,7 @@ from miner.tasks.record import DONE
 from miner.tasks.run import Call, Run, open_run
 from miner.tasks.task import Function, Result, memory_of
 from miner.tasks.workers import Workers
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.durable import scratch_directory
 from miner.text.output import open_output
 
@@ -191,7 +191,7 @@ class Planner:
         with scratch_directory() as place:
             heads, sizes = [], []
             for name, paths in zip(SIDES, texts, strict=True):
-                blocks = (block for path in paths for block in Reader(path, **self.reading))
+                blocks = (block for path in paths for block in CorpusReader(path, **self.reading))
                 sentences = (text for block in blocks for text in block.sentences)
                 lines = [f"{text}\n" for text in islice(sentences, SAMPLE)]
                 if not lines:
@@ -252,7 +252,7 @@ class Planner:
         """Mine the heads of both sides; all results stay in ``work``."""
         sides = [self.encoder.on_side(name) for name in SIDES]
         with lent(*sides, self.encoder), open_run(work, workers, "a plan", {}) as run:
-            texts = [Text.of(run, i, [heads[i]], sides[i]) for i in range(2)]
+            texts = [SideText.of(run, i, [heads[i]], sides[i]) for i in range(2)]
             self._stages(run, texts, lambda task, side: Index.open(task.path).verify(), hybrid)
 
     def _registered(
@@ -276,7 +276,7 @@ class Planner:
                 TextFile("", (end - start, 0), "")
                 for start, end in zip(edges, edges[1:], strict=False)
             ]
-            texts.append(Text(name, own, Entry.of(encoder), encoder.dimension))
+            texts.append(SideText(name, own, EncoderRef.of(encoder), encoder.dimension))
         with suppress(_Planned):
             self._stages(
                 ledger, texts, lambda task, side: cast(Index, _Expectation(sizes[side])), hybrid
@@ -284,7 +284,7 @@ class Planner:
         return ledger
 
     def _stages(
-        self, run: Run, texts: list[Text], opened: Callable[[Result, int], Index], hybrid: bool
+        self, run: Run, texts: list[SideText], opened: Callable[[Result, int], Index], hybrid: bool
     ) -> None:
         """Register the whole pipeline from the texts on."""
         verifier = self._verifier

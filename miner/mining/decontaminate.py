@@ -17,7 +17,7 @@ from miner.scoring.pairs import Pairs
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOut:
+class RemovedPairs:
     """Removed pairs: ``file (m,)``, index in ``files``, and line of the match."""
 
     pairs: Pairs
@@ -57,7 +57,7 @@ def opened(
     return without.opened(encoder)
 
 
-def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, LeftOut]:
+def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, RemovedPairs]:
     """Split pairs into those without excluded sentences, and the others."""
     file, line = np.full(len(pairs), -1), np.zeros(len(pairs), np.int64)
     sides = (pairs.source, pairs.source_row), (pairs.target, pairs.target_row)
@@ -68,4 +68,4 @@ def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, Le
             file[rest[found > 0]], line[rest[found > 0]] = number, found[found > 0]
     gone = np.flatnonzero(file >= 0)
     files = [one.path for one in unwanted]
-    return pairs.take(file < 0), LeftOut(pairs.take(gone), files, file[gone], line[gone])
+    return pairs.take(file < 0), RemovedPairs(pairs.take(gone), files, file[gone], line[gone])

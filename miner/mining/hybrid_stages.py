@@ -31,7 +31,7 @@ from miner.knn.settings import SearchSettings
 from miner.machine import release_pages
 from miner.mining.search_stages import save_lists, settings_of
 from miner.mining.sides import Part, Scorer, Side, cross, each
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring import search_recall
 from miner.scoring.verification import LogitsOf, logits_function
 from miner.tasks.run import Run

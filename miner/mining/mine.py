@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from miner.device import resolve_device
-from miner.encoder.entries import Entry, lent
+from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading, split_name
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, DependencyError, MinerError, ResourceError
-from miner.index.build import Text, identity, index_texts
+from miner.index.build import SideText, identity, index_texts
 from miner.index.directory import FLAT
 from miner.index.index import Index
 from miner.index.parts import copy_index
@@ -27,7 +27,7 @@ from miner.mining.choices import languages_of, require_one_model, verifier_for
 from miner.mining.decontaminate import opened as opened_files
 from miner.mining.keep import Keep, KeepError
 from miner.mining.result import Mined, conclude
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.margins import encoder_of
 from miner.precision.search_result import SearchResult
 from miner.progress import Reporter, silent
@@ -96,7 +96,7 @@ def mine(
     without either, results are temporary. ``workers`` say where tasks run. ``note`` receives lines
     about both corpora before the search, ``done`` each finished index of a text, ``then`` the
     result. ``factory`` is ``flat`` or a FAISS factory string; ``reading`` of files goes to
-    :class:`miner.text.corpus.Reader`.
+    :class:`miner.text.corpus.CorpusReader`.
 
     Raises KeepError for pairs to keep that the scores cannot serve; CorpusError, ArtifactError,
     MismatchError, ResourceError and DependencyError of :mod:`miner.errors`.
@@ -300,7 +300,7 @@ def _indexed(
     A run in a user's directory also has the indexes in `source` and `target`.
     """
     texts = [
-        Text.of(run, side, own, encoder.on_side(name))
+        SideText.of(run, side, own, encoder.on_side(name))
         for side, (name, own) in enumerate(zip(SIDES, names, strict=True))
     ]
     made = index_texts(run, texts, reading, factory)
@@ -347,7 +347,9 @@ def _reader(
         )
     device = encoding_device(settings)
     both = open_second(second, settings.threads, device)
-    return SecondReader((Entry.of(both[0], device), Entry.of(both[1], device)), most), [*both]
+    return SecondReader((EncoderRef.of(both[0], device), EncoderRef.of(both[1], device)), most), [
+        *both
+    ]
 
 
 def _calibrates_margins(

@@ -10,7 +10,7 @@ from operator import mul
 
 import numpy as np
 
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.index.build import LINES
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
@@ -19,7 +19,7 @@ from miner.mining.choices import pairs_for_hybrid
 from miner.mining.matched import score_and_match
 from miner.mining.rounds import NeighborLists, neighbors
 from miner.mining.sides import Scorer, Side, cross, each, find_copies, prepare
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.decoys import DECOYS, DecoyPairs, Decoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.languages import Identified
@@ -67,7 +67,7 @@ def mine(
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)
     codes = languages[0].code, languages[1].code
-    scorer = None if verifier is None else Scorer(Entry.of_scorer(verifier.encoder), codes)
+    scorer = None if verifier is None else Scorer(EncoderRef.of_scorer(verifier.encoder), codes)
     compressed = any(index.compressed for index, _ in indexes)
     if hybrid_from is None and not compressed:
         hybrid_from = pairs_for_hybrid(settings, verifier is not None)

@@ -11,9 +11,9 @@ import numpy as np
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import MinerError
 from miner.mining.advice import advice
-from miner.mining.decontaminate import LeftOut, decontaminate
+from miner.mining.decontaminate import RemovedPairs, decontaminate
 from miner.mining.keep import Keep
-from miner.precision.estimate import Estimate, Row, calibrate, rounded
+from miner.precision.estimate import Estimate, EstimateRow, calibrate, rounded
 from miner.precision.margins import DecoyPool, calibrate_by_margin, encoded_pool, pool_with_vectors
 from miner.precision.search_result import SearchResult
 from miner.results import KeptPairs
@@ -51,7 +51,7 @@ class Mined(KeptPairs):
     threshold: float | None
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
-    left_out: LeftOut | None = None
+    left_out: RemovedPairs | None = None
     told: int = 0
 
     def columns(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Mined(KeptPairs):
             return self.threshold
         return float(self.pairs.score[-1]) if len(self.pairs) else math.inf
 
-    def table(self) -> list[Row]:
+    def table(self) -> list[EstimateRow]:
         """List thresholds with the pairs that each keeps, and estimates where there are any."""
         pairs = self.all_pairs
         if self.estimate is not None:
@@ -89,7 +89,7 @@ class Mined(KeptPairs):
             return [replace(row, kept=pairs.count_at_least(row.threshold)) for row in rows]
         counts = sorted({max(1, round(len(pairs) * share)) for share in SHARES})
         thresholds = [rounded(float(pairs.score[n - 1])) for n in counts if n <= len(pairs)]
-        return [Row(threshold, pairs.count_at_least(threshold)) for threshold in thresholds]
+        return [EstimateRow(threshold, pairs.count_at_least(threshold)) for threshold in thresholds]
 
 
 def conclude(

@@ -23,7 +23,7 @@ from miner.precision import decoys as choice
 from miner.precision.decoys import Decoys
 from miner.scoring.context_features import two_nearest
 from miner.scoring.margin import list_places, neighborhood_mean
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 from miner.tasks.exchange import part_of, send
 from miner.tasks.task import Job, Result, hints
 
@@ -38,7 +38,7 @@ LISTED = "listed"
 SENTENCES = "sentences.json"
 
 
-def decoy_text(decoys: Result, draw: int) -> PreparedText:
+def decoy_text(decoys: Result, draw: int) -> TokenizedText:
     """Return the token ids of the decoys in a draw."""
     return load_text(decoys).take(_draws(decoys)[draw])
 

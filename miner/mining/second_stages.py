@@ -13,7 +13,7 @@ import numpy as np
 
 from miner.mining.rounds import NeighborLists, load_candidates
 from miner.mining.search_stages import SENTENCES
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.precision.search_result import Asked
 from miner.scoring.logistic import log_odds, sigmoid
 from miner.scoring.margin import Candidates

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.index.build import cut
 from miner.index.columns import BLOCK
 from miner.index.directory import GROWN, META
 from miner.index.index import Index
 from miner.knn.vector_set import VectorSet
 from miner.machine import release_pages
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.ragged import offsets_of
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import Verifier, verifier_of
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.near_copies import copy_key
 
-TEXT = tuple(field.name for field in fields(PreparedText))
+TEXT = tuple(field.name for field in fields(TokenizedText))
 Span = tuple[int, int]
 
 
@@ -55,7 +55,7 @@ class Place:
 class Scorer:
     """Reference to the model that verifies candidates, and the languages of both sides."""
 
-    model: Entry
+    model: EncoderRef
     languages: Languages
 
     def open(self, threads: int) -> Verifier:
@@ -92,7 +92,7 @@ class Part:
         """
         return _vectors(self.place, self.rows, self.span, compressed=compressed)
 
-    def tokens(self) -> PreparedText:
+    def tokens(self) -> TokenizedText:
         """Map the token ids of all rows."""
         assert self.text is not None
         return load_text(self.text)
@@ -247,7 +247,7 @@ def find_rows(job: Job, place: Place) -> dict[str, Any]:
 
 @hints(seconds=1e-5, memory=100)
 def describe_part(
-    job: Job, place: Place, rows: Result, span: Span, model: Entry | None
+    job: Job, place: Place, rows: Result, span: Span, model: EncoderRef | None
 ) -> dict[str, Any]:
     """Compute the digest of a span's participating vectors, and tokenise its text with
     ``model``.
@@ -306,13 +306,13 @@ def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:
         release_pages(array)
 
 
-def save_text(job: Job, text: PreparedText) -> None:
+def save_text(job: Job, text: TokenizedText) -> None:
     job.save(**{f"text-{name}": getattr(text, name) for name in TEXT})
 
 
-def load_text(task: Result) -> PreparedText:
+def load_text(task: Result) -> TokenizedText:
     """Map the tokenised text of a task into memory."""
-    return PreparedText(*(task.array(f"text-{name.replace('_', '-')}") for name in TEXT))
+    return TokenizedText(*(task.array(f"text-{name.replace('_', '-')}") for name in TEXT))
 
 
 @lru_cache(maxsize=4)

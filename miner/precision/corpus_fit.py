@@ -7,10 +7,10 @@ import numpy as np
 
 from miner.precision import decoy_weights, faults, refit
 from miner.precision.decoys import DecoyPairs
-from miner.precision.labels import FEW, Evidence, Labelled, Refined, refine
+from miner.precision.labels import FEW, Labelled, Refined, ScoredRows, refine
 from miner.precision.near_decoys import NearDecoys, near_decoys
 from miner.precision.search_result import SearchResult
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 from miner.scoring.quality import Quality
 from miner.scoring.second_opinion import counted
 
@@ -27,7 +27,7 @@ class CorpusFit:
     or None.
     """
 
-    scored: refit.Scored
+    scored: refit.FittedScores
     score: np.ndarray
     near: NearDecoys | None
     notes: tuple[str, ...]
@@ -36,8 +36,8 @@ class CorpusFit:
 
 def fit_to_corpus(
     found: SearchResult,
-    wrong: Sequence[tuple[DecoyPairs, PreparedText]],
-    start: refit.Scored,
+    wrong: Sequence[tuple[DecoyPairs, TokenizedText]],
+    start: refit.FittedScores,
     weight: np.ndarray,
     total: float,
     labels: Labelled | None = None,
@@ -100,7 +100,7 @@ def fit_to_corpus(
         return CorpusFit(last, score, near, notes)
     logit = last.decoy_logit[theirs.rows]
     evidence = [
-        Evidence(one.rows, sound, np.hstack([values, one.quality[:, None]]))
+        ScoredRows(one.rows, sound, np.hstack([values, one.quality[:, None]]))
         for one, sound, values in (
             (own, score[own.rows], columns[0]),
             (theirs, faults.scores(last.mixture.probability(logit), theirs.quality), columns[1]),
@@ -113,7 +113,7 @@ def fit_to_corpus(
 
 
 def _score(
-    last: refit.Scored, own: faults.FaultFeatures, found: SearchResult, quality: Quality
+    last: refit.FittedScores, own: faults.FaultFeatures, found: SearchResult, quality: Quality
 ) -> tuple[np.ndarray, NearDecoys | None]:
     """Return each pair's probability of being right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)
@@ -127,7 +127,7 @@ def _score(
     return score, near_decoys(found.pairs, np.flatnonzero(score >= 0.5), quality, score_of)
 
 
-def _notes(start: refit.Scored, fitted: refit.Scored | None) -> tuple[str, ...]:
+def _notes(start: refit.FittedScores, fitted: refit.FittedScores | None) -> tuple[str, ...]:
     """Return a note if too few right pairs left the function unchanged, or nearly so."""
     right = float(start.mixture.probability(start.logit).sum())
     if fitted is None:

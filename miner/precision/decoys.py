@@ -16,7 +16,7 @@ from miner.errors import ResourceError
 from miner.knn.neighbors import Neighbors
 from miner.ragged import take_lists
 from miner.scoring.margin import Candidates
-from miner.scoring.pair_features import PreparedText, prepare
+from miner.scoring.pair_features import TokenizedText, tokenize_text
 from miner.scoring.verification import release
 from miner.scoring.verifier import Verifier
 from miner.text.language_codes import describe
@@ -44,7 +44,7 @@ class Decoys:
     """
 
     sentences: list[str]
-    text: PreparedText
+    text: TokenizedText
     draws: list[np.ndarray]
     alike: float
 
@@ -92,7 +92,7 @@ class DecoyPairs(Columns):
 
 def choose_among(
     pool: list[str],
-    targets: PreparedText,
+    targets: TokenizedText,
     rows: np.ndarray,
     tokenizer: Tokenizer,
     threads: int,
@@ -110,7 +110,7 @@ def choose_among(
             f"only {count_of(len(rows), 'different target')}, too few to mix decoys in among; "
             "give a --threshold"
         )
-    text = prepare(tokenizer, pool, threads)
+    text = tokenize_text(tokenizer, pool, threads)
     usable = np.flatnonzero((np.diff(text.offsets) > 0) & ~_among(text, targets))
     likelihood, least = _likelihoods(targets, rows, text, usable, tokenizer.size)
     alike = likelihood >= least
@@ -169,7 +169,7 @@ def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
     return more
 
 
-def _among(decoys: PreparedText, targets: PreparedText) -> np.ndarray:
+def _among(decoys: TokenizedText, targets: TokenizedText) -> np.ndarray:
     """Return a ``(n,) bool`` mask of the decoys that have the token ids of a target."""
     wanted = list(_keys(decoys, 0, len(decoys)))
     own, found = set(wanted), set()
@@ -179,7 +179,7 @@ def _among(decoys: PreparedText, targets: PreparedText) -> np.ndarray:
     return np.array([key in found for key in wanted], dtype=bool)
 
 
-def _keys(text: PreparedText, start: int, end: int) -> Iterator[bytes]:
+def _keys(text: TokenizedText, start: int, end: int) -> Iterator[bytes]:
     """Yield the token ids of the sentences from ``start`` to ``end`` as bytes."""
     offsets = text.offsets[start : end + 1]
     ids = np.asarray(text.ids[offsets[0] : offsets[-1]]).tobytes()
@@ -189,7 +189,7 @@ def _keys(text: PreparedText, start: int, end: int) -> Iterator[bytes]:
 
 
 def _likelihoods(
-    targets: PreparedText, rows: np.ndarray, decoys: PreparedText, usable: np.ndarray, size: int
+    targets: TokenizedText, rows: np.ndarray, decoys: TokenizedText, usable: np.ndarray, size: int
 ) -> tuple[np.ndarray, float]:
     """Return the likelihoods ``(m,)`` of the ``usable`` decoys among the targets, and the minimum.
 
@@ -202,7 +202,7 @@ def _likelihoods(
         count += np.bincount(targets.ids[start : start + IDS], minlength=size)
         release(targets)
 
-    def likelihood(text: PreparedText, rows: np.ndarray, own: int) -> np.ndarray:
+    def likelihood(text: TokenizedText, rows: np.ndarray, own: int) -> np.ndarray:
         out = np.empty(len(rows))
         for start in range(0, len(rows), BLOCK):
             part = slice(start, start + BLOCK)

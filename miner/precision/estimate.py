@@ -56,7 +56,7 @@ Interval = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Row:
+class EstimateRow:
     """Threshold, number of pairs that it keeps, and their estimated precision and recall.
 
     The intervals should contain the true value in nine of ten corpora.
@@ -166,9 +166,9 @@ class Estimate:
             )
         return found
 
-    def table(self, precisions: Sequence[float]) -> Iterator[Row]:
+    def table(self, precisions: Sequence[float]) -> Iterator[EstimateRow]:
         """Yield a row for each of the precisions that a threshold reaches, each threshold once."""
-        rows: dict[float, Row] = {}
+        rows: dict[float, EstimateRow] = {}
         for precision in precisions:
             threshold = self.threshold(precision)
             if threshold is None:
@@ -176,7 +176,9 @@ class Estimate:
             threshold = rounded(threshold)
             if threshold > 0 and threshold not in rows:
                 kept = self.count(threshold)
-                rows[threshold] = Row(threshold, kept, self.precision(kept), self.recall(kept))
+                rows[threshold] = EstimateRow(
+                    threshold, kept, self.precision(kept), self.recall(kept)
+                )
         found = list(rows.values())
         for row, both in zip(found, self.intervals([row.kept for row in found]), strict=True):
             yield (

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from miner.scoring.logistic import log_odds, shift_to, sigmoid
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText
 from miner.scoring.quality import Quality, features_of_rows
 from miner.scoring.verification import BLOCK, release
 
@@ -69,7 +69,7 @@ def scores(probability: np.ndarray, quality: np.ndarray, raised: float = 0.0) ->
 
 def read(
     quality: Quality,
-    texts: tuple[PreparedText, PreparedText],
+    texts: tuple[TokenizedText, TokenizedText],
     places: tuple[np.ndarray, np.ndarray],
     cosine: np.ndarray,
     probability: np.ndarray,

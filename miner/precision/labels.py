@@ -76,14 +76,14 @@ class Labelled(Columns):
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Columns):
+class ScoredRows(Columns):
     """Likely pairs, or decoys: ``rows`` among all, ``score`` and ``features (n, f)``."""
 
     rows: np.ndarray
     score: np.ndarray
     features: np.ndarray
 
-    def likely(self) -> "Evidence":
+    def likely(self) -> "ScoredRows":
         """Return the pairs with a score of at least `LEAST`."""
         return self.take(self.score >= LEAST)
 
@@ -133,8 +133,8 @@ class Refined:
 
 def refine(
     score: np.ndarray,
-    pairs: Evidence,
-    decoys: Evidence,
+    pairs: ScoredRows,
+    decoys: ScoredRows,
     weight: np.ndarray,
     labels: Labelled,
     total: float,

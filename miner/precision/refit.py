@@ -19,7 +19,7 @@ import numpy as np
 from miner.precision.mixture import USUAL, Histogram, Law, Mixture
 from miner.ragged import take_lists
 from miner.scoring.logistic import fit_ridge, sigmoid
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 
 FOLDS = 3
 # Precision of the normal prior of each weight around the model's, in squared standard deviations of
@@ -46,7 +46,7 @@ BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class FittedScores:
     """Log-odds of pairs ``(m,)`` and decoys ``(n,)``, and the mixture fitted to them."""
 
     logit: np.ndarray
@@ -61,14 +61,14 @@ def scored(
     weight: np.ndarray,
     slope: float = MODEL_SLOPE,
     law: Law = USUAL,
-) -> Scored:
+) -> FittedScores:
     """Fit a mixture to log-odds; ``weight (n,)``: weights of the decoys."""
     histogram = Histogram(logit, decoy_logit, weight, slope, law)
-    return Scored(logit, decoy_logit, histogram, histogram.fit())
+    return FittedScores(logit, decoy_logit, histogram, histogram.fit())
 
 
 def refit(
-    start: Scored,
+    start: FittedScores,
     weight: np.ndarray,
     features: tuple[np.ndarray, np.ndarray],
     fold: tuple[np.ndarray, np.ndarray],
@@ -76,7 +76,7 @@ def refit(
     rows: tuple[np.ndarray, np.ndarray] | None = None,
     penalty: float = PENALTY,
     most: float = np.inf,
-) -> Scored | None:
+) -> FittedScores | None:
     """Fit the function again; None for too few right pairs, or if the fit loses half of them.
 
     It finds at most ``most`` right pairs.
@@ -130,7 +130,7 @@ def refit(
     return replace(found, mixture=found.mixture.within(logit, most))
 
 
-def folds(text: PreparedText, rows: np.ndarray) -> np.ndarray:
+def folds(text: TokenizedText, rows: np.ndarray) -> np.ndarray:
     """Return the fold of each sentence of ``rows (m,)``, a hash of its token ids."""
     out = np.empty(len(rows), dtype=np.int64)
     for first in range(0, len(rows), BLOCK):

@@ -7,7 +7,7 @@ from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.precision.decoys import DecoyPairs, Decoys
 from miner.scoring.languages import Identified
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 from miner.scoring.pairs import Pairs
 from miner.scoring.search_recall import Recall
 from miner.scoring.verifier import Verifier
@@ -53,8 +53,8 @@ class SearchResult:
     forward: Neighbors
     backward: Neighbors
     verifier: Verifier | None = None
-    source_text: PreparedText | None = None
-    target_text: PreparedText | None = None
+    source_text: TokenizedText | None = None
+    target_text: TokenizedText | None = None
     competed: tuple[Decoys, DecoyPairs] | str | None = None
     knocked: DecoyPairs | None = None
     recall: Recall | None = None

@@ -12,7 +12,7 @@ from miner.cleaning import funnel, samples
 from miner.cleaning.config import Step
 from miner.cleaning.decide import Cleaned, FunnelRow
 from miner.cleaning.pipeline import Filtered
-from miner.cleaning.samples import Group, StepSummary
+from miner.cleaning.samples import SampleGroup, StepSummary
 from miner.cleaning.write import namers
 from miner.filters.filter_types import MODEL, Batch
 from miner.progress import Reporter, silent
@@ -241,7 +241,7 @@ class _Samples:
         place = self.found.removed[row]
         return None if place < 0 else self.found.reasons[place]
 
-    def __call__(self, group: Group, step: Step | None) -> dict[str, Any]:
+    def __call__(self, group: SampleGroup, step: Step | None) -> dict[str, Any]:
         """Return a table of rows, with their scores by ``step``."""
         values = None if step is None else self.found.scores(step.label)
         rows = [

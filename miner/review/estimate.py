@@ -25,7 +25,7 @@ DRAWS, SEED = 4000, 1
 
 
 @dataclass(frozen=True)
-class Figure:
+class EstimatedShare:
     """Estimate with its interval."""
 
     value: float
@@ -96,7 +96,7 @@ class Judged:
         asked = np.minimum(asked * (1 + more / max(asked.sum(), 1)), size)
         return float(size @ ((size - asked) * single / np.maximum(asked, 0.5)))
 
-    def precision(self, threshold: float, more: int = 0) -> Figure:
+    def precision(self, threshold: float, more: int = 0) -> EstimatedShare:
         """Estimate the precision of the pairs with this score or more."""
         kept = (self.score >= threshold).astype(np.float64)
         size = max(kept.sum(), 1.0)
@@ -104,9 +104,9 @@ class Judged:
         found = _figure(self._sum(kept) / size, expected, self._variance(kept, more) / size**2)
         seen = self.right[kept[self.rows] > 0]
         low = 0.0 if not seen.any() else found.low
-        return Figure(found.value, low, 1.0 if (seen == 1).all() else found.high)
+        return EstimatedShare(found.value, low, 1.0 if (seen == 1).all() else found.high)
 
-    def recall(self, threshold: float, more: int = 0) -> Figure:
+    def recall(self, threshold: float, more: int = 0) -> EstimatedShare:
         """Estimate which share of all right pairs have this score or more."""
         kept = (self.score >= threshold).astype(np.float64)
         total = max(self._sum(np.ones_like(kept)), 1.0)
@@ -115,26 +115,26 @@ class Judged:
         return _figure(self._sum(kept) / total, expected, variance)
 
 
-def _figure(value: float, expected: float, variance: float) -> Figure:
+def _figure(value: float, expected: float, variance: float) -> EstimatedShare:
     """Return an estimated share with Jeffreys' interval, by the effective number of answers.
 
     This is the number in a simple random sample of the same variance, where ``expected`` is right.
     """
     value = min(max(value, 0.0), 1.0)
     if variance < 1e-12:  # all are kept, or all were judged
-        return Figure(value, value, value)
+        return EstimatedShare(value, value, value)
     answers = expected * (1 - expected) / variance
     drawn = np.random.default_rng(SEED).beta(
         answers * value + 0.5, answers * (1 - value) + 0.5, DRAWS
     )
     low, high = np.quantile(drawn, [(1 - INSIDE) / 2, (1 + INSIDE) / 2])
-    return Figure(value, min(float(low), value), max(float(high), value))
+    return EstimatedShare(value, min(float(low), value), max(float(high), value))
 
 
-def share(right: float, answers: int) -> Figure:
+def share(right: float, answers: int) -> EstimatedShare:
     """Return the share of right pairs in a simple random sample, with its interval."""
     if not answers:
-        return Figure(0.5, 0.0, 1.0)
+        return EstimatedShare(0.5, 0.0, 1.0)
     found = _figure(right / answers, 0.5, 0.25 / answers)
     low = found.low if right else 0.0
-    return Figure(found.value, low, found.high if right < answers else 1.0)
+    return EstimatedShare(found.value, low, found.high if right < answers else 1.0)

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from miner.errors import CorpusError, ResourceError
-from miner.review.estimate import Figure, Judged, share
+from miner.review.estimate import EstimatedShare, Judged, share
 from miner.review.population import Origin, Population
 from miner.review.sample import asking_order, is_probability, strata
 from miner.text.answers import UNDO, Answer, Answers
@@ -68,14 +68,14 @@ class Line:
 
     threshold: float
     kept: int
-    precision: Figure
-    recall: Figure
-    later: Figure
+    precision: EstimatedShare
+    recall: EstimatedShare
+    later: EstimatedShare
     estimate: float | None = None
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReviewSummary:
     """Summary of a review: counts, and estimates once there are enough answers.
 
     ``answered``: pairs with an answer; ``elsewhere``: answers about other pairs. ``rejected``: for
@@ -89,7 +89,7 @@ class Summary:
     skipped: int
     elsewhere: int
     lines: tuple[Line, ...]
-    rejected: tuple[tuple[str, int, int, Figure], ...]
+    rejected: tuple[tuple[str, int, int, EstimatedShare], ...]
     errors: tuple[tuple[str, int, int], ...]
     agreement: tuple[tuple[str, str, int, float], ...]
     doubtful: int
@@ -216,7 +216,7 @@ class Review:
         write_sheet(path, ((one.source, one.target) for one in asked))
         return len(asked)
 
-    def summary(self) -> Summary:
+    def summary(self) -> ReviewSummary:
         """Summarise the answers of all judges."""
         votes = {
             row: self.answers.right(key)
@@ -239,7 +239,7 @@ class Review:
             for kind in self.answers.kinds(int(self.pairs.key[row])) if right[row] != 1 else ():
                 errors[kind] += 1
                 about[kind] += self._size[stratum] / asked[stratum]
-        return Summary(
+        return ReviewSummary(
             len(self.pairs),
             len(right),
             len(self.answers.skipped & self._row.keys()),

@@ -34,8 +34,8 @@ class Comparer:
     ``arrays``: ``units (V, s)`` are vectors of the token ids; ``token (c, h)`` and ``pair (4h + 2,
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
     ``surprise (V, BINS) uint8``: how surprising each match quality is for a token id
-    (:mod:`miner_train.learn_surprise`) by the aligner of :mod:`miner.kernels.hidden_markov`. The
-    arrays must have passed :func:`check_arrays`.
+    (:mod:`miner_train.learn_match_quantiles`) by the aligner of :mod:`miner.kernels.hidden_markov`.
+    The arrays must have passed :func:`check_arrays`.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):

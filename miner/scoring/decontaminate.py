@@ -7,8 +7,8 @@ import numpy as np
 
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import CorpusError, strictly
-from miner.names import SIDES
-from miner.text.corpus import Reader
+from miner.option_values import SIDES
+from miner.text.corpus import CorpusReader
 from miner.text.formats import BitextFormat, file_format
 from miner.text.lines import display_name
 from miner.text.near_copies import band_keys, bare, key, plain, shared, shingles, signatures
@@ -117,7 +117,7 @@ def texts_of(path: str) -> Iterator[tuple[int, str]]:
     """
     if file_format(path) in ("plain", "tsv"):
         with strictly():
-            for block in Reader(path, format="plain"):
+            for block in CorpusReader(path, format="plain"):
                 for line, text in zip(block.lines.tolist(), block.sentences, strict=True):
                     yield from ((line, cell) for cell in text.split("\t") if cell.strip())
         return

@@ -106,7 +106,10 @@ def explain(
             change = np.diff(log_odds(np.array([before, probability])))
             parts["numbers_differ"] += float(change[0])
         if verifier.facts is not None:
-            tokens_of = (verifier.prepare([source]).tokens, verifier.prepare([target]).tokens)
+            tokens_of = (
+                verifier.tokenize_text([source]).tokens,
+                verifier.tokenize_text([target]).tokens,
+            )
             agree = verifier.facts.probability(([source], [target]), tokens_of)
             before, probability = probability, float(agree[0]) * probability
             parts[FACTS] = float(np.diff(log_odds(np.array([before, probability])))[0])

@@ -18,7 +18,7 @@ import numpy as np
 
 from miner.errors import ArtifactError
 from miner.kernels import facts as kernel
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.ragged import offsets_of
 from miner.scoring.logistic import sigmoid
 from miner.text.language_codes import ENGLISH

@@ -12,7 +12,7 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.known_languages import KnownLanguage, find
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.languages import NAMED, Identified
 from miner.text.language_codes import ENGLISH, FORMS, alike, describe
 

@@ -50,7 +50,7 @@ _USUAL, _SURELY = 0.5, 55
 _APART = 2.0
 
 
-class Evidence(NamedTuple):
+class LanguageEvidence(NamedTuple):
     """Evidence of n texts for m languages.
 
     ``scores (n, m) float32``: log-likelihoods, not normalised. ``weight (n,) float32``: the n-grams
@@ -60,9 +60,9 @@ class Evidence(NamedTuple):
     scores: np.ndarray
     weight: np.ndarray
 
-    def take(self, rows: Any) -> "Evidence":
+    def take(self, rows: Any) -> "LanguageEvidence":
         """Return the evidence of the texts at ``rows``."""
-        return Evidence(self.scores[rows], self.weight[rows])
+        return LanguageEvidence(self.scores[rows], self.weight[rows])
 
 
 class Identifier:
@@ -82,7 +82,7 @@ class Identifier:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
         return np.isin(self.codes, [] if language in FORMS else sorted(alike(language)))
 
-    def evidence(self, texts: Sequence[str]) -> Evidence:
+    def evidence(self, texts: Sequence[str]) -> LanguageEvidence:
         """Score n texts in m languages.
 
         Text of Han characters only scores alike in Chinese and Japanese, unless a character belongs
@@ -102,14 +102,14 @@ class Identifier:
                     others = np.logical_or.reduce([self._han[one] for one in _HAN_SETS])
                     least = scores[row, others].max() - scores[row, own].max()
                     scores[row, own] += least
-        return Evidence(scores, weight)
+        return LanguageEvidence(scores, weight)
 
-    def leads(self, found: Evidence, label: np.ndarray) -> np.ndarray:
+    def leads(self, found: LanguageEvidence, label: np.ndarray) -> np.ndarray:
         """Return by how much each of m languages is likelier than ``label (n,)``: ``(n, m)``."""
         lead = found.scores - found.scores[np.arange(len(label)), label][:, None]
         return _convincing(lead, self.apart[:, label].T, found.weight)
 
-    def lead(self, found: Evidence, label: np.ndarray) -> np.ndarray:
+    def lead(self, found: LanguageEvidence, label: np.ndarray) -> np.ndarray:
         """Return the lead of ``label (n,)`` over each of m languages: ``(n, m)``.
 
         Close languages always compete, so half the expected lead counts as evidence.

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from miner.arrays import Columns
 from miner.knn.neighbors import Neighbors
-from miner.names import MARGINS, RETRIEVALS, canonical
+from miner.option_values import MARGINS, RETRIEVALS, canonical
 from miner.ragged import offsets_of
 
 # Pairs converted to Python objects at a time in a one-to-one matching.

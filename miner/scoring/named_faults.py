@@ -69,7 +69,7 @@ class FaultNames:
         """
         comparer = self.verifier.comparer
         assert comparer is not None
-        texts = [self.verifier.prepare(side, 1) for side in (source, target)]
+        texts = [self.verifier.tokenize_text(side, 1) for side in (source, target)]
         surprises = comparer.surprises(texts[0].tokens, texts[1].tokens)
         found = []
         for row, pair in enumerate(zip(source, target, strict=True)):
@@ -103,7 +103,7 @@ class FaultNames:
         """Tell whether a text spells a word in another script, as טום does Tom."""
         if self.verifier.names is None:
             return False
-        own, other = (self.verifier.prepare([one], 1).tokens for one in (word, text))
+        own, other = (self.verifier.tokenize_text([one], 1).tokens for one in (word, text))
         row = np.zeros(1, dtype=np.int64)
         return float(self.verifier.names.share(own, other, row, row)[0]) >= SPELLED
 

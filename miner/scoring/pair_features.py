@@ -10,7 +10,7 @@ import numpy as np
 from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.encoder import CHUNK
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.part import Part, quantise
+from miner.encoder.part import EncoderPart, quantise
 from miner.encoder.tokenizer import Tokenizer
 from miner.ragged import offsets_of, take_lists
 from miner.text.invisible import visible
@@ -41,7 +41,7 @@ PAIR_FEATURES = (
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedText:
+class TokenizedText:
     """n sentences, tokenised, with their numbers.
 
     ``ids (t,) int32`` with ``offsets (n + 1,) int64``: ragged token ids. ``characters (n,) int64``:
@@ -62,19 +62,19 @@ class PreparedText:
     def tokens(self) -> tuple[np.ndarray, np.ndarray]:
         return self.ids, self.offsets
 
-    def take(self, rows: np.ndarray) -> "PreparedText":
+    def take(self, rows: np.ndarray) -> "TokenizedText":
         """Return the sentences ``rows``, in that order."""
         ids, offsets = take_lists(self.ids, self.offsets, rows)
-        return PreparedText(
+        return TokenizedText(
             ids,
             offsets,
             self.characters[rows],
             *take_lists(self.numbers, self.number_offsets, rows),
         )
 
-    def join(self, more: "PreparedText") -> "PreparedText":
+    def join(self, more: "TokenizedText") -> "TokenizedText":
         """Append the sentences of ``more``."""
-        return PreparedText(
+        return TokenizedText(
             np.concatenate([self.ids, more.ids]),
             np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
             np.concatenate([self.characters, more.characters]),
@@ -85,7 +85,7 @@ class PreparedText:
         )
 
 
-def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> PreparedText:
+def tokenize_text(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> TokenizedText:
     """Tokenise sentences, count their visible characters, find their numbers.
 
     Of a sentence of more than ``LONGEST`` characters, only these have tokens and numbers.
@@ -108,7 +108,7 @@ def prepare(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> Pre
     ids, counts, characters, numbers, number_counts = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
-    return PreparedText(ids, offsets_of(counts), characters, numbers, offsets_of(number_counts))
+    return TokenizedText(ids, offsets_of(counts), characters, numbers, offsets_of(number_counts))
 
 
 def lengths(offsets: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -137,7 +137,7 @@ def unit_codes(
     return padded, np.where(length > 0, 1 / np.maximum(length, 1), 0).astype(np.float32)
 
 
-def _as_quantised(part: Part) -> bool:
+def _as_quantised(part: EncoderPart) -> bool:
     """Return True if the part has codes that quantising its int8 table would reproduce."""
     if part.scales is None or part.dtype == "int4":
         return part.dtype == "int4"
@@ -148,13 +148,13 @@ def _as_quantised(part: Part) -> bool:
     return bool(np.all(full | (largest == least)))
 
 
-def _described(part: Part) -> dict[str, np.ndarray]:
+def _described(part: EncoderPart) -> dict[str, np.ndarray]:
     """Return the arrays of a `TokenTable`; without codes if the part has the same."""
     as_stored, parts = _as_quantised(part), []
     # A few rows at a time, so that their float32 numbers stay in the cache.
     for start in range(0, max(len(part.weights), 1), ROWS):
         rows = slice(start, start + ROWS)
-        some = Part(part.weights[rows], None if part.scales is None else part.scales[rows])
+        some = EncoderPart(part.weights[rows], None if part.scales is None else part.scales[rows])
         table = some.table()
         found = unit_codes(table, some.numbers() if as_stored else None)
         parts.append((*found, np.linalg.norm(table, axis=1)))
@@ -176,7 +176,7 @@ class TokenTable:
     token's vector: training lengthens the vectors of meaningful tokens.
     """
 
-    def __init__(self, part: Part, lexicon: Lexicon):
+    def __init__(self, part: EncoderPart, lexicon: Lexicon):
         # Codes of float parts would fill the disk cache.
         key = key_of(part.digest) if part.scales is not None else ""
         found = cached_arrays("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
@@ -205,8 +205,8 @@ class TokenTable:
 
     def pair_features(
         self,
-        source: PreparedText,
-        target: PreparedText,
+        source: TokenizedText,
+        target: TokenizedText,
         source_row: np.ndarray,
         target_row: np.ndarray,
         order: np.ndarray | None = None,
@@ -247,7 +247,7 @@ class TokenTable:
 
 
 def number_features(
-    source: PreparedText, target: PreparedText, source_row: np.ndarray, target_row: np.ndarray
+    source: TokenizedText, target: TokenizedText, source_row: np.ndarray, target_row: np.ndarray
 ) -> np.ndarray:
     """Return ``(m, 2) float32``: 1 if a number lacks its counterpart; the common numbers."""
     from miner.kernels.numbers import shared_numbers

@@ -9,7 +9,7 @@ import numpy as np
 
 from miner.index.index import Index
 from miner.libraries import library
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.results import BLOCK, Results
 from miner.scoring.verifier import FEATURES
 from miner.text.formats import FORMATS, TABLES, check_suffix, check_written, file_format

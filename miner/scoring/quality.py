@@ -17,12 +17,12 @@ import numpy as np
 
 from miner.encoder.known_languages import quality_map
 from miner.errors import ArtifactError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
 from miner.scoring.judgement_fit import fit_again
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.number_agreement import compare, contradict
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText
 from miner.scoring.transliteration import TRANSLITERATED
 from miner.scoring.verifier import Verifier
 from miner.text.numerals import Numeral
@@ -87,7 +87,7 @@ def logits_and_factors(
     A factor is 0 where a side has no known token. It is `CONTRADICTED` where numbers contradict,
     times the probability that no other fact does (:mod:`miner.scoring.facts`).
     """
-    texts = verifier.prepare(source), verifier.prepare(target)
+    texts = verifier.tokenize_text(source), verifier.tokenize_text(target)
     metrics, known = features(verifier, source, target, texts=texts)
     wrong = np.fromiter(map(contradict, source, target), bool, len(source))
     factor = np.where(wrong, CONTRADICTED, 1.0)
@@ -107,7 +107,7 @@ def features(
     source: Sequence[str],
     target: Sequence[str],
     *,
-    texts: tuple[PreparedText, PreparedText] | None = None,
+    texts: tuple[TokenizedText, TokenizedText] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return features of pairs ``(n, f) float32``, and a mask of pairs with known tokens.
 
@@ -115,7 +115,7 @@ def features(
     350 °F, are measured with the same digits on both sides. ``texts`` are the prepared sides, if
     they are there already.
     """
-    left, right = texts or (verifier.prepare(source), verifier.prepare(target))
+    left, right = texts or (verifier.tokenize_text(source), verifier.tokenize_text(target))
     rows = np.arange(len(left), dtype=np.int64)
     vectors = [
         verifier.encoder.on_side(name).encode_pieces(text.ids, text.offsets, side)
@@ -158,8 +158,8 @@ def _in_one_unit(
 
 def features_of_rows(
     verifier: Verifier,
-    source: PreparedText,
-    target: PreparedText,
+    source: TokenizedText,
+    target: TokenizedText,
     rows: tuple[np.ndarray, np.ndarray],
     cosine: np.ndarray,
 ) -> np.ndarray:

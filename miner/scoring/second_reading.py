@@ -15,14 +15,14 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from miner.config_fields import SettingsError
-from miner.encoder.entries import Entry, lent
+from miner.encoder.encoder_ref import EncoderRef, lent
 from miner.encoder.foreign_encoder import as_encoder
 from miner.encoder.loading import USUAL, Loading
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError, ResourceError
 from miner.json_files import read_json
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import silent
 from miner.tasks.record import record
 from miner.tasks.run import Call, Run
@@ -42,7 +42,7 @@ Second = SentenceEncoder | str | Path | Any | None
 class SecondReader:
     """Second encoder for the text of both sides, and the maximum pairs that it may read."""
 
-    models: tuple[Entry, Entry]
+    models: tuple[EncoderRef, EncoderRef]
     most: int | None = None
 
 
@@ -71,7 +71,7 @@ class Doubted(NamedTuple):
 
     text: Text
     digest: str
-    model: Entry
+    model: EncoderRef
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def opened_second(
     for fact in both[0].facts():
         note(fact)
     with lent(*both):
-        yield SecondReader((Entry.of(both[0]), Entry.of(both[1])), most)
+        yield SecondReader((EncoderRef.of(both[0]), EncoderRef.of(both[1])), most)
     for warning in both[0].warnings():
         note(f"warning: {warning}")
 
@@ -164,7 +164,7 @@ def joined(vectors: Mapping[str, list[Result]]) -> dict[str, np.ndarray]:
 
 @hints(seconds=0.04, memory=4000)
 def read(
-    job: Job, doubts: Result, side: str, share: Share, text: Text, of: str, model: Entry
+    job: Job, doubts: Result, side: str, share: Share, text: Text, of: str, model: EncoderRef
 ) -> dict[str, Any]:
     """Encode the sentences in doubt of a span of rows; those that are known are not read again.
 

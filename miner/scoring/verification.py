@@ -10,18 +10,18 @@ from miner.arrays import GrowingArray
 from miner.encoder.encoder import CHUNK
 from miner.encoder.tokenizer import Tokenizer
 from miner.errors import ResourceError
-from miner.index.sentence_file import Texts
+from miner.index.sentence_file import SentenceFile
 from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, context_features
 from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, prepare
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, tokenize_text
 from miner.scoring.verifier import FEATURES, Verifier
 
 Context = Callable[[Candidates], np.ndarray]
 LogitsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
-# Types of the columns of PreparedText.
+# Types of the columns of TokenizedText.
 DTYPES = (np.int32, np.int64, np.int64, np.uint64, np.int64)
 # Candidates of a block.
 BLOCK = 1 << 15
@@ -64,7 +64,7 @@ def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
     return kept.result()
 
 
-def logits_function(verifier: Verifier, source: PreparedText, target: PreparedText) -> LogitsOf:
+def logits_function(verifier: Verifier, source: TokenizedText, target: TokenizedText) -> LogitsOf:
     """Return the function that computes the logits of the pair features of candidates."""
 
     def logits_of(source_row: np.ndarray, target_row: np.ndarray) -> np.ndarray:
@@ -132,8 +132,8 @@ def scored_blocks(
 
 def features(
     verifier: Verifier,
-    source: PreparedText,
-    target: PreparedText,
+    source: TokenizedText,
+    target: TokenizedText,
     pairs: Candidates,
     context_of: Context,
     first: int = 0,
@@ -155,14 +155,16 @@ def features(
     return out
 
 
-def release(*texts: PreparedText) -> None:
+def release(*texts: TokenizedText) -> None:
     """Drop the resident pages of texts in temporary files."""
     for text in texts:
         for field in dataclasses.fields(text):
             release_pages(getattr(text, field.name))
 
 
-def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int) -> PreparedText:
+def prepare_texts(
+    texts: SentenceFile, tokenizer: Tokenizer, threads: int, memory: int
+) -> TokenizedText:
     """Prepare all sentences of an index, each decoded and tokenised once.
 
     Above a share of ``memory`` bytes the result is in temporary files, mapped into memory.
@@ -173,7 +175,7 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
             yield texts.slice(start, min(start + CHUNK, len(texts)))
             texts.release()
 
-    parts = in_order(lambda block: prepare(tokenizer, block, 1), blocks(), threads)
+    parts = in_order(lambda block: tokenize_text(tokenizer, block, 1), blocks(), threads)
     # Token ids take about as many bytes as the text.
     columns = [GrowingArray(dtype, on_disk=texts.size > memory * SHARE) for dtype in DTYPES]
     columns[1].append(np.zeros(1, np.int64))
@@ -190,4 +192,4 @@ def prepare_texts(texts: Texts, tokenizer: Tokenizer, threads: int, memory: int)
         tokens, numbers = tokens + len(part.ids), numbers + len(part.numbers)
         for column, values in zip(columns, rows, strict=True):
             column.append(values)
-    return PreparedText(*(column.array() for column in columns))
+    return TokenizedText(*(column.array() for column in columns))

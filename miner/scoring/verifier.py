@@ -16,12 +16,12 @@ from miner.encoder.encoder import Encoder
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.facts import Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable, prepare
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable, tokenize_text
 from miner.scoring.transliteration import Names
 
 # Advice for an encoder without a model of this program.
@@ -105,14 +105,14 @@ class Verifier:
             other.names = self.names
         return other
 
-    def prepare(self, sentences: Sequence[str], threads: int | None = None) -> PreparedText:
+    def tokenize_text(self, sentences: Sequence[str], threads: int | None = None) -> TokenizedText:
         """Tokenise sentences and find their numbers."""
-        return prepare(self.encoder.tokenizer, sentences, threads or self.encoder.threads)
+        return tokenize_text(self.encoder.tokenizer, sentences, threads or self.encoder.threads)
 
     def pair_logits(
         self,
-        source: PreparedText,
-        target: PreparedText,
+        source: TokenizedText,
+        target: TokenizedText,
         source_row: np.ndarray,
         target_row: np.ndarray,
     ) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 from miner.errors import ArtifactError, resource_error
 from miner.machine import LEAST_MEMORY, free_memory, peak_memory, reset_peak
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import (
     DONE,

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from miner.errors import ResourceError, reason
 from miner.libraries import library
-from miner.names import BACKENDS
+from miner.option_values import BACKENDS
 from miner.parallel import end_with_parent, submit
 from miner.progress import Reporter, silent
 from miner.tasks.assignment import Assignment
@@ -62,7 +62,7 @@ def open_backend(
     answers.
     """
     if name == "processes":
-        return Processes(workers)
+        return ProcessBackend(workers)
     if name == "ray":
         return Ray(workers, address, threads, gpu=gpu)
     if name == "slurm":
@@ -91,7 +91,7 @@ class Serial:
         pass
 
 
-class Processes:
+class ProcessBackend:
     """Backend of processes on this machine. A killed one is replaced, and its task returned as
     lost.
     """

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import MinerError, MismatchError
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.assignment import Assignment, perform
 from miner.tasks.object_store import open_store

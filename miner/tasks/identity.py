@@ -8,7 +8,7 @@ from typing import Any
 
 from miner.errors import ArtifactError, CorpusError, MismatchError, reason
 from miner.json_files import read_json
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.text.output import write_whole
 
 # File with the identity of a work directory.

@@ -19,7 +19,7 @@ RECENT = 600.0
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindStatus:
     """Tasks of one kind: their numbers, and means over the finished ones.
 
     ``new`` ones were done by the last run, the others earlier. ``seconds``: mean duration;
@@ -46,7 +46,7 @@ class Status:
     number of workers; None if unknown. ``errors``: last errors of failed tasks, by name.
     """
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[KindStatus, ...]
     known: bool
     rate: float
     left: float | None
@@ -92,7 +92,7 @@ def _status(work: Path) -> Status:
         )
         peak = max((int(entry["peak"]) for entry in done), default=0)
         new = sum(entry["at"] >= listed["begun"] for entry in done)
-        kinds.append(Kind(kind, len(own), len(done), new, started, broken, mean, cores, peak))
+        kinds.append(KindStatus(kind, len(own), len(done), new, started, broken, mean, cores, peak))
     now = time.time()
     recent = [entry["at"] for entry in records.values() if now - entry["at"] < RECENT]
     span = now - min(recent) if recent else 0.0

@@ -20,7 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from miner.json_files import read_json
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.progress import Reporter, silent
 from miner.tasks.record import DONE, record
 
@@ -34,7 +34,7 @@ BASE = 500 << 20
 Function = Callable[..., dict[str, Any] | None]
 
 
-class Store(Protocol):
+class ObjectStore(Protocol):
     """Protocol of work directories in object stores: results are downloaded to this machine."""
 
     def fetch(self, name: str, fingerprint: str) -> Path:
@@ -47,7 +47,7 @@ class Store(Protocol):
 
 
 # Stores opened by this process, by address.
-STORES: dict[str, Store] = {}
+STORES: dict[str, ObjectStore] = {}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from miner.config_fields import no_option, option
 from miner.machine import memory_budget, thread_count
-from miner.names import BACKENDS
+from miner.option_values import BACKENDS
 
 # Bytes of memory per task on other machines, which this machine's memory does not determine.
 MEMORY = 2 << 30
@@ -14,8 +14,8 @@ MEMORY = 2 << 30
 class Workers:
     """Where tasks run.
 
-    ``backend`` is one of :data:`miner.names.BACKENDS`. ``workers`` is the number of tasks at a time
-    [all cores], ``address`` names a Ray cluster. ``memory`` and ``threads`` are per task: by
+    ``backend`` is one of :data:`miner.option_values.BACKENDS`. ``workers`` is the number of tasks
+    at a time [all cores], ``address`` names a Ray cluster. ``memory``, ``threads``: per task, by
     default this machine's are divided among the workers; one thread, and 2 GB, elsewhere. ``gpu``:
     on a cluster, tasks that can use a GPU ask for one.
     ``shard_lines`` are the sentences, or rows, of a part [as many as suit the memory].

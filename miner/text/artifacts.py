@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import ArtifactError, writing
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.text import durable
 from miner.text.file_digests import file_sha256
 from miner.text.output import StrPath, open_output

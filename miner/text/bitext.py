@@ -54,7 +54,7 @@ def read_bitext(
     on_error="skip", undecodable. ``more`` are further columns of one file, whose cells may be
     numbers, true and false, or empty.
 
-    Raises CorpusError and DependencyError as :class:`miner.text.corpus.Reader` does, and
+    Raises CorpusError and DependencyError as :class:`miner.text.corpus.CorpusReader` does, and
     CorpusError for files of unequal length.
     """
     whole, *blocks = stream_bitext(source, target, bitext_format, more=more)

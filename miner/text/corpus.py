@@ -1,4 +1,4 @@
-"""`Corpus` and `Reader`: the sentences of one text in any format, whole or as a stream of blocks.
+"""`Corpus` and `CorpusReader`: sentences of one text in any format, whole or as a stream of blocks.
 
 Every record is accounted for: kept, empty, or skipped as undecodable.
 """
@@ -44,7 +44,7 @@ class Corpus:
 
 
 class Reading(TypedDict, total=False):
-    """Settings of reading a corpus, as keywords of `Reader`."""
+    """Settings of reading a corpus, as keywords of `CorpusReader`."""
 
     format: str | None
     on_error: str
@@ -53,7 +53,7 @@ class Reading(TypedDict, total=False):
     header: bool
 
 
-class Reader:
+class CorpusReader:
     """Stream of the `Corpus` blocks of a file, of at most ``block`` sentences each.
 
     format, header, on_error: as of :class:`miner.text.formats.BitextFormat`. A lone surrogate in
@@ -138,11 +138,11 @@ class Reader:
 
 
 def read(path: StrPath, **reading: Unpack[Reading]) -> Corpus:
-    """Read a whole file as one block; arguments and errors as `Reader`.
+    """Read a whole file as one block; arguments and errors as `CorpusReader`.
 
-    Empty and skipped records are not reported: use a `Reader` to get their counts.
+    Empty and skipped records are not reported: use a `CorpusReader` to get their counts.
     """
-    reader = Reader(path, **reading)
+    reader = CorpusReader(path, **reading)
     blocks = list(reader)
     return Corpus(
         [name for block in blocks for name in block.ids],

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from miner.config_fields import no_option, option
-from miner.names import ON_ERROR
+from miner.option_values import ON_ERROR
 from miner.text.compression import MAGIC
 from miner.text.jsonl import Jsonl
 from miner.text.opus import OpusZip, Xces

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.formats import FORMATS
 from miner.text.patterns import matching
 from miner.text.text_format import BitextRows

@@ -9,7 +9,7 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.json_files import parsed
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.output import StrPath, open_output
 from miner.text.text_format import (
     BitextRows,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
-from miner.names import Languages
+from miner.option_values import Languages
 
 # Code of English, the language that all pairs of the public sets share.
 ENGLISH = "en"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError, UnreadableError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.formats import FORMATS
 from miner.text.jsonl import finite, named_line
 from miner.text.lines import undecodable
@@ -36,7 +36,7 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class RowTexts:
     """Texts of n rows, and the status of each, ``state (n,) uint8``: READ, UNREADABLE or REPLACED.
 
     Under on_error="skip", rows that are not UTF-8 or lack a column are unreadable, and their texts
@@ -99,13 +99,13 @@ class Layout:
             rows.append(("",) * width if fields is None else fields)
         return list(zip(*rows, strict=True)), state
 
-    def texts(self, block: Block) -> Texts:
+    def texts(self, block: Block) -> RowTexts:
         """Parse a block. Raises UnreadableError for an unreadable row, unless these are skipped.
 
         Under on_error="replace" only a row without the columns is unreadable.
         """
         if not block.raw:
-            return Texts([], [], [], np.zeros(0, dtype=np.uint8))
+            return RowTexts([], [], [], np.zeros(0, dtype=np.uint8))
         try:
             cells = list(zip(*block.raw, strict=True))
             columns, state = self.parse(block.first, cells, broken=self.on_error == "skip")
@@ -117,7 +117,7 @@ class Layout:
         more: list[tuple[str, ...]] = [()] * len(block)
         if others:
             more = list(zip(*others, strict=True))
-        return Texts(source, target, more, state)
+        return RowTexts(source, target, more, state)
 
     def _columns(self, first: int, cells: Cells, parsers: Sequence[Parse]) -> list[Sequence[str]]:
         """Parse rows without a fault. Raises CorpusError or UnicodeError for any other."""

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from miner.errors import CorpusError, UnreadableError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import silent
 from miner.text.language_codes import closest
 from miner.text.lines import MOST, display_name, opened, undecodable

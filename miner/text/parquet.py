@@ -10,7 +10,7 @@ from typing import Any
 
 from miner.errors import CorpusError, reason
 from miner.libraries import library
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.progress import silent
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened

@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 
 from miner.errors import CorpusError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.formats import ALL, FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.layout import Block, Layout, column_names
 from miner.text.lines import display_name, hold, is_read_once

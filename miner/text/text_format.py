@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from miner.errors import CorpusError
-from miner.names import Languages
+from miner.option_values import Languages
 from miner.progress import silent
 from miner.text.invisible import visible
 from miner.text.lines import display_name, read_lines

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.names import VERSION
+from miner.option_values import VERSION
 from miner.progress import silent
 from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from miner.errors import CorpusError
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.text.output import one_line
 from miner.text.text_format import Columns, Parse, TextFormat, is_blank, unused
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from miner.names import SIDES, Languages
+from miner.option_values import SIDES, Languages
 from miner.text.compression import packing
 from miner.text.formats import FORMATS, file_format
 from miner.text.output import Waiting, all_or_none, one_line, open_output

@@ -11,7 +11,7 @@ from miner.analysis.bitext_statistics import BitextStatistics
 
 @pytest.mark.parametrize("idf", [False, True])
 def test_processes_change_nothing(german, english, english_file, idf):
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
 
     size = len(german) // (bitext_statistics.ALONE + 2)  # more blocks than are counted alone
 
@@ -24,7 +24,7 @@ def test_processes_change_nothing(german, english, english_file, idf):
             )
             for start in range(0, len(german) - size, size)
         )
-        rarity = Reader(english_file) if idf else None
+        rarity = CorpusReader(english_file) if idf else None
         return bitext_statistics.count(
             *(blocks, ("source", "target"), ("length",), "text", Counter()),
             idf=rarity,

@@ -17,7 +17,7 @@ from support.files import whole
 from miner.index.index import Index
 from miner.mining import search_stages
 from miner.scoring.pairs import Pairs
-from miner.tasks.status import Kind, Status
+from miner.tasks.status import KindStatus, Status
 
 # Blocks of four parts a side.
 PARTS = ("--shard-lines", 15)
@@ -187,7 +187,7 @@ def test_another_margin_searches_nothing(
 
 
 def test_time_left(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = Kind("search", 4, 1, 1, 1, 0, 1.0, 1.0, 1 << 20)
+    kind = KindStatus("search", 4, 1, 1, 1, 0, 1.0, 1.0, 1 << 20)
     for left, said in ((20, "less than a minute"), (61, "1 minute"), (11000, "3:03 hours")):
         found = Status((kind,), True, 0.5, float(left), {})
         monkeypatch.setattr("miner.tasks.status.status", lambda _, found=found: found)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from miner.encoder.lexicon_file import from_bytes, to_bytes
-from miner.encoder.lexicons import LEAST, MOST, UNKNOWN, Lexicons, Table
+from miner.encoder.lexicons import LEAST, MOST, UNKNOWN, Lexicons, TranslationTable
 from miner.errors import ArtifactError
 
 
@@ -25,7 +25,7 @@ def random_table(generator: np.random.Generator, size: int, tokens: np.ndarray, 
     count = np.zeros(size, dtype=np.float32)
     count[tokens] = generator.integers(1, 10_000, len(tokens))
     probability = np.minimum(dense[row, column], 1).astype(np.float32)
-    return Table(offsets, column.astype(np.int32), probability, count)
+    return TranslationTable(offsets, column.astype(np.int32), probability, count)
 
 
 def random_lexicons(generator: np.random.Generator, size: int, pairs: list[str]) -> Lexicons:

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from miner.encoder.part import Part, quantise, quantise_to_4_bits
+from miner.encoder.part import EncoderPart, quantise, quantise_to_4_bits
 
 TABLES = arrays.arrays(
     np.float32,
@@ -54,7 +54,7 @@ def test_a_large_number_does_not_drown_the_others() -> None:
 def test_types_have_their_sizes() -> None:
     table = np.random.default_rng(1).normal(size=(9, 8)).astype(np.float32)
     for dtype, size in (("float16", 2), ("int8", 1), ("int4", 0.5)):
-        part = Part.of(table, dtype)
+        part = EncoderPart.of(table, dtype)
         assert (part.dtype, part.dimension, part.weights.nbytes) == (dtype, 8, 72 * size)
         assert part.numbers().shape == part.table().shape == (9, 8)
         np.testing.assert_allclose(part.table(), table, atol=0.5)

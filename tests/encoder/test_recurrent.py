@@ -11,8 +11,8 @@ from miner.encoder import recurrent
 from miner.encoder.architecture import ENCODERS, Architecture
 from miner.encoder.encoder import Encoder
 from miner.encoder.model import Model, load
-from miner.encoder.part import Part
-from miner.encoder.recurrent import Network
+from miner.encoder.part import EncoderPart
+from miner.encoder.recurrent import RecurrentNetwork
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
 
@@ -27,10 +27,14 @@ SHAPES = [
 ]
 
 
-def network(name: str, pooling: str = "mean", directions: str = "concat", seed: int = 0) -> Network:
+def network(
+    name: str, pooling: str = "mean", directions: str = "concat", seed: int = 0
+) -> RecurrentNetwork:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = Network(name, DIMENSION, STATES[ENCODERS[name].network], pooling, directions)
+        made = RecurrentNetwork(
+            name, DIMENSION, STATES[ENCODERS[name].network], pooling, directions
+        )
         # A test would not notice if biases of zero were left out.
         for parameter in made.parameters():
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
@@ -42,7 +46,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def reference(
-    net: Network,
+    net: RecurrentNetwork,
     name: str,
     tokens: np.ndarray,
     masks: tuple[np.ndarray, np.ndarray] | None = None,
@@ -149,7 +153,7 @@ def test_each_sentence_has_its_own_masks(name: str) -> None:
 def test_a_gru_starts_by_xavier_gate_by_gate() -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        net = Network("gran-gru", 200, 200, "mean", "concat")
+        net = RecurrentNetwork("gran-gru", 200, 200, "mean", "concat")
     for name, values in net.arrays().items():
         if values.ndim == 1:
             assert not values.any(), name
@@ -163,8 +167,8 @@ def model_of(vocabulary: bytes, weights: np.ndarray, name: str, directions: str)
     size = weights.shape[1]
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
-        net = Network(name, size, size, "mean", directions)
-    part = Part(weights, None, net.arrays())
+        net = RecurrentNetwork(name, size, size, "mean", directions)
+    part = EncoderPart(weights, None, net.arrays())
     architecture = Architecture(encoder=name, directions=directions)
     return Model((part,), {"sp.model": vocabulary}, net.dimension, architecture)
 
@@ -228,9 +232,9 @@ def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) ->
     arrays = dict(model.parts[0].network)
     arrays["ways.0.by_state.weight"] = np.zeros((3, 3), np.float32)
     with pytest.raises(ArtifactError, match="network does not fit the encoder lstm-sp"):
-        Encoder(dataclasses.replace(model, parts=(Part(weights, None, arrays),)))
+        Encoder(dataclasses.replace(model, parts=(EncoderPart(weights, None, arrays),)))
     with pytest.raises(ArtifactError, match="network does not fit the encoder lstm-sp"):
-        Encoder(dataclasses.replace(model, parts=(Part(weights),)))
+        Encoder(dataclasses.replace(model, parts=(EncoderPart(weights),)))
 
 
 def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray) -> None:

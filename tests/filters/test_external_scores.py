@@ -12,7 +12,7 @@ from miner.errors import ArtifactError, CorpusError, MinerError
 from miner.filters.external_scores import spread
 from miner.filters.filter_types import Batch, Context, Scorer
 from miner.filters.registry import FILTERS
-from miner.names import SIDES
+from miner.option_values import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens

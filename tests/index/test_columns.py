@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from miner.errors import ArtifactError, ResourceError
 from miner.index import columns
 from miner.index.columns import EMBEDDINGS, IDS, Store, TextWriter, VectorWriter
-from miner.index.sentence_file import Texts
+from miner.index.sentence_file import SentenceFile
 from miner.knn.vector_set import VectorSet
 from miner.text.output import one_line
 from miner.text.words import plain_form
@@ -144,7 +144,7 @@ def test_a_damaged_table(tmp_path: Path, table: str, damage: str) -> None:
 
 def test_texts_of_no_bytes(tmp_path: Path) -> None:
     (tmp_path / "t").touch()
-    assert len(Texts(tmp_path / "t", np.zeros(1, np.int64))) == 0
+    assert len(SentenceFile(tmp_path / "t", np.zeros(1, np.int64))) == 0
 
 
 def test_more_rows_than_positions_are_refused(tmp_path, monkeypatch):

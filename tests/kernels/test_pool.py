@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support.kernel_references import mean_pool_reference
 
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.kernels.pool import mean_pool, mean_pool_half, mean_rows, packed, to_half, unpacked
 from miner.ragged import offsets_of
 
@@ -18,7 +18,7 @@ def random_table(
     """Draw a table with some zero rows, the scales of its rows, and its numbers."""
     table = generator.normal(size=(size, d)).astype(np.float32)
     table[generator.random(size) < 0.1] = 0
-    part = Part.of(table, dtype)
+    part = EncoderPart.of(table, dtype)
     scales = np.ones(size, dtype=np.float32) if part.scales is None else part.scales
     return part.weights, scales, part.numbers()
 

@@ -9,7 +9,7 @@ from support.near_copies import near_pairs
 from miner.errors import CorpusError
 from miner.mining.keep import Keep, KeepError
 from miner.precision.estimate import Estimate, calibrate
-from miner.precision.labels import Evidence, Labelled, refine
+from miner.precision.labels import Labelled, ScoredRows, refine
 from miner.precision.search_result import SearchResult
 from miner.review.sample import asking_order, strata
 
@@ -94,8 +94,8 @@ def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
     truth = features[:, 2] > 0
     score = np.full(520, 1e-4)
     score[:500] = generator.uniform(0.3, 0.9, 500)
-    pairs = Evidence(np.arange(500), score[:500], features)
-    decoys = Evidence(np.arange(50), np.full(50, 0.3), generator.normal(0, 1, (50, 4)))
+    pairs = ScoredRows(np.arange(500), score[:500], features)
+    decoys = ScoredRows(np.arange(50), np.full(50, 0.3), generator.normal(0, 1, (50, 4)))
     rows = np.concatenate([generator.permutation(500)[:200], [510]])
     labels = Labelled(rows, np.append(truth[rows[:200]], 1.0).astype(float))
     found = refine(score, pairs, decoys, np.ones(50), labels, 300.0)

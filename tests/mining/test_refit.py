@@ -6,7 +6,7 @@ import pytest
 from miner.precision import refit
 from miner.precision.decoy_weights import feature_weights, length_weights
 from miner.precision.mixture import Histogram
-from miner.scoring.pair_features import PreparedText
+from miner.scoring.pair_features import TokenizedText
 
 
 def corpus(
@@ -26,7 +26,9 @@ def corpus(
     return 2 * features[:, 0] - 5, 2 * theirs[:, 0] - 5, (features, theirs), true
 
 
-def again(seed: int, right: int) -> tuple[refit.Scored, refit.Scored | None, np.ndarray]:
+def again(
+    seed: int, right: int
+) -> tuple[refit.FittedScores, refit.FittedScores | None, np.ndarray]:
     logit, decoy, features, true = corpus(seed, right, 6000, 3000)
     weight = np.full(len(decoy), 2.0)
     start = refit.scored(logit, decoy, weight, slope=1.0)
@@ -93,7 +95,7 @@ def test_likely_pairs_alone_are_fitted_by_features_that_they_alone_have() -> Non
 def test_folds_depend_on_the_sentence_alone() -> None:
     ids = np.array([1, 2, 3, 9, 1, 2, 3, 7, 8], dtype=np.int32)
     offsets = np.array([0, 3, 4, 7, 9])
-    text = PreparedText(
+    text = TokenizedText(
         ids, offsets, np.ones(4, np.int64), np.empty(0, np.uint64), np.zeros(5, int)
     )
     whole = refit.folds(text, np.arange(4))

@@ -11,7 +11,7 @@ from miner.encoder.encoder import Encoder
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
-from miner.names import RETRIEVALS
+from miner.option_values import RETRIEVALS
 from miner.scoring.pairs import Pairs
 from miner.text.words import plain_form
 

@@ -15,7 +15,7 @@ from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining.mine import search
 from miner.scoring import verification
-from miner.scoring.pair_features import PreparedText, prepare
+from miner.scoring.pair_features import TokenizedText, tokenize_text
 from miner.scoring.verification import prepare_texts
 from miner.scoring.verifier import FEATURES, Verifier
 
@@ -59,7 +59,7 @@ def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
     texts = verifying[0].store.texts
     tokenizer = Encoder.load(verifying[0].model_name).tokenizer
     held, mapped = (prepare_texts(texts, tokenizer, 2, memory) for memory in (1 << 40, 0))
-    whole = prepare(tokenizer, texts.slice(0, len(texts)), 1)
+    whole = tokenize_text(tokenizer, texts.slice(0, len(texts)), 1)
     for field in dataclasses.fields(whole):
         wanted = getattr(whole, field.name)
         assert isinstance(getattr(mapped, field.name), np.memmap) or not len(wanted)
@@ -71,10 +71,10 @@ def test_text_on_disk_is_prepared_alike(verifying: tuple[Index, Index]) -> None:
 def test_a_search_tokenises_a_sentence_once(verifying, monkeypatch):
     prepared: list[str] = []
 
-    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> PreparedText:
+    def counted(tokenizer: Tokenizer, sentences: list[str], threads: int) -> TokenizedText:
         prepared.extend(sentences)
-        return prepare(tokenizer, sentences, threads)
+        return tokenize_text(tokenizer, sentences, threads)
 
-    monkeypatch.setattr(verification, "prepare", counted)
+    monkeypatch.setattr(verification, "tokenize_text", counted)
     search(*verifying)
     assert len(prepared) == len(verifying[0]) + len(verifying[1])

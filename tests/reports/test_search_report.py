@@ -11,7 +11,7 @@ from support.browser import needs_browser, slid
 from miner.alignment.aligned import Aligned, Document
 from miner.index.index import Index
 from miner.mining.choices import verifier_for
-from miner.mining.decontaminate import LeftOut
+from miner.mining.decontaminate import RemovedPairs
 from miner.mining.keep import Keep
 from miner.mining.mine import search_indexes
 from miner.mining.result import Mined
@@ -40,7 +40,7 @@ def mined(found: SearchResult, estimate: Estimate | None, threshold: float | Non
     """Return a result that lacks the best pair, which was left out."""
     pairs = found.pairs
     kept = len(pairs) if threshold is None else pairs.count_at_least(threshold)
-    best = LeftOut(pairs.take(slice(0, 1)), ["test.txt"], np.zeros(1), np.ones(1))
+    best = RemovedPairs(pairs.take(slice(0, 1)), ["test.txt"], np.zeros(1), np.ones(1))
     rows = pairs.take(slice(1, max(1, kept)))
     return Mined(rows, pairs, estimate, Keep(), found, threshold, (), (), best)
 

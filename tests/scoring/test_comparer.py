@@ -8,7 +8,7 @@ from support.kernel_references import aligned_reference, matches_reference, rela
 from support.tokens import flat
 
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.errors import ArtifactError
 from miner.kernels import library
 from miner.kernels.aligned import BINS, COLUMNS, MOST
@@ -43,7 +43,7 @@ def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
     lexicon = Lexicon(
         offsets_of(listed.sum(axis=1)), column.astype(np.int32), probability, frequency
     )
-    return TokenTable(Part(table), lexicon)
+    return TokenTable(EncoderPart(table), lexicon)
 
 
 def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support.sides import QUICK
 
 from miner.knn.neighbors import Neighbors
-from miner.names import MARGINS, RETRIEVALS
+from miner.option_values import MARGINS, RETRIEVALS
 from miner.scoring.margin import (
     RATIO_FLOOR,
     CandidateBlocks,

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from miner.encoder.lexicon import Lexicon
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 from miner.kernels.tokens import COLUMNS, LONGEST, compare
 from miner.ragged import offsets_of
-from miner.scoring.pair_features import PAIR_FEATURES, PreparedText, TokenTable
+from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable
 
 SIZE = 40
 
@@ -27,14 +27,14 @@ def table() -> TokenTable:
         np.full(SIZE, 1 / (SIZE + 1), np.float32),
     )
     table = generator.normal(size=(SIZE, 20)).astype(np.float32)
-    return TokenTable(Part(table), lexicon)
+    return TokenTable(EncoderPart(table), lexicon)
 
 
-def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> PreparedText:
+def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> TokenizedText:
     """Sentences of so many random tokens, four characters each, with these numbers."""
     generator = np.random.default_rng(seed)
     counts = np.array(tokens)
-    return PreparedText(
+    return TokenizedText(
         generator.integers(0, SIZE, counts.sum()).astype(np.int32),
         offsets_of(counts),
         4 * counts,
@@ -82,7 +82,9 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
 @pytest.mark.parametrize("d", [16, 20, 32])
 def test_tokens_of_four_bits_are_compared_by_their_own_numbers(table: TokenTable, d: int) -> None:
     """With and without zeros that fill a row to the step of the loops."""
-    part = Part.of(np.random.default_rng(d).normal(size=(SIZE, d)).astype(np.float32), "int4")
+    part = EncoderPart.of(
+        np.random.default_rng(d).normal(size=(SIZE, d)).astype(np.float32), "int4"
+    )
     part.weights[3] = 0
     tokens = TokenTable(part, table.lexicon)
     unit = part.table() / np.maximum(np.linalg.norm(part.table(), axis=1), 1e-9)[:, None]

@@ -83,16 +83,16 @@ def test_the_best_logits_are_the_three_best_of_each_sentence(seed, sizes):
 
 def test_sentences_without_tokens_have_features(verifying_model: Path) -> None:
     verifier = Verifier(Encoder.load(verifying_model))
-    left, right = verifier.prepare(["", "漢字", "12"]), verifier.prepare(["Haus", ""])
+    left, right = verifier.tokenize_text(["", "漢字", "12"]), verifier.tokenize_text(["Haus", ""])
     source, target = (grid.ravel() for grid in np.mgrid[:3, :2])
     assert np.isfinite(verifier.tokens.pair_features(left, right, source, target)).all()
-    assert len(verifier.prepare([])) == 0
+    assert len(verifier.tokenize_text([])) == 0
 
 
 def test_taking_and_joining_texts(verifying_model: Path, german: list[str]) -> None:
     verifier = Verifier(Encoder.load(verifying_model))
-    whole = verifier.prepare(german)
-    joined = verifier.prepare(german[:20]).join(verifier.prepare(german[20:]))
+    whole = verifier.tokenize_text(german)
+    joined = verifier.tokenize_text(german[:20]).join(verifier.tokenize_text(german[20:]))
     taken = whole.take(np.arange(60))
     for field in dataclasses.fields(whole):
         assert (getattr(joined, field.name) == getattr(whole, field.name)).all()

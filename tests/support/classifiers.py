@@ -6,7 +6,7 @@ import numpy as np
 
 from miner.encoder.architecture import Architecture
 from miner.encoder.model import Model
-from miner.encoder.part import Part
+from miner.encoder.part import EncoderPart
 
 DIMENSION, STATES = 12, 7
 
@@ -43,7 +43,7 @@ def made(encoder: str = "word", **changed: Any) -> Model:
         }
     values: dict[str, Any] = {"classifier": layer(size), **changed}
     return Model(
-        (Part(table, None, network),),
+        (EncoderPart(table, None, network),),
         {"words.txt": VOCABULARY},
         size,
         Architecture(encoder),

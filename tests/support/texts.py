@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 
 if sys.version_info >= (3, 14):
     import compression.zstd as zstd
@@ -45,11 +45,11 @@ def put(path: Path, data: bytes | str) -> Path:
     return path
 
 
-def drain(reader: Reader) -> list[str]:
+def drain(reader: CorpusReader) -> list[str]:
     return [sentence for block in reader for sentence in block.sentences]
 
 
-def tallies(reader: Reader) -> tuple[int, int, int, int]:
+def tallies(reader: CorpusReader) -> tuple[int, int, int, int]:
     return reader.lines, reader.empty, reader.undecodable, reader.replaced
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from support.texts import COMPRESS, ODD, QUICK, TEXT, drain, feed, put, tallies
 
 from miner.errors import CorpusError
-from miner.text.corpus import Reader, read
+from miner.text.corpus import CorpusReader, read
 from miner.text.invisible import visible
 
 
@@ -27,7 +27,7 @@ def test_any_sentence_survives(tmp_path, sentences, ending, suffix):
     path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](data.encode()))
     expected = [s[:-1] if ending == "\n" and s.endswith("\r") else s for s in sentences]
     kept = [(number, s) for number, s in enumerate(expected, 1) if visible(s).strip()]
-    reader = Reader(path, block=3)
+    reader = CorpusReader(path, block=3)
     blocks = list(reader)
     assert [s for b in blocks for s in b.sentences] == [s for _, s in kept]
     assert [int(n) for b in blocks for n in b.lines] == [n for n, _ in kept]
@@ -43,14 +43,14 @@ def test_any_sentence_survives(tmp_path, sentences, ending, suffix):
 )
 def test_files_without_text(tmp_path: Path, suffix: str, data: bytes, lines: int) -> None:
     for format in ("plain", "tsv", "jsonl", "bucc"):
-        reader = Reader(put(tmp_path / f"a{suffix}", COMPRESS[suffix](data)), format=format)
+        reader = CorpusReader(put(tmp_path / f"a{suffix}", COMPRESS[suffix](data)), format=format)
         assert list(reader) == []
         assert tallies(reader) == (lines, lines, 0, 0)
         assert len(read(reader.origin, format=format)) == 0
 
 
 def test_every_iteration_counts_anew(tmp_path: Path) -> None:
-    reader = Reader(put(tmp_path / "a", "a\n\nb\n"))
+    reader = CorpusReader(put(tmp_path / "a", "a\n\nb\n"))
     assert drain(reader) == drain(reader) == ["a", "b"]
     assert tallies(reader) == (3, 1, 0, 0)
 
@@ -67,7 +67,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("arguments", [{"format": "csv"}, {"on_error": "ignore"}, {"block": 0}])
 def test_invalid_arguments(tmp_path: Path, arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="must be"):
-        Reader(put(tmp_path / "a", "a"), **arguments)
+        CorpusReader(put(tmp_path / "a", "a"), **arguments)
 
 
 BAD = "ü\n".encode() + b"ab\xe9c\n\nzuletzt \xed\xa0\x80\n"
@@ -78,7 +78,7 @@ def test_bad_bytes(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="line 2, byte offset 2: 0xE9 .*iconv") as caught:
         read(path)
     assert str(path) in str(caught.value)
-    replacing, skipping = (Reader(path, on_error=action) for action in ("replace", "skip"))
+    replacing, skipping = (CorpusReader(path, on_error=action) for action in ("replace", "skip"))
     assert drain(replacing) == ["ü", "ab\ufffdc", "zuletzt \ufffd\ufffd\ufffd"]
     assert drain(skipping) == ["ü"] and next(iter(skipping)).lines.tolist() == [1]
     list(skipping)
@@ -90,6 +90,6 @@ def test_bad_bytes_in_a_header(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="line 1, byte offset 3"):
         read(path, column="satz", header=True)
     for mode in ("replace", "skip"):
-        reader = Reader(path, column="satz", header=True, on_error=mode)
+        reader = CorpusReader(path, column="satz", header=True, on_error=mode)
         assert drain(reader) == ["ein"]
         assert tallies(reader) == (1, 0, 0, 0)

@@ -16,7 +16,7 @@ from support.raw_lines import lines_of
 from support.texts import COMPRESS, PACKED, QUICK, drain, noise, put, zstd
 
 from miner.errors import CorpusError, DependencyError
-from miner.text.corpus import Reader, read
+from miner.text.corpus import CorpusReader, read
 from miner.text.lines import read_lines
 from miner.text.output import open_output
 
@@ -40,7 +40,7 @@ def test_truncated(tmp_path: Path, suffix: str, kept: float) -> None:
     whole = noise(suffix)
     cut = whole[: int(len(whole) * kept) if kept == 0.5 else int(kept)]
     path = put(tmp_path / f"a{suffix}", cut)
-    reader = Reader(path, block=1)
+    reader = CorpusReader(path, block=1)
     with pytest.raises(CorpusError) as caught:
         drain(reader)
     text = str(caught.value)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support.texts import COMPRESS, QUICK, drain, put, zstd
 
 from miner.errors import ResourceError
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.output import atomic_file, one_line, open_output
 
 
@@ -43,7 +43,7 @@ def test_output_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suff
         ".zst": zstd.decompress,
     }[suffix](first)
     assert decoded == text.encode()
-    assert drain(Reader(path, format="plain"))[:2] == ["ä\u2028\x85b", "c"]
+    assert drain(CorpusReader(path, format="plain"))[:2] == ["ä\u2028\x85b", "c"]
     monkeypatch.setattr("time.time", lambda: 1e9)
     again = tmp_path / f"again.tsv{suffix}"
     with open_output(again) as out:
@@ -51,7 +51,7 @@ def test_output_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suff
     assert again.read_bytes() == first, "the same text is the same file"
     with open_output(path, binary=True) as out:
         out.write(b"a\xff\r\nb")
-    assert drain(Reader(path, format="plain", on_error="replace")) == ["a\ufffd", "b"]
+    assert drain(CorpusReader(path, format="plain", on_error="replace")) == ["a\ufffd", "b"]
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from support.texts import QUICK, TEXT, Pipe, drain, feed, put, table, tallies
 
 from miner.errors import CorpusError, DependencyError
-from miner.text.corpus import Reader, read
+from miner.text.corpus import CorpusReader, read
 from miner.text.invisible import visible
 
 
 def test_bucc(tmp_path: Path) -> None:
     path = put(tmp_path / "a", "de-1\tein\tTab\nde-2\t \nde-1\tvier\n\tx\n")
-    reader = Reader(path, format="bucc")
+    reader = CorpusReader(path, format="bucc")
     (block,) = reader
     assert block.ids == ["de-1", "de-1", "4"] and block.sentences == ["ein\tTab", "vier", "x"]
     assert block.lines.tolist() == [1, 3, 4]
@@ -31,7 +31,7 @@ def test_bucc(tmp_path: Path) -> None:
 
 def test_tsv_columns_by_name(tmp_path: Path) -> None:
     path = put(tmp_path / "a.tsv", "\ufeffkey\ttext\nk\tein\nl\t\n")
-    reader = Reader(path, column="text", id_column="key", header=True)
+    reader = CorpusReader(path, column="text", id_column="key", header=True)
     (block,) = reader
     assert (block.ids, block.sentences, block.lines.tolist()) == (["k"], ["ein"], [2])
     assert tallies(reader) == (2, 1, 0, 0), "the header is no record"
@@ -62,7 +62,7 @@ def test_jsonl_holds_any_sentence(tmp_path: Path, sentences: list[str], ascii: b
         json.dumps({"id": f"i{n}", "text": s}, ensure_ascii=ascii) + "\n"
         for n, s in enumerate(sentences)
     ]
-    reader = Reader(put(tmp_path / "a.ndjson", "".join(lines)))
+    reader = CorpusReader(put(tmp_path / "a.ndjson", "".join(lines)))
     assert drain(reader) == [s for s in sentences if visible(s).strip()]
     assert reader.lines == len(sentences)
     assert [i for b in reader for i in b.ids] == [
@@ -73,7 +73,7 @@ def test_jsonl_holds_any_sentence(tmp_path: Path, sentences: list[str], ascii: b
 def test_jsonl_keys(tmp_path: Path) -> None:
     rows = [{"text": "a", "de": "x", "n": 7}, {"text": "", "de": "y", "n": "q"}]
     path = put(tmp_path / "a.jsonl", "\n\n".join(map(json.dumps, rows)))
-    reader = Reader(path)
+    reader = CorpusReader(path)
     (block,) = reader
     assert (block.ids, block.sentences) == (["1"], ["a"])
     assert tallies(reader) == (3, 2, 0, 0), "a blank line and an empty text"
@@ -104,7 +104,7 @@ def test_broken_jsonl(tmp_path: Path, line: str, expected: str) -> None:
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a\u2028b", None, "", "c\nd", "é", "f", "g"]
     path = table(tmp_path / "a.parquet", n=list(range(7)), text=texts, id=["x", *"yzabc", None])
-    reader = Reader(path, block=2)
+    reader = CorpusReader(path, block=2)
     blocks = list(reader)
     assert [len(b) for b in blocks] == [1, 1, 2, 1]
     assert drain(reader) == ["a\u2028b", "c\nd", "é", "f", "g"]

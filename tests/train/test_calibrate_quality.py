@@ -18,7 +18,7 @@ from miner_train.calibrate_quality import (
     LOST_OF_EACH,
     LOWEST,
     Calibration,
-    Evidence,
+    QualityEvidence,
     bound_of,
     calibrated,
     calibrations,
@@ -48,12 +48,12 @@ def test_other_languages_count_where_a_language_has_little() -> None:
     assert bound_of([high] * 9, [mostly, mostly]) == 0.09
 
 
-def evidence(constant: float, slope: float, size: int, seed: int = 1) -> Evidence:
+def evidence(constant: float, slope: float, size: int, seed: int = 1) -> QualityEvidence:
     """Draw pairs whose log-odds of being right are a line of the logits."""
     generator = np.random.default_rng(seed)
     mixed = generator.normal(-1, 3, size)
     good = generator.random(size) < sigmoid(constant + slope * mixed)
-    return Evidence(mixed[good], np.ones(int(good.sum())), mixed, good)
+    return QualityEvidence(mixed[good], np.ones(int(good.sum())), mixed, good)
 
 
 def test_a_probability_means_the_same_in_each_language() -> None:
@@ -75,7 +75,7 @@ def test_a_probability_means_the_same_in_each_language() -> None:
 
 
 def test_numbers_that_contradict_lower_a_score() -> None:
-    one = Evidence(np.zeros(2), np.array([1, 0.05]), np.zeros(0), np.zeros(0, bool))
+    one = QualityEvidence(np.zeros(2), np.array([1, 0.05]), np.zeros(0), np.zeros(0, bool))
     assert one.scores((0.0, 1.0)).tolist() == [0.5, 0.025]
 
 

@@ -8,11 +8,18 @@ from support.near_copies import sentences
 
 from miner.encoder.encoder import Encoder
 from miner.encoder.pieces import SPACE_MARK
-from miner_train.corrupt_pieces import OPERATIONS, Case, Ids, Pieces, begins_word, corrupt_pieces
+from miner_train.corrupt_pieces import (
+    OPERATIONS,
+    Case,
+    CorruptionPieces,
+    Ids,
+    begins_word,
+    corrupt_pieces,
+)
 
 
 @pytest.fixture(scope="module")
-def pieces(encoder: Encoder) -> Pieces:
+def pieces(encoder: Encoder) -> CorruptionPieces:
     counts = np.stack(
         [
             np.bincount(encoder.tokenizer(sentences(side))[0], minlength=encoder.tokenizer.size)
@@ -20,11 +27,11 @@ def pieces(encoder: Encoder) -> Pieces:
         ]
     )
     assert encoder.model.verifying is not None
-    return Pieces(encoder.tokenizer, encoder.model.verifying.table(), counts)  # type: ignore[arg-type]
+    return CorruptionPieces(encoder.tokenizer, encoder.model.verifying.table(), counts)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
-def texts(encoder: Encoder, pieces: Pieces) -> list[Ids]:
+def texts(encoder: Encoder, pieces: CorruptionPieces) -> list[Ids]:
     """An English sentence, another one, and the German translation of the first.
 
     The first is one with words of one piece that have neighbours.
@@ -42,7 +49,9 @@ def texts(encoder: Encoder, pieces: Pieces) -> list[Ids]:
     return [lists[0][row], lists[0][0], lists[1][row]]
 
 
-def test_words_are_runs_of_pieces(encoder: Encoder, pieces: Pieces, texts: list[Ids]) -> None:
+def test_words_are_runs_of_pieces(
+    encoder: Encoder, pieces: CorruptionPieces, texts: list[Ids]
+) -> None:
     words = pieces.words(texts[0])
     assert sum(words, []) == texts[0]
     names = [[encoder.tokenizer.processor.id_to_piece(i) for i in word] for word in words]  # type: ignore[attr-defined]
@@ -55,7 +64,7 @@ def test_scripts_without_spaces_have_words() -> None:
     assert list(map(begins_word, pieces)) == [True, False, True, True, False, False]
 
 
-def test_neighbours_are_words_of_the_same_side(encoder: Encoder, pieces: Pieces) -> None:
+def test_neighbours_are_words_of_the_same_side(encoder: Encoder, pieces: CorruptionPieces) -> None:
     rows = np.flatnonzero(pieces.near[:, 0] >= 0)
     assert len(rows)
     for row in rows.tolist():
@@ -64,7 +73,7 @@ def test_neighbours_are_words_of_the_same_side(encoder: Encoder, pieces: Pieces)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.__name__)
-def test_operations(operation, pieces: Pieces, texts: list[Ids]) -> None:
+def test_operations(operation, pieces: CorruptionPieces, texts: list[Ids]) -> None:
     own, other, partner = texts
     kept = [list(text) for text in texts]
     cases = [
@@ -89,7 +98,7 @@ def test_operations(operation, pieces: Pieces, texts: list[Ids]) -> None:
             assert one[:1] == own[:1] and len(words) > 1
 
 
-def test_one_operation_is_drawn(pieces: Pieces, texts: list[Ids]) -> None:
+def test_one_operation_is_drawn(pieces: CorruptionPieces, texts: list[Ids]) -> None:
     for seed in range(50):
         found = corrupt_pieces(*texts, pieces, random.Random(seed))
         assert found is None or found != texts[0]

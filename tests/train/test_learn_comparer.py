@@ -13,7 +13,7 @@ from miner.scoring.verifier import Verifier
 from miner_train import comparer_examples, learn_comparer
 from miner_train.comparer_examples import WRONG, ExampleMaker, Examples
 from miner_train.language_texts import LanguageText
-from miner_train.learn_surprise import learn_matches
+from miner_train.learn_match_quantiles import learn_matches
 
 TEXT = sentences("de"), sentences("en")
 
@@ -47,10 +47,10 @@ def make(encoder: Encoder, matches: dict[str, np.ndarray], unknown: float) -> Ex
 
 
 @pytest.fixture(scope="module")
-def network(knowing: Encoder, examples: Examples) -> learn_comparer.Network:
+def network(knowing: Encoder, examples: Examples) -> learn_comparer.ComparerNetwork:
     torch.manual_seed(1)
     start = learn_comparer.principal(embedding(knowing), 8)
-    return learn_comparer.Network(start, *learn_comparer.moments(examples.numbers))
+    return learn_comparer.ComparerNetwork(start, *learn_comparer.moments(examples.numbers))
 
 
 @pytest.mark.slow

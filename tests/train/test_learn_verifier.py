@@ -85,7 +85,7 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     again = learn_verifier(known, [text], seed=1)
     assert again == learned
     verifier = Verifier(Encoder(dataclasses.replace(known.model, verifier=learned)))
-    left, right = (verifier.prepare(side) for side in pairs)
+    left, right = (verifier.tokenize_text(side) for side in pairs)
     rows = np.arange(60)
     true = verifier.pair_function.logit(verifier.tokens.pair_features(left, right, rows, rows))
     false = verifier.pair_function.logit(

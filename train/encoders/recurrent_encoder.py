@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from miner.encoder.recurrent import Network
+from miner.encoder.recurrent import RecurrentNetwork
 from miner.machine import thread_count
 from miner.ragged import take_lists
 from miner_train.config import TrainConfig
@@ -28,7 +28,7 @@ TOGETHER = 128
 
 
 @dataclass(frozen=True)
-class Share:
+class BatchShare:
     """Rows of a batch that one thread passes through the network.
 
     ``embedded (tokens, d)`` are the embeddings, ``vectors (rows, size)`` the network's output.
@@ -61,7 +61,7 @@ class Recurrent(Average):
         self.config, self.device = config, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed + part)
-            self.network = Network(
+            self.network = RecurrentNetwork(
                 name, config.dimension, config.states(name), config.pooling, config.directions
             ).to(device)
         self.size = self.network.dimension
@@ -78,7 +78,7 @@ class Recurrent(Average):
             for size in (config.dimension, self.network.states):
                 masks.append(self._mask(generator, len(last), size))
 
-        def work(rows: np.ndarray) -> Share:
+        def work(rows: np.ndarray) -> BatchShare:
             own = last.take(rows)
             embedded = self._look_up(own).requires_grad_()
             inputs = embedded
@@ -87,7 +87,7 @@ class Recurrent(Average):
                 factors = torch.from_numpy(numbers.factors(places, config.dimension))
                 inputs = embedded * factors.to(self.device)
             drop = [torch.from_numpy(mask[rows]).to(self.device) for mask in masks]
-            return Share(rows, own, embedded, self.network(inputs, own.offsets, drop or None))
+            return BatchShare(rows, own, embedded, self.network(inputs, own.offsets, drop or None))
 
         self._shares = list(self._workers.map(work, self._split(last)))
         out = np.empty((len(last), self.size), dtype=np.float32)
@@ -116,7 +116,7 @@ class Recurrent(Average):
     def backward(self, gradient: np.ndarray, step: int, rate: float) -> None:
         parameters = list(self.network.parameters())
 
-        def work(share: Share) -> tuple[torch.Tensor, ...]:
+        def work(share: BatchShare) -> tuple[torch.Tensor, ...]:
             # May be empty in a mixed model, if only another part knows the units.
             if not len(share.sentences.ids):
                 return tuple(map(torch.zeros_like, (share.embedded, *parameters)))

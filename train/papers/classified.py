@@ -25,7 +25,7 @@ Judge = Callable[[Sentences], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSentences:
     """``n`` tokenised sentences with their class ``good (n,) bool``."""
 
     sentences: Sentences
@@ -34,10 +34,12 @@ class Labelled:
     def __len__(self) -> int:
         return len(self.good)
 
-    def take(self, rows: np.ndarray) -> Labelled:
-        return Labelled(self.sentences.take(rows), self.good[rows])
+    def take(self, rows: np.ndarray) -> LabelledSentences:
+        return LabelledSentences(self.sentences.take(rows), self.good[rows])
 
-    def batch(self, rows: np.ndarray, generator: np.random.Generator, judge: Judge) -> Labelled:
+    def batch(
+        self, rows: np.ndarray, generator: np.random.Generator, judge: Judge
+    ) -> LabelledSentences:
         """Return the sentences ``rows``."""
         return self.take(rows)
 
@@ -48,7 +50,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedReferences:
     """``n`` tokenised references with their translations, ``offsets (n + 1,)`` into those.
 
     ``hardest`` selects the translation most like a reference; else a random one.
@@ -62,7 +64,9 @@ class Matched:
     def __len__(self) -> int:
         return len(self.references)
 
-    def batch(self, rows: np.ndarray, generator: np.random.Generator, judge: Judge) -> Labelled:
+    def batch(
+        self, rows: np.ndarray, generator: np.random.Generator, judge: Judge
+    ) -> LabelledSentences:
         """Return the references ``rows`` followed by one translation of each."""
         first, counts = self.offsets[rows], np.diff(self.offsets)[rows]
         if self.hardest:
@@ -72,9 +76,9 @@ class Matched:
         else:
             chosen = first + (generator.random(len(rows)) * counts).astype(np.int64)
         both = join([self.references.take(rows), self.translations.take(chosen)])
-        return Labelled(both, np.arange(2 * len(rows)) < len(rows))
+        return LabelledSentences(both, np.arange(2 * len(rows)) < len(rows))
 
-    def drawn(self, seed: int) -> Labelled:
+    def drawn(self, seed: int) -> LabelledSentences:
         """Return all references, each with a translation determined by ``seed``."""
         generator = np.random.default_rng([seed, 5])
         plain = replace(self, hardest=False)
@@ -143,7 +147,9 @@ def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Grou
     return [first, *parts[1:]]
 
 
-def tokenized(groups: Groups, cut: Callable[[Sequence[str]], Sentences], hardest: bool) -> Matched:
+def tokenized(
+    groups: Groups, cut: Callable[[Sequence[str]], Sentences], hardest: bool
+) -> MatchedReferences:
     """Tokenise a part, without sentences that have no known token and pairs that lose a side."""
     references = cut(list(groups))
     translations = cut([text for own in groups.values() for text in own])
@@ -152,7 +158,7 @@ def tokenized(groups: Groups, cut: Callable[[Sequence[str]], Sentences], hardest
     keep = (np.diff(translations.offsets) > 0) & known[owner]
     kept = np.flatnonzero(np.bincount(owner[keep], minlength=len(groups)) > 0)
     counts = np.bincount(owner[keep], minlength=len(groups))[kept]
-    return Matched(
+    return MatchedReferences(
         references.take(kept),
         translations.take(np.flatnonzero(keep)),
         offsets_of(counts),

@@ -13,7 +13,7 @@ from miner_train.data import Sentences
 from miner_train.encoders.embedding_table import Arrays
 from miner_train.encoders.mixed_encoder import Encoders
 from miner_train.loop import diverged, step_threads
-from miner_train.papers.classified import Labelled, Matched
+from miner_train.papers.classified import LabelledSentences, MatchedReferences
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.stages import Report
 
@@ -85,7 +85,7 @@ class Epoch:
     right_of_test: np.ndarray
 
 
-class Trainer:
+class ClassifierTrainer:
     """Trainer of the encoder of ``size`` tokens, and the softmax, on ``training``.
 
     All random numbers follow from the seed, the epoch and the position in it.
@@ -95,7 +95,7 @@ class Trainer:
         self,
         config: ClassifierConfig,
         size: int,
-        training: Labelled | Matched,
+        training: LabelledSentences | MatchedReferences,
         threads: int | None = None,
         device: str = "cpu",
     ):
@@ -106,7 +106,11 @@ class Trainer:
         self._step, self.loss = 0, 0.0  # loss: the mean of the epoch so far
 
     def run(
-        self, held: Labelled, report: Report, progress: Reporter, test: Labelled | None = None
+        self,
+        held: LabelledSentences,
+        report: Report,
+        progress: Reporter,
+        test: LabelledSentences | None = None,
     ) -> Epoch:
         """Train to the end; return the epoch that is best on ``held``.
 
@@ -141,7 +145,7 @@ class Trainer:
         assert best is not None
         return best
 
-    def right(self, labelled: Labelled) -> np.ndarray:
+    def right(self, labelled: LabelledSentences) -> np.ndarray:
         """Return which sentences are classified correctly, ``(n,) bool``."""
         return (self.good(labelled.sentences) >= 0.5) == labelled.good
 

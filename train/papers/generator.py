@@ -29,7 +29,7 @@ from miner_train.papers.generation import Decoding
 from miner_train.papers.translators import Translation, distinct
 
 if TYPE_CHECKING:
-    from miner_train.papers.generator_network import Network
+    from miner_train.papers.generator_network import GeneratorNetwork
 
 FORMAT, VERSION = "bitext-miner generator", 1
 CONFIG, PIECES, WEIGHTS = "config.json", "sp.model", "generator.npz"
@@ -118,12 +118,12 @@ class Generator:
         read = [as_input(text, self.fold_case) for text in sentences]
         return [own[:LONGEST] for own in self.processor.encode(read)]
 
-    def network(self, device: str = "cpu") -> Network:
+    def network(self, device: str = "cpu") -> GeneratorNetwork:
         """Return the network, ready to decode."""
         library("torch", "a generator", "train")
-        from miner_train.papers.generator_network import Network, fill
+        from miner_train.papers.generator_network import GeneratorNetwork, fill
 
-        return fill(Network(**asdict(self.sizes)), self.weights).to(device).eval()
+        return fill(GeneratorNetwork(**asdict(self.sizes)), self.weights).to(device).eval()
 
 
 def as_input(text: str, fold_case: bool) -> str:

@@ -22,7 +22,7 @@ UNKNOWN = 0  # among the pieces
 Decoded = tuple[list[int], float]
 
 
-class Network(nn.Module):
+class GeneratorNetwork(nn.Module):
     """Encoder and decoder with a shared table of embeddings, which is also the output layer.
 
     Ids below ``pieces`` are pieces; ``pieces + PAD`` and so on are marks.
@@ -82,7 +82,7 @@ class Network(nn.Module):
         return self.dropout(x + positions(ids.shape[1], dimension).to(x.device))
 
 
-def fill(network: Network, weights: Mapping[str, np.ndarray]) -> Network:
+def fill(network: GeneratorNetwork, weights: Mapping[str, np.ndarray]) -> GeneratorNetwork:
     """Set the arrays of a network. Raises ArtifactError for arrays of another network."""
     try:
         network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
@@ -107,7 +107,7 @@ def limit(sentence: Sequence[int]) -> int:
 
 @torch.inference_mode()
 def beam_search(
-    network: Network, sentences: Sequence[Sequence[int]], k: int, beam: int
+    network: GeneratorNetwork, sentences: Sequence[Sequence[int]], k: int, beam: int
 ) -> list[list[Decoded]]:
     """Decode the ``k`` likeliest sentences of each source by beam search, best first.
 
@@ -163,7 +163,7 @@ def beam_search(
 
 @torch.inference_mode()
 def sample(
-    network: Network,
+    network: GeneratorNetwork,
     sentences: Sequence[Sequence[int]],
     numbers: Sequence[np.ndarray],
     temperature: float,
@@ -215,7 +215,7 @@ def sample(
     return found
 
 
-def _ahead(network: Network, ids: Tensor, memory: Tensor, padded: Tensor) -> Tensor:
+def _ahead(network: GeneratorNetwork, ids: Tensor, memory: Tensor, padded: Tensor) -> Tensor:
     """Log-probabilities of the next piece ``(sources * hypotheses, pieces + MARKS)``.
 
     ``ids (sources, hypotheses, pieces)``; padding, the start and the unknown piece never follow.

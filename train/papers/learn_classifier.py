@@ -20,15 +20,21 @@ from miner.encoder.tokenizer import open_tokenizer
 from miner.errors import CorpusError
 from miner.progress import Reporter, silent
 from miner.text.artifacts import replaceable
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.formats import BitextFormat
 from miner.text.lines import display_name
 from miner_train.assemble import stored_part
 from miner_train.data import Sentences, tokenize
 from miner_train.loop import memory_named
-from miner_train.papers.classified import Labelled, Matched, read_matched, split_matched, tokenized
+from miner_train.papers.classified import (
+    LabelledSentences,
+    MatchedReferences,
+    read_matched,
+    split_matched,
+    tokenized,
+)
 from miner_train.papers.classifier_config import ClassifierConfig
-from miner_train.papers.classifier_loop import Trainer
+from miner_train.papers.classifier_loop import ClassifierTrainer
 from miner_train.stages import Report
 from miner_train.vocabulary import train_vocabulary, train_words
 
@@ -37,18 +43,23 @@ Cut = Callable[[Sequence[str]], Sentences]
 
 
 @dataclass(frozen=True)
-class Text:
+class ClassifierText:
     """Text of a training: its name, both classes' training sentences, and its parts, tokenised."""
 
     name: str
     sides: tuple[list[str], list[str]]
-    build: Callable[[Cut], tuple[Labelled | Matched, Labelled, Labelled]]
+    build: Callable[
+        [Cut], tuple[LabelledSentences | MatchedReferences, LabelledSentences, LabelledSentences]
+    ]
     record: Mapping[str, object]
 
 
 def two_classes(
-    good: Sequence[Reader], bad: Sequence[Reader], config: ClassifierConfig, report: Report
-) -> Text:
+    good: Sequence[CorpusReader],
+    bad: Sequence[CorpusReader],
+    config: ClassifierConfig,
+    report: Report,
+) -> ClassifierText:
     """Read the sentences of both classes, and split each.
 
     A sentence counts once in its class, and not at all if it is in both. Raises CorpusError if a
@@ -69,11 +80,11 @@ def two_classes(
             )
     split = [_split(own, number, texts, config) for number, own in enumerate(texts)]
 
-    def labelled(cut: Cut, good: list[str], bad: list[str]) -> Labelled:
-        every = Labelled(cut([*good, *bad]), np.arange(len(good) + len(bad)) < len(good))
+    def labelled(cut: Cut, good: list[str], bad: list[str]) -> LabelledSentences:
+        every = LabelledSentences(cut([*good, *bad]), np.arange(len(good) + len(bad)) < len(good))
         return every.take(np.flatnonzero(np.diff(every.sentences.offsets)))
 
-    def build(cut: Cut) -> tuple[Labelled, Labelled, Labelled]:
+    def build(cut: Cut) -> tuple[LabelledSentences, LabelledSentences, LabelledSentences]:
         training, held, test = (labelled(cut, *sides) for sides in zip(*split, strict=True))
         unknown = sum(map(len, texts)) - len(training) - len(held) - len(test)
         report(
@@ -86,7 +97,7 @@ def two_classes(
         return training, held, test
 
     record = {"good": list(map(_counts, good)), "bad": list(map(_counts, bad))}
-    return Text(" and ".join(names), (split[0][0], split[1][0]), build, record)
+    return ClassifierText(" and ".join(names), (split[0][0], split[1][0]), build, record)
 
 
 def matched_pairs(
@@ -95,7 +106,7 @@ def matched_pairs(
     more: Sequence[str],
     config: ClassifierConfig,
     report: Report,
-) -> Text:
+) -> ClassifierText:
     """Read references and translations of the same sentences (P17, section 5.6).
 
     Parts are split by reference, so that no sentence of the test has been seen in another wording.
@@ -106,7 +117,7 @@ def matched_pairs(
     sides = list(parts[0]), [text for own in parts[0].values() for text in own]
     name = ", ".join(map(display_name, paths))
 
-    def build(cut: Cut) -> tuple[Matched, Labelled, Labelled]:
+    def build(cut: Cut) -> tuple[MatchedReferences, LabelledSentences, LabelledSentences]:
         hardest = config.translation == "hardest"
         training, held, test = (tokenized(part, cut, hardest) for part in parts)
         report(
@@ -117,11 +128,11 @@ def matched_pairs(
             raise _unknown(name, "training", config)
         return training, held.drawn(config.seed), test.drawn(config.seed)
 
-    return Text(name, sides, build, {"matched": [Path(path).name for path in paths]})
+    return ClassifierText(name, sides, build, {"matched": [Path(path).name for path in paths]})
 
 
 def train_classifier(
-    read: Callable[[ClassifierConfig, Report], Text],
+    read: Callable[[ClassifierConfig, Report], ClassifierText],
     config: ClassifierConfig,
     output: str | Path,
     *,
@@ -152,7 +163,7 @@ def train_classifier(
     if len(held) < 2 or held.good.all() or not held.good.any():
         raise _unknown(text.name, "held-out", config)
     with memory_named(f"{config.batch} sentences"):
-        trainer = Trainer(config, tokenizer.size, training, threads, device)
+        trainer = ClassifierTrainer(config, tokenizer.size, training, threads, device)
         best = trainer.run(held, report, progress, test)
     if best.accuracy <= held.majority:
         report("warning: no better than always naming the larger class; do not filter by it")
@@ -173,7 +184,11 @@ def train_classifier(
             "config": dataclasses.asdict(config),
             **text.record,
             "sentences": len(training),
-            **({} if isinstance(training, Matched) else {"of them good": int(training.good.sum())}),
+            **(
+                {}
+                if isinstance(training, MatchedReferences)
+                else {"of them good": int(training.good.sum())}
+            ),
             **judged,
             "held-out majority": held.majority,
             "epoch": best.number,
@@ -196,7 +211,7 @@ def _unknown(name: str, part: str, config: ClassifierConfig) -> CorpusError:
     )
 
 
-def _read(readers: Sequence[Reader], report: Report) -> dict[str, None]:
+def _read(readers: Sequence[CorpusReader], report: Report) -> dict[str, None]:
     """Read the distinct sentences of a class, stripped, in their order."""
     found: dict[str, None] = {}
     for reader in readers:
@@ -218,7 +233,7 @@ def _read(readers: Sequence[Reader], report: Report) -> dict[str, None]:
     return found
 
 
-def _counts(reader: Reader) -> dict[str, str | int]:
+def _counts(reader: CorpusReader) -> dict[str, str | int]:
     return {
         "name": Path(reader.origin).name,
         "lines": reader.lines,

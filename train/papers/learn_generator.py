@@ -28,7 +28,7 @@ from miner_train.data import fingerprint
 from miner_train.loop import memory_named, saving
 from miner_train.papers.generator import WEIGHTS, Generator, Sizes, as_input
 from miner_train.papers.generator_config import GeneratorConfig
-from miner_train.papers.generator_network import END, START, Network
+from miner_train.papers.generator_network import END, START, GeneratorNetwork
 from miner_train.stages import Report
 from miner_train.training_checkpoint import Checkpoint
 from miner_train.vocabulary import train_vocabulary
@@ -86,7 +86,7 @@ def train_generator(
         ids = [tokenised(part, processor, config.longest) for part in (training, held)]
         if min(map(len, ids)) < 1:
             raise CorpusError(f"no pair has {config.longest} pieces or fewer; raise --longest")
-        trainer = Trainer(config, processor.get_piece_size(), ids[0], ids[1], device)
+        trainer = GeneratorTrainer(config, processor.get_piece_size(), ids[0], ids[1], device)
         trainer.run(checkpoint, report, progress)
         record = {
             "config": asdict(config),
@@ -135,7 +135,7 @@ def tokenised(pairs: Pairs, processor: SentencePieceProcessor, longest: int) -> 
     return [pair for pair in ids if min(map(len, pair)) > 0 and max(map(len, pair)) <= longest]
 
 
-class Trainer:
+class GeneratorTrainer:
     """Trainer of a network; random numbers follow from the seed and the step."""
 
     def __init__(self, config: GeneratorConfig, pieces: int, training: Ids, held: Ids, device: str):
@@ -143,7 +143,7 @@ class Trainer:
         self.pieces, self.device = pieces, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
-            self.network = Network(
+            self.network = GeneratorNetwork(
                 self.pieces, config.dimension, config.heads, config.layers, config.dropout
             ).to(device)
         self.adam = torch.optim.Adam(self.network.parameters(), betas=(0.9, 0.98), eps=1e-9)

@@ -29,7 +29,7 @@ from miner.evaluation.results import Metric, TaskResult, measure
 from miner.libraries import library
 from miner.progress import Reporter, counted, silent
 from miner.text.language_codes import ENGLISH
-from miner_train.papers.senteval_sets import LAYOUTS, Part, Parts, find
+from miner_train.papers.senteval_sets import LAYOUTS, Parts, SetPart, find
 
 TASK = "senteval"
 # SentEval's seed and number of folds, and its grids of C by the way C is chosen.
@@ -98,7 +98,7 @@ def _measured(name: str, model: EvaluatedModel, parts: Parts, folds: int) -> tup
     return measure(name, statistics, len(gold))
 
 
-def features(model: EvaluatedModel, items: Part) -> np.ndarray:
+def features(model: EvaluatedModel, items: SetPart) -> np.ndarray:
     """Return the features of items: ``(n, d)`` for one sentence, ``(n, 2d)`` for two."""
     u = model.encode(items.first, ENGLISH)
     if items.second is None:

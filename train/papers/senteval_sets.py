@@ -17,7 +17,7 @@ from miner.text.lines import read_lines
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SetPart:
     """Items of a set: one sentence or two each, and their labels or grades ``(n,)``."""
 
     first: list[str]
@@ -26,14 +26,14 @@ class Part:
 
 
 # Parts by name: "all", or "train", "dev" (in some sets) and "test".
-Parts = dict[str, Part]
+Parts = dict[str, SetPart]
 # Sentence, second sentence or None, and label; text labels are numbered in order of appearance.
 Row = tuple[str, str | None, float | str]
 ALL, SPLIT, LEARNED = ("all", "all"), ("train", "dev", "test"), ("train", "test")
 
 
 @dataclass(frozen=True)
-class Layout:
+class SetLayout:
     """Set of SentEval: its official folder, its files with their parts, and their reader."""
 
     folder: str
@@ -75,7 +75,9 @@ def _read(files: Iterable[tuple[str, Path]], rows: Callable[[Path], Iterator[Row
         numbers = [
             names.setdefault(one, len(names)) if isinstance(one, str) else one for one in labels
         ]
-        found[part] = Part([row[0] for row in every], second, np.array(numbers, dtype=np.float64))
+        found[part] = SetPart(
+            [row[0] for row in every], second, np.array(numbers, dtype=np.float64)
+        )
     return found
 
 
@@ -156,14 +158,14 @@ def _table(
 _SICK = ("SICK_train.txt", "SICK_trial.txt", "SICK_test_annotated.txt")
 _SENTIMENT = tuple(f"sentiment-{part}" for part in SPLIT)
 LAYOUTS = {
-    "MR": Layout("MR", ("rt-polarity.pos", "rt-polarity.neg"), ALL, _of_one_label),
-    "CR": Layout("CR", ("custrev.pos", "custrev.neg"), ALL, _of_one_label),
-    "SUBJ": Layout("SUBJ", ("subj.objective", "subj.subjective"), ALL, _of_one_label),
-    "MPQA": Layout("MPQA", ("mpqa.pos", "mpqa.neg"), ALL, _of_one_label),
-    "SST2": Layout("SST/binary", _SENTIMENT, SPLIT, _sentiment),
-    "SST5": Layout("SST/fine", _SENTIMENT, SPLIT, _sentiment),
-    "TREC": Layout("TREC", ("train_5500.label", "TREC_10.label"), LEARNED, _questions),
-    "MRPC": Layout(
+    "MR": SetLayout("MR", ("rt-polarity.pos", "rt-polarity.neg"), ALL, _of_one_label),
+    "CR": SetLayout("CR", ("custrev.pos", "custrev.neg"), ALL, _of_one_label),
+    "SUBJ": SetLayout("SUBJ", ("subj.objective", "subj.subjective"), ALL, _of_one_label),
+    "MPQA": SetLayout("MPQA", ("mpqa.pos", "mpqa.neg"), ALL, _of_one_label),
+    "SST2": SetLayout("SST/binary", _SENTIMENT, SPLIT, _sentiment),
+    "SST5": SetLayout("SST/fine", _SENTIMENT, SPLIT, _sentiment),
+    "TREC": SetLayout("TREC", ("train_5500.label", "TREC_10.label"), LEARNED, _questions),
+    "MRPC": SetLayout(
         "MRPC",
         ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt"),
         LEARNED,
@@ -174,15 +176,15 @@ LAYOUTS = {
             ("paraphrase/msrpc.test", "test"),
         ),
     ),
-    "SICK-E": Layout("SICK", _SICK, SPLIT, _table(5, label=4, first=1, judged=True)),
-    "SICK-R": Layout(
+    "SICK-E": SetLayout("SICK", _SICK, SPLIT, _table(5, label=4, first=1, judged=True)),
+    "SICK-R": SetLayout(
         "SICK",
         _SICK,
         SPLIT,
         _table(5, label=3, first=1),
         tuple((f"sts/sick-r.{part}", part) for part in SPLIT),
     ),
-    "STS-B": Layout(
+    "STS-B": SetLayout(
         "STS/STSBenchmark",
         tuple(f"sts-{part}.csv" for part in SPLIT),
         SPLIT,

@@ -46,12 +46,12 @@ def generator(tmp_path_factory: pytest.TempPathFactory) -> Generator:
     return learn_generator.train_generator(READ, WRITTEN, TINY, place, threads=1)
 
 
-def random_network(pieces: int = 5) -> networks.Network:
+def random_network(pieces: int = 5) -> networks.GeneratorNetwork:
     torch.manual_seed(3)
-    return networks.Network(pieces, 8, 2, 1).eval()
+    return networks.GeneratorNetwork(pieces, 8, 2, 1).eval()
 
 
-def cost_of(network: networks.Network, source: list[int], written: list[int]) -> float:
+def cost_of(network: networks.GeneratorNetwork, source: list[int], written: list[int]) -> float:
     """Cost per piece of a sentence with its end, or cut at the limit, by the definition."""
     start, end = network.pieces + networks.START, network.pieces + networks.END
     ids = [*written, end] if len(written) < networks.limit(source) else written
@@ -132,20 +132,20 @@ def test_pairs_and_held_out_references() -> None:
 
 def test_a_stopped_training_ends_alike(generator, tmp_path, monkeypatch):
     steps: list[int] = []
-    take = learn_generator.Trainer._take
+    take = learn_generator.GeneratorTrainer._take
     monkeypatch.setattr(loop, "CHECKPOINT_EVERY", 0.0)
 
-    def killed(self: learn_generator.Trainer, rows: list[int]) -> None:
+    def killed(self: learn_generator.GeneratorTrainer, rows: list[int]) -> None:
         if len(steps) == 5:
             raise KeyboardInterrupt
         steps.append(1)
         take(self, rows)
 
     place = tmp_path / "g"
-    monkeypatch.setattr(learn_generator.Trainer, "_take", killed)
+    monkeypatch.setattr(learn_generator.GeneratorTrainer, "_take", killed)
     with pytest.raises(KeyboardInterrupt):
         learn_generator.train_generator(READ, WRITTEN, TINY, place, threads=1)
-    monkeypatch.setattr(learn_generator.Trainer, "_take", take)
+    monkeypatch.setattr(learn_generator.GeneratorTrainer, "_take", take)
     said: list[str] = []
     again = learn_generator.train_generator(
         READ, WRITTEN, TINY, place, threads=1, report=said.append

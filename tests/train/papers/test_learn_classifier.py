@@ -15,12 +15,12 @@ from miner.encoder.model import Model
 from miner.encoder.model_files import CLASSIFIER
 from miner.errors import CorpusError, ResourceError
 from miner.scoring.classifier import Classifier
-from miner.text.corpus import Reader
+from miner.text.corpus import CorpusReader
 from miner.text.formats import USUAL_FORMAT
 from miner_train.data import Sentences
 from miner_train.papers.classified import split_matched, tokenized
 from miner_train.papers.classifier_config import ClassifierConfig
-from miner_train.papers.classifier_loop import Softmax, Trainer
+from miner_train.papers.classifier_loop import ClassifierTrainer, Softmax
 from miner_train.papers.learn_classifier import matched_pairs, two_classes
 from miner_train.papers.learn_classifier import train_classifier as learn
 
@@ -40,7 +40,7 @@ def orders() -> Texts:
 def fit(texts: Texts, place: Path, config: ClassifierConfig = SMALL, **more: object) -> Model:
     place.mkdir(exist_ok=True)
     good, bad = (
-        [Reader(write(place / name, lines))]
+        [CorpusReader(write(place / name, lines))]
         for name, lines in zip(("good", "bad"), texts, strict=True)
     )
     read = partial(two_classes, good, bad)
@@ -257,6 +257,6 @@ def test_out_of_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: E
     def run(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr(Trainer, "run", run)
+    monkeypatch.setattr(ClassifierTrainer, "run", run)
     with pytest.raises(ResourceError, match="batch of 20 sentences; give a smaller --batch"):
         fit(topics(), tmp_path)

@@ -123,7 +123,7 @@ def generate(
     from miner.encoder.open_encoder import open_encoder
     from miner.filters.external_scores import spread
     from miner.scoring.trigram_lm import Trigrams
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
     from miner.text.output import open_output
     from miner.text.words import tokens
     from miner_train.papers import build as work
@@ -134,7 +134,7 @@ def generate(
         raise click.UsageError(f"--best {best} of --candidates {candidates}; raise the latter")
     guard.check([file, model, references], {"-o": output, "--json": json_file})
     generator = Generator.load(model)
-    reader = Reader(file, column=column, **reading)
+    reader = CorpusReader(file, column=column, **reading)
     sentences = [sentence for corpus in reader for sentence in corpus.sentences]
     checkpoint = Path(f"{output}.candidates")
     if restart:

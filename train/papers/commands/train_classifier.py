@@ -78,7 +78,7 @@ def train_classifier(
     guard.check_directory(output, "a classifier", overwrite)
     config = configured(ClassifierConfig(), given)
     require(["torch"], "training", "train")
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
     from miner.text.formats import BitextFormat
     from miner_train.papers import learn_classifier
 
@@ -86,7 +86,9 @@ def train_classifier(
         layout = BitextFormat(good_col, bad_col, **reading)
         read = partial(learn_classifier.matched_pairs, pairs, layout, more_col)
     else:
-        sides = [[Reader(path, column=column, **reading) for path in side] for side in (good, bad)]
+        sides = [
+            [CorpusReader(path, column=column, **reading) for path in side] for side in (good, bad)
+        ]
         read = partial(learn_classifier.two_classes, sides[0], sides[1])
     with Progress("sentences") as progress:
         model = learn_classifier.train_classifier(

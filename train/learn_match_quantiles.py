@@ -24,10 +24,10 @@ def learn_matches(
     """Learn aligner and surprise, arrays of :class:`miner.scoring.comparer.Comparer`."""
     arrays = learn_alignment(encoder, texts, seed)
     aligner = tuple(arrays[name] for name in ALIGNER)
-    return {**arrays, SURPRISE: learn_surprise(encoder, aligner, texts, seed)}
+    return {**arrays, SURPRISE: learn_match_quantiles(encoder, aligner, texts, seed)}
 
 
-def learn_surprise(
+def learn_match_quantiles(
     encoder: Encoder,
     aligner: tuple[np.ndarray, ...],
     texts: Sequence[LanguageText],

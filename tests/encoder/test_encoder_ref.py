@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from miner.encoder.encoder import Encoder
-from miner.encoder.entries import Entry
+from miner.encoder.encoder_ref import EncoderRef
 from miner.encoder.model import Model, load
 from miner.errors import MismatchError
 
@@ -22,13 +22,13 @@ def relearned(model: Model) -> Model:
 def test_a_verifier_that_was_learned_again(verifying_model: Path, tmp_path: Path) -> None:
     first = load(verifying_model).save(tmp_path / "model")
     before = Encoder(first)
-    entries = Entry.of(before), Entry.of_scorer(before)
+    entries = EncoderRef.of(before), EncoderRef.of_scorer(before)
     assert entries[1].open(1).fingerprint == first.fingerprint
     relearned(first).save(tmp_path / "model")
     after = Encoder.load(tmp_path / "model")
-    assert Entry.of(after) == entries[0]
-    assert Entry.of_scorer(after) != entries[1]
+    assert EncoderRef.of(after) == entries[0]
+    assert EncoderRef.of_scorer(after) != entries[1]
     entries[0].open(1)
     with pytest.raises(MismatchError, match="replaced since the plan was made"):
         entries[1].open(1)
-    assert Entry.of_scorer(after).open(1).model is not None
+    assert EncoderRef.of_scorer(after).open(1).model is not None

@@ -50,7 +50,7 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
 
     from miner.errors import MismatchError, strictly
     from miner.index.vectors import open_vectors
-    from miner.text.corpus import Reader
+    from miner.text.corpus import CorpusReader
     from miner.text.sheet import read_labels
 
     decoys, embeddings = given.get("decoys"), given.get("decoy_vectors")
@@ -60,7 +60,7 @@ def read_keep(given: dict[str, Any], output: Output) -> Keep:
             raise KeepError("--decoy-embeddings are the vectors of --decoys; give both")
         vectors = open_vectors(embeddings)
     if decoys is not None:
-        reader = Reader(decoys)
+        reader = CorpusReader(decoys)
         with strictly():
             blocks = list(reader)
         if vectors is not None and len(vectors) != reader.lines:

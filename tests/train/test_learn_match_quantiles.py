@@ -7,7 +7,7 @@ from miner.kernels.aligned import BINS, PER_NAT
 from miner.scoring.comparer import ALIGNER
 from miner_train.language_texts import LanguageText
 from miner_train.learn_alignment import learn_alignment
-from miner_train.learn_surprise import learn_surprise
+from miner_train.learn_match_quantiles import learn_match_quantiles
 
 
 def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
@@ -17,7 +17,7 @@ def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
     text = LanguageText(("de", "en"), (texts[0][:60], texts[1][:60]), (texts[0], texts[1]))
     arrays = learn_alignment(encoder, [text], 1)
     aligner = tuple(arrays[name] for name in ALIGNER)
-    table = learn_surprise(encoder, aligner, [text], 1)
+    table = learn_match_quantiles(encoder, aligner, [text], 1)
     assert table.shape == (encoder.tokenizer.size, BINS) and table.dtype == np.uint8
     nats = table / PER_NAT
     assert (np.diff(nats) <= 0).all() and (nats[:, -1] == 0).all()
@@ -25,4 +25,4 @@ def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
         nats[encoder.tokenizer([line])[0]].mean(axis=0) for line in ("Hund", "Guten Tag")
     )
     assert known[2] > unknown[2] + 1
-    np.testing.assert_array_equal(table, learn_surprise(encoder, aligner, [text], 1))
+    np.testing.assert_array_equal(table, learn_match_quantiles(encoder, aligner, [text], 1))

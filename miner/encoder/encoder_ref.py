@@ -16,7 +16,7 @@ from miner.errors import MismatchError
 
 
 @dataclass(frozen=True)
-class Entry:
+class EncoderRef:
     """Reference to an encoder: name, fingerprint, the ``side`` that it reads, and loading settings.
 
     ``scoring`` is the digest of all files of its model, for results that its verifier or quality
@@ -31,12 +31,12 @@ class Entry:
     scoring: str | None = None
 
     @classmethod
-    def of(cls, encoder: SentenceEncoder, device: str = "auto") -> Entry:
+    def of(cls, encoder: SentenceEncoder, device: str = "auto") -> EncoderRef:
         """Return the reference to an encoder, to be opened on ``device`` elsewhere."""
         return cls(encoder.address, encoder.fingerprint, encoder.side, encoder.loading, device)
 
     @classmethod
-    def of_scorer(cls, encoder: SentenceEncoder) -> Entry:
+    def of_scorer(cls, encoder: SentenceEncoder) -> EncoderRef:
         """Return the reference to an encoder whose model also scores pairs."""
         path = None if encoder.model is None else encoder.model.path
         return replace(cls.of(encoder), scoring=None if path is None else model_digest(path))
@@ -76,7 +76,7 @@ _lent: dict[tuple[str, str | None], SentenceEncoder] = {}
 
 @contextmanager
 def lent(*encoders: SentenceEncoder) -> Iterator[None]:
-    """Register encoders that :meth:`Entry.open` returns during the block."""
+    """Register encoders that :meth:`EncoderRef.open` returns during the block."""
     before = dict(_lent)
     _lent.update({(encoder.fingerprint, encoder.side): encoder for encoder in encoders})
     try:
