@@ -14,25 +14,17 @@ def billion(record: dict[str, Any]) -> list[str]:
         f"A simulation: {results['sentences']:,} sentences a side, rates of one core of",
         "the machine below. The H100-hours cover the search alone, and are arithmetic: one",
         f"product of both sides at an assumed {assumed['H100 op/s'] / 1e12:,.0f} Top/s.",
-        "To name what limits, a core is assumed to read and write",
-        f"{assumed['B/s of a core'] / 1e6:,.0f} MB/s and an H100",
-        f"{assumed['B/s of an H100'] / 1e9:,.0f} GB/s.",
         "",
         "The exhaustive engine:",
         "",
         *_plans(plans),
         "",
-        f"With shards of {first['lines'] / 1e6:.0f}M lines, the limit on cores is: "
-        f"{first['bottleneck on cores']}. With the search on H100s it is the "
-        f"{first['bottleneck on H100s']} there, and the {first['bottleneck beside H100s']} on the",
-        "cores beside them.",
-        "",
         "The hybrid engine, which runs on processors:",
         "",
         *_plans(results["hybrid plans"]),
         "",
-        f"With shards of {hybrid['lines'] / 1e6:.0f}M lines, the limit is: "
-        f"{hybrid['bottleneck on cores']}. Tasks with shards of that size; `search` is from the",
+        f"With shards of {hybrid['lines'] / 1e6:.0f}M lines, most time is taken by "
+        f"`{hybrid['bottleneck on cores']}`. Tasks with shards of that size; `search` is from the",
         "exhaustive engine, in place of `centroids`, `assign`, `retrieve`, `hybrid` and `recall`:",
         "",
         *_kinds(hybrid["kinds"] | {"search": first["kinds"]["search"]}),
@@ -53,7 +45,6 @@ def _plans(plans: list[dict[str, Any]]) -> list[str]:
                 f"{plan['core-hours'] - plan['core-hours without search']:,.0f}",
                 f"{plan['core-hours without search']:,.0f}",
                 *([f"{plan['H100-hours']:,.0f}"] if plan["blocks"] == "search" else []),
-                f"{plan['moved TB']:,.0f} TB",
                 f"{plan['at rest TB']:,.0f} TB",
                 f"{block['GB of one']:,.1f} GB",
                 f"{most['GB of one']:,.0f} GB ({plan['most memory']})",
@@ -63,7 +54,7 @@ def _plans(plans: list[dict[str, Any]]) -> list[str]:
     gpu = ["H100-hours: search"] if plans[0]["blocks"] == "search" else []
     return table(
         (
-            "shards", "tasks", "core-hours: search", "all else", *gpu, "moved", "at rest",
+            "shards", "tasks", "core-hours: search", "all else", *gpu, "at rest",
             "memory of a block", "most memory of a task", "longest task",
         ),
         rows,
@@ -77,13 +68,12 @@ def _kinds(kinds: dict[str, dict[str, float]]) -> list[str]:
             f"`{kind}`",
             f"{row['tasks']:,}",
             f"{row['core-hours']:,.1f}",
-            f"{row['read TB']:,.1f}",
             f"{row['written TB']:,.1f}",
             f"{row['GB of one']:,.1f}",
         )
         for kind, row in kinds.items()
     ]
-    return table(("task", "number", "core-hours", "TB read", "TB written", "GB of one"), rows)
+    return table(("task", "number", "core-hours", "TB written", "GB of one"), rows)
 
 
 def overhead(record: dict[str, Any]) -> list[str]:

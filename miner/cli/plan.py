@@ -72,28 +72,24 @@ def plan(
                 counts.append(CorpusReader(path, **reading).count())
             lines.append(sum(counts))
         sizes = (lines[0], lines[1]) if as_if is None else (as_if, as_if)
-        rates = planner.measured(texts, hybrid=planner.hybrid(sizes))
+        sample = planner.measured(texts, hybrid=planner.hybrid(sizes))
     workers = replace(workers, memory=workers.memory or settings.memory)
-    found = planner.costs(sizes, (len(texts[0]), len(texts[1])), workers, rates)
-    rows = [("tasks", "number", "core-hours", "on disk", "read", "memory of one")]
-    for entry in found:
-        hours = f"{entry.core_seconds / 3600:,.3f}"
-        on_disk, read = f"{entry.disk / 1e9:,.2f} GB", f"{entry.read / 1e9:,.2f} GB"
-        memory = f"{entry.memory / 1e9:,.1f} GB"
-        rows.append((entry.kind, f"{entry.tasks:,}", hours, on_disk, read, memory))
+    costs = planner.costs(sizes, (len(texts[0]), len(texts[1])), workers, sample)
+    rows = [("tasks", "number", "core-hours", "on disk", "memory of one")]
+    for cost in costs:
+        hours, on_disk = f"{cost.core_seconds / 3600:,.3f}", f"{cost.disk / 1e9:,.2f} GB"
+        rows.append((cost.kind, f"{cost.tasks:,}", hours, on_disk, f"{cost.memory / 1e9:,.1f} GB"))
     click.echo("\n".join(aligned(rows)))
     slots = workers.workers or thread_count()
-    total = sum(entry.core_seconds for entry in found) / 3600
-    alone = sum(entry.core_seconds / min(slots, entry.tasks) / 3600 for entry in found)
-    most = max(found, key=lambda entry: entry.core_seconds)
-    largest = max(found, key=lambda entry: entry.disk)
-    parts = next(entry.tasks for entry in found if entry.kind == "part")
+    total = sum(cost.core_seconds for cost in costs) / 3600
+    elapsed = sum(cost.core_seconds / min(slots, cost.tasks) for cost in costs) / 3600
+    slowest = max(costs, key=lambda cost: cost.core_seconds)
+    largest = max(costs, key=lambda cost: cost.disk)
+    parts = next(cost.tasks for cost in costs if cost.kind == "part")
     click.echo(
         f"{sizes[0]:,} x {sizes[1]:,} lines in {parts:,} parts: {total:,.2f} core-hours, "
-        f"{alone:,.2f} hours on {slots:,} workers, "
-        f"{sum(entry.disk for entry in found) / 1e9:,.1f} GB on disk, "
-        f"{sum(entry.read for entry in found) / 1e9:,.1f} GB read"
-    )
-    click.echo(
-        f"most time: {most.kind} ({most.core_seconds / 36 / total:.0f}%); most disk: {largest.kind}"
+        f"{elapsed:,.2f} hours on {slots:,} workers, "
+        f"{sum(cost.disk for cost in costs) / 1e9:,.1f} GB on disk\n"
+        f"most time: {slowest.kind} ({slowest.core_seconds / 36 / total:.0f}%); "
+        f"most disk: {largest.kind}"
     )

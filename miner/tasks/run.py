@@ -76,7 +76,7 @@ class Run:
         self.report, self.note = report, note
         self._backend = backend
         self._begun = time.time()
-        self._tasks: dict[str, Task] = {}
+        self.tasks: dict[str, Task] = {}
         self._done: set[str] = set()
 
     def stage(
@@ -92,7 +92,7 @@ class Run:
             arguments = {**shared, **call.arguments}
             rows = call.units if call.rows is None else call.rows
             task = Task(f"{kind}/{number}", function, arguments, call.units, rows)
-            assert self._tasks.setdefault(task.name, task).fingerprint == task.fingerprint
+            assert self.tasks.setdefault(task.name, task).fingerprint == task.fingerprint
             found.append(Result(self.address, task.name, task.fingerprint))
         return found
 
@@ -120,11 +120,11 @@ class Run:
         store = open_store(self.address) if is_remote(self.address) else None
         waiting = {
             name: task
-            for name, task in self._tasks.items()
+            for name, task in self.tasks.items()
             if name not in self._done
             and not (stands(self.work, task) if store is None else store.stands(task))
         }
-        self._done |= self._tasks.keys() - waiting.keys()
+        self._done |= self.tasks.keys() - waiting.keys()
         if self.kept:
             self._list_tasks(store, last)
         # Numbers of unfinished inputs, and the tasks that wait for each.
@@ -185,13 +185,13 @@ class Run:
         return Assignment(self.address, task, self.memory, self.threads, self.kept)
 
     def _tell(self) -> None:
-        self.report(self.name, len(self._done), len(self._tasks))
+        self.report(self.name, len(self._done), len(self.tasks))
 
     def _list_tasks(self, store: ObjectStore | None, last: bool) -> None:
         content = {
             "begun": self._begun,
             "known": last,
-            "tasks": {task.name: task.fingerprint for task in self._tasks.values()},
+            "tasks": {task.name: task.fingerprint for task in self.tasks.values()},
         }
         write_whole(self.work / TASKS, json.dumps(content).encode())
         if store is not None:
