@@ -15,9 +15,11 @@ from typing import NamedTuple
 
 from miner.text.number_words import (
     CONVERSIONS,
+    ENGLISH_WORDS,
     FOREIGN_MONTH,
     FOREIGN_MONTHS,
     LARGE_WORD,
+    LOOSE_WORDS,
     MINUS,
     MONTHS,
 )
@@ -56,8 +58,8 @@ class Agreement(NamedTuple):
         """Share of the numbers that both sides have, 0 to 1; 0 where they contradict.
 
         A number that one side may write as a word does not count. 0.5 if the pair has only one
-        number, whole and of up to `_FEW` digits, or of quarters: 35 may be
-        thirty-five, and 0.75 three quarters.
+        number, whole and of up to `_FEW` digits, of quarters or a time: 35 may be
+        thirty-five, 0.75 three quarters, and 8:30 half past eight.
         """
         if self.contradicts:
             return 0.0
@@ -66,7 +68,7 @@ class Agreement(NamedTuple):
             return 1.0
         if self.shared == 0 and sum(map(len, self.missing)) == 1 and len(lone[0].parts) == 1:
             return 0.0 if len(lone[0].parts[0]) > _FEW else _UNKNOWN
-        if self.shared == 0 and sum(map(len, self.missing)) == 1 and _part(lone[0]):
+        if self.shared == 0 and sum(map(len, self.missing)) == 1 and _wordy(lone[0]):
             return _UNKNOWN
         return self.shared / (self.shared + len(lone))
 
@@ -99,16 +101,21 @@ def compare(source: str, target: str) -> Agreement:
     if left and right:
         left, right = _otherwise(left, source, right, target, converted)
     left, right = ([one for one in side if one.firm] for side in (left, right))
+    another = (count == (1, 0) and _other_word(left, source, target)) or (
+        count == (0, 1) and _other_word(right, target, source)
+    )
     if bool(left) != bool(right):
         words = source if right else target
+        large = bool(LARGE_WORD.search(words))
         left, right = (
-            [one for one in side if not (_large(one) and LARGE_WORD.search(words))]
-            for side in (left, right)
+            [one for one in side if not (large and _large(one)) and not _always(one, text)]
+            for side, text in ((left, source), (right, target))
         )
     shared = min(count[0] - len(left), count[1] - len(right))
     contradicts = (
         units
         or bool(left and right)
+        or another
         or _other_months(source, target)
         or _other_ordinals(source, target)
     )
@@ -135,10 +142,11 @@ _ANY_NAME = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 _NAME = re.compile(rf"(?<!\w)(?:{'|'.join(name.title() for name in MONTHS)})(?!\w)")
 # A fast search for what `_ROMAN` may find.
 _ORDINAL = re.compile(r"[IVX][IVX]|centur")
-# Roman numerals, as far as they are no usual abbreviations, and English ordinals of centuries.
+# Roman numerals, as far as they are no usual abbreviations, and English ordinals of centuries. One
+# letter counts behind a capitalised word.
 _ROMAN = re.compile(
     r"(?<![\w.])(?=[IVX]{2})(X{0,3}(?:IX|IV|V?I{0,3}))(?=(?:er?|ème|-?го)?(?!\w))"
-    r"|(?<!\d)(\d\d?)(?:st|nd|rd|th)[ -]centur"
+    r"|(?<!\d)(\d\d?)(?:st|nd|rd|th)[ -]centur|\b[A-Z][a-z]+ ([VX])\b"
 )
 
 
@@ -164,13 +172,47 @@ def _other_months(source: str, target: str) -> bool:
 
 def _other_ordinals(source: str, target: str) -> bool:
     """Tell whether each side has a Roman numeral, of a king or a century, that the other lacks."""
-    if not all(_ORDINAL.search(text) and _ROMAN.search(text) for text in (source, target)):
+    texts = source, target
+    if not (any(map(_ORDINAL.search, texts)) and all(map(_ROMAN.search, texts))):
         return False
-    left, right = (
-        {int(digits) if digits else roman(word) for word, digits in _ROMAN.findall(text)}
-        for text in (source, target)
-    )
+    left, right = map(_ordinals, texts)
     return bool(left - right and right - left)
+
+
+def _ordinals(text: str) -> set[int]:
+    """Return the values of Roman numerals and of English ordinals of centuries."""
+    found = _ROMAN.findall(text)
+    return {int(digits) if digits else roman(word or letter) for word, digits, letter in found}
+
+
+# Words that change the number before them: two and a half.
+_HALF = re.compile(r"\b(?:half|quarters?|eighths?)\b", re.IGNORECASE)
+
+
+def _other_word(side: list[Numeral], text: str, words: str) -> bool:
+    """Tell whether a pair's only number stands beside another one in words: 25 and thirty.
+
+    ``side``: the number, if ``words`` lack it. They have one number word, English or Roman, that is
+    no part of an idiom and no unit that converts.
+    """
+    if not side or len(side[0].parts) > 1 or side[0].digits == "1" or _time(side[0]):
+        return False
+    (one,) = side
+    if _HALF.search(words) or text[one.start - 1 : one.start].isalnum():
+        return False
+    hour = {value - 12 for value in one.values if isinstance(value, Decimal) and value <= 24}
+    starts = {match.start() for match in ENGLISH_WORDS.finditer(words)}
+    found = [
+        word
+        for word in number_words(words)
+        if word.start in starts
+        and words[word.start : word.end].lower() not in LOOSE_WORDS
+        and hour.isdisjoint(word.values)
+    ]
+    ordinals = _ordinals(words)
+    if len(found) + len(ordinals) != 1 or _ordinals(text):
+        return False
+    return bool(ordinals) or not [*_conversions([one], text, found, words)]
 
 
 def _spelled(one: Numeral) -> bool:
@@ -181,14 +223,19 @@ def _spelled(one: Numeral) -> bool:
     )
 
 
-def _part(one: Numeral) -> bool:
-    """Tell whether a number is 1/4, 1/2 or 3/4, which texts often spell as words."""
-    return one.values[0] in _QUARTERS
+def _wordy(one: Numeral) -> bool:
+    """Tell whether a number is 1/4, 1/2, 3/4 or a time, which texts often spell as words."""
+    return one.values[0] in _QUARTERS or _time(one)
 
 
 def _large(one: Numeral) -> bool:
     """Tell whether a number may be a word such as thousand on the other side, with others."""
     return any(isinstance(value, Decimal) and value >= 1000 for value in one.values)
+
+
+def _always(one: Numeral, text: str) -> bool:
+    """Tell whether a number is part of 24/7, which texts often spell as words."""
+    return any(text.startswith("24/7", one.start - back) for back in (0, 3) if one.start >= back)
 
 
 def _alike(one: Numeral, other: Numeral) -> bool:
@@ -264,14 +311,25 @@ def _otherwise(
     """Remove numbers that have another form on the other side; collect ``converted`` ones."""
     if any(one.sign == "-" for one in left + right):
         _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
+    lengths = _durations(right, target)
+    for mine, minutes in _durations(left, source):
+        place = next((i for i, (_, length) in enumerate(lengths) if minutes & length), None)
+        if place is not None:
+            theirs, _ = lengths.pop(place)
+            converted.append((mine[0], theirs[0]))
+            left, right = _without(left, mine), _without(right, theirs)
     left, right = _exploded(left, right, target), _exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
-    converted += _conversions(left, source, right, target)
-    for one, other in converted:
-        left, right = [a for a in left if a is not one], [b for b in right if b is not other]
+    for one, other in [*_conversions(left, source, right, target)]:
+        converted.append((one, other))
+        left, right = _without(left, [one]), _without(right, [other])
     if _telephone(left, right) or _telephone(right, left):
         return [], []
     return left, right
+
+
+def _without(side: list[Numeral], those: list[Numeral]) -> list[Numeral]:
+    return [one for one in side if not any(one is other for other in those)]
 
 
 def _open(side: list[Numeral], text: str) -> list[Numeral]:
@@ -369,13 +427,26 @@ _TIMES = tuple(
     for words, factors in (
         ("hours?", "60"),
         ("minutes?|mins?", "60"),
-        ("days?", "24 7"),
+        ("days?", "24 7 30 365"),
         ("weeks?", "7"),
-        ("months?", "12"),
+        ("months?", "12 30"),
         ("years?", "12"),
+        ("decades?", "10"),
+        ("centur(?:y|ies)", "100"),
         ("cents?|ct|pence", "100"),
     )
 )
+# Units of a length of time behind a number: hours (the group) and minutes, in many languages.
+_DURATION = re.compile(
+    r"[ \u00a0-]?(?:((?:h|hrs?|hours?|Std\.?|Stunden?|heures?|horas?|or[ae]|uur|tim(?:mar|er)"
+    r"|hodin\w*|godzin\w*|час\w*|годин\w*)(?!\w)|小时|小時|時間|시간)"
+    r"|(?:min(?:\.|s|ut\w*)?|мин\w*|хв\w*)(?!\w)|分|분)",
+    re.IGNORECASE,
+)
+# Text between the hours and the minutes of a length of time.
+_HOURS_AND = re.compile(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
+# A share of a hundred behind a number.
+_PERCENT = re.compile(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
 # Metric units, and the power of ten of each.
 _METRIC = re.compile(r"[ \u00a0-]?(km|cm|mm|m|kg|mg|g)(?![\w²³/^])")
 _POWERS = {"km": 3, "m": 0, "cm": -2, "mm": -3, "kg": 3, "g": 0, "mg": -3}
@@ -386,14 +457,43 @@ def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
     if one.sign != other.sign or one.digits == other.digits:
         return False
     # A unit may have been read as a word of magnitude.
-    places = [a.start + len(a.digits) for a in (one, other)]
+    places = [a.start + len(a.digits) if a.digits else a.end for a in (one, other)]
     mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
     units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
     if units[0] and units[1] and units[0][1][-1] == units[1][1][-1]:
         power = _POWERS[units[0][1]] - _POWERS[units[1][1]]
         return any(a.scaleb(power) == b for a, b in product(mine, theirs)) and power != 0
     factors = next((found for unit, found in _TIMES if unit.match(text, places[0])), ())
-    return any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors))
+    if any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors)):
+        return True
+    theirs += [v for v in other.more if isinstance(v, Decimal)]
+    return bool(_PERCENT.match(text, one.end)) and any(
+        a == b * 100 for a, b in product(mine, theirs) if b % 1
+    )
+
+
+def _durations(side: list[Numeral], text: str) -> list[tuple[list[Numeral], set[Decimal]]]:
+    """Find lengths of time: their numbers and possible minutes. 1h30, 1.5 h, 1 hour 30 minutes."""
+    found: list[tuple[list[Numeral], set[Decimal]]] = []
+    hours = None
+    for one in side:
+        numbers = [value for value in one.values if isinstance(value, Decimal)]
+        digits = one.parts[0] if _time(one) and len(one.parts) == 1 else one.digits
+        unit = _DURATION.match(text, one.start + len(digits))
+        if _time(one) and len(one.parts) == 1:
+            numbers = [Decimal(one.parts[0])]
+        minutes = {value * 60 if unit[1] else value for value in numbers} if unit else set()
+        if _time(one) and len(one.parts) == 2:
+            minutes.add(Decimal(one.parts[0]) * 60 + Decimal(one.parts[1]))
+        if not minutes:
+            continue
+        if hours and unit and not unit[1] and _HOURS_AND.fullmatch(text, hours, one.start):
+            before, total = found.pop()
+            found.append(([*before, one], {a + b for a, b in product(total, minutes)}))
+        else:
+            found.append(([one], minutes))
+        hours = unit.end() if unit and unit[1] else None
+    return found
 
 
 def _converts(one: Numeral, text: str, other: Numeral) -> bool:

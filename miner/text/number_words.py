@@ -245,13 +245,23 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 # English number words: those to add, and those that multiply the value before them.
 ENGLISH = {word: i for words in (_UNITS, _ORDINALS) for i, word in enumerate(words.split())}
 ENGLISH |= {word: 10 * i for i, word in enumerate(_TENS.split(), start=2)}
-ENGLISH |= {f"{word[:-1]}ieth": 10 * i for i, word in enumerate(_TENS.split(), start=2)}
+ENGLISH |= {
+    f"{word[:-1]}{end}": 10 * i
+    for i, word in enumerate(_TENS.split(), start=2)
+    for end in ("ieth", "ies")
+}
 ENGLISH |= {"once": 1, "twice": 2, "both": 2, "couple": 2, "pair": 2, "single": 1, "double": 2}
 ENGLISH |= {"triple": 3, "thrice": 3, "quarter": 4, "decade": 10, "century": 100, "score": 20}
 TIMES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 TIMES |= {"dozen": 12}
 TIMES |= {f"{word}{end}": times for word, times in TIMES.items() for end in ("s", "th")}
 _WORD = "|".join(sorted({*ENGLISH, *TIMES}, key=len, reverse=True))
+# Number words that are often part of an idiom, or stand for a number of any size.
+_LOOSE = (
+    "zero one once first second third twice both couple pair single double triple thrice quarter "
+    "decade century score"
+)
+LOOSE_WORDS = {*_LOOSE.split(), *TIMES}
 ENGLISH_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b", re.IGNORECASE)
 MONTH = re.compile(rf"\b(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b", re.IGNORECASE)
 ROMAN = re.compile(r"\b(?=[IVXLC])(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")

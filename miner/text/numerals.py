@@ -71,7 +71,12 @@ _MIXED = re.compile(
 _CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
 # Ge'ez numerals: units and tens, a hundred, ten thousand.
 _GEEZ = re.compile("[፩-፼]+")
-_HAN = re.compile(rf"[{''.join(_HAN_DIGITS)}十百千万萬億亿兆]+")
+# With a decimal point: 五十一点六, 十五点二亿.
+_HAN_DIGIT = f"[{''.join(_HAN_DIGITS)}]"
+_HAN_UNIT = "[十百千万萬億亿兆]"
+_HAN = re.compile(rf"(?:{_HAN_DIGIT}|{_HAN_UNIT})+(?:[点點]{_HAN_DIGIT}+{_HAN_UNIT}*)?")
+# Half past an hour, behind the hour.
+_HALF_PAST = re.compile(r"(?<=[时時点點시]) ?[半반]")
 
 _BEHIND_DIGIT = re.compile(r"\d[ -]?$")
 
@@ -249,6 +254,8 @@ def _readings(token: str) -> list[tuple[str, int]]:
 def _clock(text: str, match: re.Match[str]) -> Numeral:
     """Read a time of day. A bare hour may be a number, and so may 10.30."""
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    past = None if match["minute"] else _HALF_PAST.match(text, match.end())
+    minute = 30 if past else minute
     half = next((one for one in (match["half"], match["half2"]) if one), "")[:1].lower()
     before = text[max(0, match.start() - 3) : match.start()].rstrip(_BLANKS)
     late = {half == "p"} if half else {hour > 12} if hour > 12 or hour == 0 else {False, True}
@@ -270,7 +277,8 @@ def _clock(text: str, match: re.Match[str]) -> Numeral:
             more.append(Decimal(hour + 12))
     if match["minute"] and match[0][len(match["hour"])] == ".":
         values.append(Decimal(match["hour"] + "." + match["minute"]))
-    return Numeral(*match.span(), tuple(values), tuple(more), digits=match[0])
+    end = past.end() if past else match.end()
+    return Numeral(match.start(), end, tuple(values), tuple(more), digits=text[match.start() : end])
 
 
 def _mixed(match: re.Match[str]) -> Numeral:
@@ -448,6 +456,8 @@ def _english(words: str) -> tuple[Value, ...]:
     total = current = 0
     each: list[int] = []
     for word in re.split(r" and |[ -]", words)[:_LONG]:
+        if total + current:  # twenty-first century
+            each.append(total + current)
         if word in TIMES:
             times = TIMES[word]
             each.append(times)
@@ -488,6 +498,16 @@ def _han(word: str) -> list[Value]:
     """Return the value of Han numerals: digit by digit, or with units."""
     if len(word) > _LONG:
         return []
+    whole, point, rest = word.replace("點", "点").partition("点")
+    if point:
+        digits = rest.rstrip("十百千万萬億亿兆")
+        power = sum(_POWERS[letter] for letter in rest[len(digits) :])
+        decimals = "".join(_HAN_DIGITS[letter] for letter in digits)
+        return [
+            Decimal(f"{value}.{decimals}").scaleb(power)
+            for value in _han(whole)
+            if isinstance(value, Decimal) and value == value.to_integral_value()
+        ]
     if not any(letter in _POWERS for letter in word):
         return [Decimal("".join(_HAN_DIGITS[letter] for letter in word))]
     total = section = digit = 0

@@ -62,6 +62,20 @@ SAME = [
     ("12. März", "Mar. 12"), ("3 listopada", "3 October"), ("3 listopada", "3 November"),
     ("1er août 2010", "August 1, 2010"), ("5 de octubre", "October 5"), ("3. října", "3 October"),
     ("5月3日", "May 3"), ("3.4.2010", "April 3, 2010"), ("siglo XIX", "19th century"),
+    # Shares of a hundred, lengths of time, times in words, all day.
+    ("0,5", "50 %"), ("30 %", "0.3"), ("3/4", "75%"), ("1,5", "150 per cent"),
+    ("1h30", "90 minutes"), ("1h30", "1.5 hours"), ("2:30 Stunden", "2.5 hours"),
+    ("1 Std. 30 Min.", "90 minutes"), ("2 h 15 min", "135 minutes"), ("3 часа", "180 minutes"),
+    ("1,5 Stunden", "1 hour 30 minutes"), ("1時間30分", "90 minutes"), ("90 Tage", "3 months"),
+    ("1 Jahr", "365 days"), ("60 年", "6 decades"), ("30年", "three decades"),
+    ("午後１時半", "1:30 pm"), ("下午 5 点半", "5.30pm"), ("오후 1시 반", "1:30 pm"),
+    ("sieben Uhr", "7:45"), ("19 Uhr", "seven"), ("9시 반", "nine-thirty"),
+    ("24/7", "24 hours a day, seven days a week"), ("24/7", "at all hours"),
+    ("五十一点六", "51.6"), ("十五点二亿", "1.52 billion"),
+    # Numbers in words.
+    ("21. Jahrhundert", "the twenty-first century"), ("Jahre 70", "the seventies"),
+    ("2½ Stunden", "two and a half hours"), ("8 km", "five miles"), ("Kapitel 4", "Chapter IV"),
+    ("25", "five times five"), ("Kapitel IV", "Chapter four"), ("3", "the one or the second"),
 ]  # fmt: skip
 OTHER = [
     ("3,5 kg", "35 kg"), ("125", "1250"), ("1.250", "125,000"), ("1.234,56", "12,345.6"),
@@ -83,6 +97,12 @@ OTHER = [
     ("2 Wochen", "15 days"), ("45 cents", "−45-cent"), ("1,435 mm", "143,500 mm"), ("6", "600½"),
     ("سی دی 10 دلار", "100 dollars"), ("5 kg", "500 g"), ("3 Uhr", "300 p.m."),
     ("Joh 3,16", "John 3:17"), ("0,001", "0.01"),
+    ("0,5", "5 %"), ("1/2", "25%"), ("1h30", "80 minutes"), ("1h30", "1.3 hours"),
+    ("1 Std. 30 Min.", "100 minutes"), ("1 hour 30 minutes", "1 hour 50 minutes"),
+    ("下午 5 点半", "5:50 pm"), ("24/7", "12/7"),
+    ("25 Jahre", "thirty years"), ("3 Hunde", "four dogs"), ("35", "fifty-three"),
+    ("Kap. IV", "Chapter 5"), ("Kapitel 4", "Chapter Five"), ("Kapitel 4", "Chapter VI"),
+    ("Kapitel IV", "Chapter V"), ("Heinrich IV", "Henry V"), ("2000 Soldaten", "three thousand"),
     ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
 ]  # fmt: skip
 
