@@ -9,9 +9,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from miner.cleaning import pipeline
 from miner.cleaning.bitexts import BitextFiles, sample
-from miner.cleaning.config import FilterConfig, default_config, for_one_language
+from miner.cleaning.clean_sample import SampleBounds, fit_bounds, to_fit
+from miner.cleaning.config import (
+    FilterConfig,
+    default_config,
+    for_one_language,
+    with_quality_bounds,
+)
 from miner.cleaning.config_file import Filters, any_config, scores_config
 from miner.cleaning.funnel import FilterSummary, table
 from miner.cleaning.languages import identified, unknown_languages
@@ -84,11 +92,13 @@ class FilteredRows(BitextRows):
 
     ``summary`` has the counts of each filter, which printing the result shows. With all_scores,
     ``scores`` are all scores of every row by filter; None for a score that was not computed.
+    ``fitted``: the bounds from the clean sample ``like``.
     """
 
     rejected: BitextRows
     summary: FilterSummary
     scores: BitextRows = BitextRows([])
+    fitted: SampleBounds | None = field(default=None, kw_only=True)
 
     def __repr__(self) -> str:
         return f"<{len(self)} of {self.summary.rows} rows kept>"
@@ -168,8 +178,8 @@ def filter(
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
     tables as in one; None stands for the default filters. ``settings`` are the fields of
     :class:`~miner.cleaning.settings.FilterSettings`, named as the options of the command:
-    threshold, selection, without, labels, lid, repair, dry_run, all_scores, mono. With ``mono``,
-    ``source`` is a file or texts in the source language, and rows have no ``target``.
+    threshold, selection, without, labels, like, lid, repair, dry_run, all_scores, mono. With
+    ``mono``, ``source`` is a file or texts in the source language, and rows have no ``target``.
 
     Raises SettingsError for settings that contradict each other, ArtifactError for filters that do
     not exist, CorpusError, ResourceError.
@@ -209,6 +219,7 @@ def filter(
             found.summary,
             *(BitextRows(rows) for rows in scores),
             warnings=found.warnings,
+            fitted=found.fitted,
         )
 
 
@@ -285,8 +296,12 @@ def filter_run(
                 "sample, which has fewer duplicates than the whole text"
             )
         config, warnings = identified(config, bitexts, note)
+        fitted = None
         if settings.lid is not None:
             config = config.with_identifier(settings.lid)
+        if settings.like is not None:
+            config, fitted = bounds_like(config, settings, second, layout, workers, report)
+            note(str(fitted))
         config, selection = config.decontaminated(settings.without).selecting(selection)
         for code in unknown_languages(config):
             note(f"some filters do not know the language {code}; its texts pass them")
@@ -301,8 +316,33 @@ def filter_run(
             all_scores=settings.all_scores or size is not None,
             second=reader,
         )
-        found.warnings = warnings
+        found.warnings, found.fitted = warnings, fitted
         yield found
+
+
+def bounds_like(
+    config: FilterConfig,
+    settings: FilterSettings,
+    second: Second,
+    layout: BitextFormat,
+    workers: Workers,
+    report: Reporter,
+) -> tuple[FilterConfig, SampleBounds]:
+    """Score the clean sample of the settings, and set the bounds that it gives."""
+    config = with_quality_bounds(config, config.context.languages)
+    steps = tuple(step.unbounded for step in to_fit(config))
+    with scratch_directory() as place:
+        score_run(
+            [[str(settings.like)]],
+            replace(config, steps=steps),
+            lambda bitexts: [{"only": f"{place}/scores"}],
+            second=second,
+            layout=layout,
+            workers=Workers(threads=workers.threads),
+            report=report,
+        )
+        scores = np.loadtxt(place / "scores", ndmin=2, delimiter="\t").reshape(-1, len(steps))
+    return fit_bounds(config, scores, settings.like_share)
 
 
 def score_run(

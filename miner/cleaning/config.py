@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from miner.cleaning.settings import Selection
@@ -30,7 +30,8 @@ class Step:
 
     ``usual``: the bounds are defaults, so that the model's bound of a language may replace them;
     ``bound_of``: language codes of that bound. ``by_row``: each row has the bound of its languages;
-    this bound applies if they are unknown.
+    this bound applies if they are unknown. ``only``: pattern of the files whose rows it scores,
+    None for all.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Step:
     usual: bool = False
     bound_of: tuple[str, ...] = ()
     by_row: bool = False
+    only: str | None = None
 
     @property
     def filter(self) -> Filter:
@@ -55,7 +57,11 @@ class Step:
     @property
     def unbounded(self) -> Step:
         """This step without bounds, so that it rejects nothing."""
-        return Step(self.name, self.label, self.settings, None, None)
+        return Step(self.name, self.label, self.settings, None, None, only=self.only)
+
+    def scores_file(self, name: str) -> bool:
+        """Return True if it scores the rows of a file of this name."""
+        return self.only is None or PurePath(name).match(self.only)
 
     def reason(self, value: float) -> str:
         """Return the reason for removing a pair with this score, in words."""
@@ -70,6 +76,8 @@ class Step:
     def bounds(self) -> str:
         """Format the bounds in a few characters."""
         low, high = (None if edge is None else f"{edge:g}" for edge in (self.minimum, self.maximum))
+        if self.only:
+            return f"{dataclasses.replace(self, only=None).bounds()}, {self.only}"
         if low and high:
             return f"{low} to {high}"
         found = f">= {low}" if low else f"<= {high}" if high else "none"
@@ -295,7 +303,8 @@ def ordered(
     By default quality ranks the pairs, or else the first score by a model.
     """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
-    models = [one for one in ordered if one.filter.stage == MODEL and not one.filter.whole]
+    scored = [one for one in ordered if one.filter.stage == MODEL and one.only is None]
+    models = [one for one in scored if not one.filter.whole]
     if rank is None and models:
         rank = next((step for step in models if step.name == RANK), models[0]).label
     return FilterConfig(tuple(ordered), context, rank, repair)

@@ -28,7 +28,7 @@ from miner.text.text_format import Note
 Filters = str | Path | Sequence[str | Mapping[str, Any]]
 
 # Keys of a filter's table besides its settings.
-OWN = ("name", "label", "minimum", "maximum")
+OWN = ("name", "label", "only", "minimum", "maximum")
 # Reasons for rejection that are no filters, and so cannot be labels.
 RESERVED = (
     *("unreadable", "top-n", "target-words", "target-precision"),
@@ -46,12 +46,13 @@ def scores_config(
     """Build a configuration of filters that score single pairs, in the order of ``scores``.
 
     Lines of the files of ``without`` are the last scores. Filters of a file that compare rows are
-    dropped. Raises SettingsError for an unknown score, or a filter that needs a setting, and
-    :class:`~miner.errors.ArtifactError`.
+    dropped, and those of some files only. Raises SettingsError for an unknown score, or a filter
+    that needs a setting, and :class:`~miner.errors.ArtifactError`.
     """
     if isinstance(scores, str | Path):
         config = read_config(scores, context, options, note)
-        steps = [step for step in config.steps if step.filter.stage != GLOBAL]
+        single = (step for step in config.steps if step.filter.stage != GLOBAL)
+        steps = [step for step in single if step.only is None]
         context = config.context
     else:
         own = [_score(table) for table in map(_table, scores)]
@@ -106,8 +107,9 @@ def read_config(
     is translated; ``note`` receives lines about filters without a counterpart.
 
     The file: ``source_lang``, ``target_lang``, ``model``, ``rank``, ``repair``, and a table
-    ``[[filter]]`` for each filter, with its ``name``, a ``label`` if a filter runs twice,
-    ``minimum``, ``maximum`` and its settings. Raises :class:`~miner.errors.ArtifactError`.
+    ``[[filter]]`` for each filter, with its ``name``, a ``label`` if a filter runs twice, ``only``
+    with a pattern if it is for some files, ``minimum``, ``maximum`` and its settings. Raises
+    :class:`~miner.errors.ArtifactError`.
     """
     path = Path(path)
     read = peer_config(path, note) if is_peer_config(path) else read_toml(path)
@@ -146,7 +148,8 @@ def config_of(
         if labels.count(label) > 1:
             raise ArtifactError(f"{name}: {label!r} is there twice; give one of them a label")
     require_languages(name, steps, context)
-    scoring = [step.label for step in steps if step.filter.stage != GLOBAL]
+    single = (step for step in steps if step.filter.stage != GLOBAL)
+    scoring = [step.label for step in single if step.only is None]
     try:
         language_pair(context.languages)
     except ValueError as error:
@@ -184,6 +187,11 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
                 raise ArtifactError(f"{where}: label must be text, not {value!r}")
             if value in RESERVED:
                 raise ArtifactError(f"{where}: label {value!r} has a meaning; choose another")
+        elif key == "only":
+            if not isinstance(value, str) or not value:
+                raise ArtifactError(f"{where}: only must be a pattern of files, not {value!r}")
+            if entry.stage == GLOBAL:
+                raise ArtifactError(f"{where}: it compares rows of all files; leave out only")
         elif key in entry.columns and type(value) is int:
             settings[key] = str(value)
         elif key != "name":
@@ -198,7 +206,8 @@ def _step(where: str, table: Mapping[str, Any]) -> Step:
     if low is not None and high is not None and low > high:
         raise ArtifactError(f"{where}: minimum {low:g} is above maximum {high:g}")
     usual = not table.keys() & bounds.keys()
-    return Step(name, table.get("label", name), settings, low, high, usual)
+    label, only = table.get("label", name), table.get("only")
+    return Step(name, label, settings, low, high, usual, only=only)
 
 
 def _refuse_score(where: str, label: str, labels: list[str]) -> None:

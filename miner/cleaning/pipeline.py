@@ -23,6 +23,7 @@ from miner.cleaning.bitexts import (
     cut_all,
     languages_of,
 )
+from miner.cleaning.clean_sample import SampleBounds
 from miner.cleaning.comparing import PieceScores, comparison_of
 from miner.cleaning.config import FilterConfig, with_quality_bounds
 from miner.cleaning.decide import Cleaned, FunnelRow, choose
@@ -175,7 +176,7 @@ class Filtered:
     """Filtered text: the results of the tasks for each of its ``pieces``.
 
     ``header``: the first row is line 2. ``outputs``: the files written; ``warnings``: lines about
-    the languages of the text.
+    the languages of the text; ``fitted``: bounds from a clean sample.
     """
 
     run: Run
@@ -188,6 +189,7 @@ class Filtered:
     written: list[Result] = field(default_factory=list)
     outputs: Sequence[Outputs] = ()
     warnings: tuple[str, ...] = ()
+    fitted: SampleBounds | None = None
 
     @property
     def summary(self) -> FilterSummary:

@@ -162,6 +162,9 @@ class Scorers:
         self.scorers: list[Scorer] = [
             step.filter.build(step.settings, context) for step in scoring.steps
         ]
+        # A filter with other bounds for some files is scored once.
+        scored = [(step.name, step.settings) for step in scoring.steps]
+        self.same = [*map(scored.index, scored)]
         self.bounds = [
             step.filter.bounds(step.settings, context)
             for step in scoring.steps
@@ -180,7 +183,8 @@ class Scorers:
         seconds = np.zeros(len(self.scorers))
         for column, scorer in enumerate(self.scorers):
             begun = time.process_time()
-            out["score"][:, column] = scorer(batch)
+            same = self.same[column]
+            out["score"][:, column] = scorer(batch) if same == column else out["score"][:, same]
             seconds[column] = time.process_time() - begun
         for column, bounds in enumerate(self.bounds):
             out["bound"][:, column] = bounds(batch)

@@ -144,6 +144,15 @@ class FilterSettings:
         "fastText model that identifies languages, such as OpenLID or GlotLID (extra: lid).",
         metavar="FILE",
     )
+    like: str | None = option(
+        None,
+        "Clean rows in the form of BITEXT: each bound that is not set otherwise becomes the one "
+        "that drops --like-share of them.",
+        metavar="FILE",
+    )
+    like_share: float = option(
+        0.01, "Share of the rows of --like that a filter may drop.", kind="share", metavar="S"
+    )
     selection: Selection = no_option(EVERYTHING, "options of its own")
     without: Without = no_option(NOTHING, "options of its own")
 

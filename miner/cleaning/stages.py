@@ -160,7 +160,7 @@ def _score(
     todo = np.ones(piece.rows, dtype=bool) if wanted is None else wanted
     if job.before is not None and record(job.before.parent, job.before.name)["result"]["of"] == own:
         known = load(job.before / SCORES)
-        there = todo & ~np.isnan(known["score"][:, 0])
+        there = todo & ~np.isnan(known["score"]).all(axis=1)
         table[there] = known[there]
         todo = todo & ~there
     places, done = np.flatnonzero(todo), 0
@@ -172,6 +172,10 @@ def _score(
                 table[places[done : done + len(found)]] = found
                 done, seconds = done + len(found), seconds + time
                 job.report(name, done, len(places))
+    names = [file.name for file in piece.bitext.files]
+    for column, step in enumerate(scoring.steps):
+        if not any(map(step.scores_file, names)):
+            table["score"][:, column] = np.nan
     np.save(job.out / SCORES, table)
     labels = [step.label for step in scoring.steps]
     return {"of": own, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}

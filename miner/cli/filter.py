@@ -103,6 +103,7 @@ def filter(
       miner filter 'web/*.tsv' --top-n 5M --temperature 3 -o clean/
       miner filter web.tsv --dry-run 10000
       miner filter --mono news.de --without newstest.de -o clean.de --rejected bad.tsv
+      miner filter web.tsv --like clean.tsv -o kept.tsv
       miner filter web.tsv --labels sheet.tsv --threshold 0.5 -o clean.tsv
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv
       miner filter web.tsv --second hf:encoders/LaBSE --work web.work -o clean.tsv
@@ -147,7 +148,8 @@ def filter(
     filters = filters_config(config, context, settings, run_options.from_file(), say)
     paths = [*(path for sides in names for path in sides), *without.files]
     guard.check(
-        [*paths, config, settings.lid, *map(str, filters.files())], {**named, "--work": work}
+        [*paths, config, settings.lid, settings.like, *map(str, filters.files())],
+        {**named, "--work": work},
     )
     if folders:
         refuse_equal_names(names)
