@@ -10,7 +10,10 @@ from miner.cleaning.config_file import any_config
 from miner.errors import ArtifactError, CorpusError
 from miner.filters.filter_types import Context
 
-FILTERS = ["length", "quality", {"name": "letters", "minimum": 0.9}, {"name": "cost", "column": "3"}, "duplicates"]
+FILTERS = [
+    *("length", "quality", {"name": "letters", "minimum": 0.9}),
+    *({"name": "cost", "column": "3"}, "duplicates"),
+]
 
 
 @pytest.fixture

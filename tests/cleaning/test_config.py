@@ -53,7 +53,7 @@ def config(place: Path, text: str, context: Context = KNOWN) -> FilterConfig:
         ("[[filter]]\nname = 3", "filter 1: has no name"),
         ("[[filter]]\nname = 'lenght'", "filter 1: there is no filter 'lenght'; did you mean"),
         ("[[filter]]\nname = 'length'\nmaxmum = 3", r"\(length\): .* 'maxmum'; did you mean max"),
-        ("[[filter]]\nname = 'length'\nk = 3", r"no key 'k'; there are: name, label, only, minimum"),
+        ("[[filter]]\nname = 'length'\nk = 3", r"no key 'k'; there are: name, label, only"),
         ("[[filter]]\nname = 'length'\nof = 3", "of must be text, not 3"),
         ("[[filter]]\nname = 'length'\nof = 'both'", "must be one of source, target, shorter"),
         ("[[filter]]\nname = 'length'\nmaximum = '3'", "maximum must be a number, not '3'"),
