@@ -35,40 +35,40 @@ from miner.index.index import Index
 from miner.knn import knn_search
 from miner.scoring.quality import FEATURES, NAME
 
-# Shells start jobs in the background with interrupts ignored, which tests send.
+# Background jobs of shells ignore interrupts, which tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Runners in parallel give their processes a width, by which messages would be wrapped.
+# Parallel runners set a terminal width, by which messages would be wrapped.
 os.environ.pop("COLUMNS", None)
 
 DIMENSION = 32
 
-# The first call of a test reads models, which no deadline allows for.
+# The first call loads models, which exceeds any deadline.
 hypothesis.settings.register_profile("miner", deadline=None)
 hypothesis.settings.load_profile("miner")
 
 
-# The tests start hundreds of processes, which would compile every module anew.
+# Hundreds of child processes would otherwise compile every module again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Threads of OpenMP that wait for work sleep, as several processes share the cores. Otherwise they
-# spin, and trainings of a few sentences take three times the CPU time.
+# OpenMP threads sleep while they wait, because several processes share the cores. Spinning threads
+# triple the CPU time of small trainings.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-# Files that take long: begun last, they would leave all processes but one idle.
+# Slow files, which start first: started last, they would leave other processes idle.
 LONG = ("test_docs", "test_encoders", "test_reliability", "test_other_encoders")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first; the order within a file stays."""
+    """Run slow files first; the order within a file is unchanged."""
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path.stem, len(LONG)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Look for no garbage among modules and 5,000 tests: a sixth of the time of collecting them."""
+    """Disable garbage collection while tests are collected, which saves a sixth of the time."""
     gc.disable()
     try:
         return (yield)
@@ -77,39 +77,36 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-# Files whose searches are those of users with little text. The probe of the engine of large corpora
+# Files whose searches are those of users with little text. Probing the engine for large corpora
 # takes longer than such a search.
 AS_USERS = ("test_docs", "test_demo", "test_benchmarks", "test_evaluate")
 
 
 @pytest.fixture(autouse=True)
 def as_large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches take the engine of large corpora, except in files that mine by commands alone."""
+    """Search by the engine for large corpora, except in files that test whole commands."""
     if request.path.stem not in AS_USERS:
         monkeypatch.setattr(knn_search, "SMALL", 0)
 
 
-# Names in the working directory that were there before, or that belong to tools.
+# Names in the working directory that existed before, or belong to tools.
 _here = set(os.listdir())
 _of_tools = re.compile(r"\..*|__pycache__")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
-    """Fail a test after which the working directory has a new file."""
+    """Fail a test that leaves a new file in the working directory."""
     yield
     new = {name for name in os.listdir(item.config.invocation_params.dir) if name not in _here}
     if new := {name for name in new if not _of_tools.fullmatch(name)}:
-        _here.update(new)  # told once
+        _here.update(new)  # reported once
         pytest.fail(f"in the working directory: {', '.join(sorted(new))}; write below tmp_path")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def opened_once() -> Iterator[None]:
-    """The model that ships is opened and verified once in a process, not by each command.
-
-    Its decoys, 140,000 sentences, are unpacked once.
-    """
+    """Open the shipped model and its 140,000 decoys once per process, not once per command."""
     load, open_tokenizer, shipped = models.load, encoders._tokenizer, models.resolve("default")
     unpack = decoy_file.unpack
     model = cache(lambda: load(shipped))
@@ -140,7 +137,7 @@ def opened_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def unsynced() -> Iterator[None]:
-    """Nothing waits for the disk: no test cuts the power, and syncs would take most of the time."""
+    """Disable syncs, which would take most of the time and matter only in a power cut."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda descriptor: None)
         yield
@@ -148,7 +145,7 @@ def unsynced() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def german_file() -> Path:
-    """60 German sentences, one a line; line i translates line i of `english_file`."""
+    """Write 60 German sentences, one per line; line i translates line i of `english_file`."""
     return DATA / "tiny.de"
 
 
@@ -159,7 +156,7 @@ def english_file() -> Path:
 
 @pytest.fixture(scope="session")
 def lone_file(german: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The German sentences, the last without its translation, so that a few decoys are matched."""
+    """Write the German sentences, the last without its translation, so that some decoys match."""
     path = tmp_path_factory.mktemp("lone") / "tiny.de"
     path.write_text("\n".join([*german[:-1], "Briefmarken und Tee."]) + "\n", encoding="utf-8")
     return path
@@ -177,7 +174,7 @@ def english() -> list[str]:
 
 @pytest.fixture(scope="session")
 def vocabulary() -> bytes:
-    """A serialised SentencePiece model of the small text."""
+    """Return a serialised SentencePiece model of the small text."""
     proto = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences("de") + sentences("en")),
@@ -195,10 +192,10 @@ def vocabulary() -> bytes:
 
 @pytest.fixture(scope="session")
 def weights(vocabulary: bytes) -> np.ndarray:
-    """``(V, d) float16`` that find the translations of the small text, without any training.
+    """Return embeddings ``(V, d) float16`` that find the translations of the small text.
 
-    Random indexing: a pair has a random vector, a piece the sum over the pairs that it occurs in,
-    so both sentences of a pair lean towards the vector of their pair.
+    Random indexing instead of training: each pair has a random vector, each piece the sum of the
+    vectors of its pairs, so that both sides of a pair lean towards its vector.
     """
     generator = np.random.default_rng(7)
     tokenizer = PieceTokenizer(vocabulary)
@@ -211,7 +208,7 @@ def weights(vocabulary: bytes) -> np.ndarray:
             table[pieces] += pair
             count[pieces] += 1
     table /= np.maximum(count, 1)[:, None] ** 1.5
-    # A piece that the text does not use is still a piece.
+    # Unused pieces need a vector as well.
     unused = count == 0
     table[unused] = 0.1 * generator.normal(size=(unused.sum(), DIMENSION))
     return table.astype(np.float16)
@@ -235,7 +232,7 @@ def other_model(vocabulary, weights, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def separate_model(vocabulary, weights, tmp_path_factory):
-    """The tiny model with a vocabulary for each side: the target's vectors run backwards."""
+    """Return the tiny model with separate vocabularies: target vectors are reversed."""
     path = tmp_path_factory.mktemp("model") / "separate"
     both = np.concatenate([weights, weights[:, ::-1]])
     Model.of_pieces(vocabulary, both, architecture=Architecture(separate=True)).save(path)
@@ -244,7 +241,7 @@ def separate_model(vocabulary, weights, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def verifying_model(vocabulary, weights, tmp_path_factory):
-    """The tiny model with a verifier that likes what matches, and decoys of shuffled words."""
+    """Return the tiny model with a verifier that rewards matches, and decoys of shuffled words."""
     from miner.scoring.context_features import CONTEXT_FEATURES
     from miner.scoring.pair_features import PAIR_FEATURES
 
@@ -280,7 +277,7 @@ def verifying_model(vocabulary, weights, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def knowing_model(verifying_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small model with a quality function that likes cosines and order, too."""
+    """Return the small model with a quality function of cosine and word order."""
     model = Encoder.load(verifying_model).model
     weight = dict.fromkeys(FEATURES, 0.0) | {"cosine": 6.0, "order": 2.0, "length_ratio": -1.0}
     function = {"intercept": 0.0, "weight": weight, "mean": dict.fromkeys(FEATURES, 0.4)}
@@ -290,7 +287,7 @@ def knowing_model(verifying_model: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
-    """Pieces that stand opposite each other in the small text, as the one table of a lexicon."""
+    """Return a lexicon with one table: pieces at the same positions of the small text."""
     table = np.zeros((tokenizer.size, tokenizer.size))
     for german, english in zip(sentences("de"), sentences("en"), strict=True):
         left, right = (np.unique(tokenizer([side])[0]) for side in (german, english))
@@ -308,7 +305,7 @@ def aligned_lexicon(tokenizer: PieceTokenizer) -> Lexicons:
 
 @pytest.fixture(scope="session")
 def verifying(verifying_model, lone_file, english_file, tmp_path_factory):
-    """Indexes of the small text by the model with a verifier; tests must not change them."""
+    """Build indexes of the small text by the verifying model; tests must not change them."""
     place = tmp_path_factory.mktemp("verifying")
     return both_sides(Encoder.load(verifying_model, threads=2), lone_file, english_file, place)
 
@@ -348,7 +345,7 @@ def corpus(verifying_model, german, english, tmp_path_factory):
 
 @pytest.fixture
 def miner(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Run a command; its exit code, standard output and standard error."""
+    """Return a runner of commands: exit code, standard output and standard error."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
         code = main([str(argument) for argument in arguments])

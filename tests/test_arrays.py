@@ -1,4 +1,4 @@
-"""Tests of miner.arrays: damaged headers, full disks, and arrays that grow."""
+"""miner.arrays: damaged headers, full disks, and growing arrays."""
 
 import errno
 import os
@@ -36,7 +36,7 @@ def test_a_header_with_any_byte_changed_is_read_or_refused(tmp_path: Path, byte:
 
 
 class Trap:
-    """Object whose unpickling leaves a directory in the working directory."""
+    """Object whose unpickling creates a directory."""
 
     def __reduce__(self) -> Any:
         return os.mkdir, ("unpickled",)

@@ -1,4 +1,4 @@
-"""miner.device: which device is used, and the errors for a GPU that is missing."""
+"""miner.device: the chosen device, and errors for a missing GPU."""
 
 import importlib
 from pathlib import Path

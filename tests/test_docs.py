@@ -1,6 +1,6 @@
-"""Documentation: every example runs and prints what the page shows; every command is described.
+"""Documentation: every example prints the output shown; every command is described.
 
-``MINER_DOCS=write pytest tests/test_docs.py`` puts the output of today into the pages.
+``MINER_DOCS=write pytest tests/test_docs.py`` writes the current output into the pages.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ from miner.filters.registry import FILTERS
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 DEMO = Path(miner.__file__).parent / "demo"
-# Pages whose examples are run.
+# Pages whose examples run.
 PAGES = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - {DOCS / "cli.md"})]
 # Pages whose links are checked here; those of docs/ are checked by 'make docs', too.
 LINKED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"]
@@ -38,7 +38,7 @@ NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the files that the pages name, made of the demo text."""
+    """Write the files that the pages name, from the demo text."""
     directory = tmp_path_factory.mktemp("docs")
     shutil.copytree(DEMO, directory / "miner" / "demo")
     for part in ("de", "en", "gold"):
@@ -72,7 +72,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pages = [{"id": f"{name}-{n}", "text": text} for n, text in texts.items()]
         write(directory / f"pages.{name}.jsonl", map(json.dumps, pages))
     chapter = [pair[1] for pair in gold[:40]]
-    chapter[2:4] = [f"{chapter[2]} {chapter[3]}"]  # two German sentences are one English one
+    chapter[2:4] = [f"{chapter[2]} {chapter[3]}"]  # two German sentences for one English one
     write(directory / "chapter.de", [pair[0] for pair in gold[:40]])
     write(directory / "chapter.en", chapter[:-1])
     write(directory / "labelled.tsv", [(1, row) for row in numbered])
@@ -85,7 +85,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def noisy(gold: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A crawled bitext in small: translations, and rows with one fault of each kind."""
+    """Return a small crawled bitext: translations, and rows with one fault of each kind."""
     rows = list(gold)
     rows += [(source, gold[place + 7][1]) for place, (source, _) in enumerate(gold[:20])]
     rows += [(source, source) for source, _ in gold[20:25]]

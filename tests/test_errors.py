@@ -1,4 +1,4 @@
-"""miner.errors: every message is one line, whatever the words of another library."""
+"""miner.errors: every message is one line, whatever another library says."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Rules of the house: who may import whom, what help costs, and that help helps."""
+"""Rules of the repository: imports, speed of help texts, and their completeness."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from miner.errors import ArtifactError
 
 ROOT = Path(__file__).parent.parent
 HEAVY = ("numpy", "torch", "faiss", "pandas", "h5py", "sentencepiece", "psutil")
-# The modules of the miner that have use for torch, in their functions.
+# Modules of the engine whose functions import torch.
 TORCH = (
     "miner.device",
     "miner.encoder.pretrained",
     "miner.cli.train",
 )
-# The commands that train, in their bodies.
+# Commands that import the trainer in their bodies.
 TRAINING = (
     "miner.cli.distill",
     "miner.cli.fit",
@@ -35,7 +35,7 @@ TRAINING = (
     "miner.cli.train_verifier",
     "miner.cli.training_text",
 )
-# Light modules of train that make options, and the modules that import them at their heads.
+# Light modules of train that define options, and the modules that may import them at the top.
 SETTINGS = (
     "miner_train.config",
     "miner_train.recipes",
@@ -45,8 +45,8 @@ WITH_SETTINGS = (
     "miner.cli.train",
 )
 
-# Folders in the order in which data passes them. A module imports modules of its own folder or of
-# folders before it; "base" stands for the modules beside the folders.
+# Folders in the order of the data's path. A module imports from its folder and those before it;
+# "base" are the modules beside the folders.
 ORDER = (
     "base",
     "text",
@@ -70,14 +70,14 @@ ORDER = (
     "integrations",
     "cli",
 )
-# Folders before this one are free of torch, faiss and h5py.
+# Folders before this one do not import torch, faiss or h5py.
 HEAVY_FOLDER = "encoder"
-# What training may import: all before this folder, and the metrics of held-out mining.
+# Folders that training may import: all before this one, and the metrics of held-out mining.
 MINING_FOLDER = "mining"
 FOR_TRAINING = ("miner.evaluation.metrics",)
-# What the papers' experiments need alone. The commands and the benchmarks import it, nothing else.
+# Modules of the papers' experiments; only their commands and the benchmarks import them.
 PAPERS = ("miner_train.papers.", "miner_train.papers.")
-# Modules written in torch: recurrent encoders, and a transformer.
+# Modules that import torch at the top: recurrent encoders, and a transformer.
 IN_TORCH = (
     "miner.encoder.recurrent",
     "miner_train.papers.generator_network",
@@ -85,7 +85,7 @@ IN_TORCH = (
 
 
 def modules(package: str) -> dict[str, Path]:
-    """Dotted names of a package's modules."""
+    """Return the dotted names of a package's modules."""
     found = {}
     for path in sorted((ROOT / package).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
@@ -99,12 +99,12 @@ ROOMS = {name: path for name, path in MINER.items() if name != "miner"}
 
 @cache
 def parsed(path: Path) -> ast.Module:
-    """Syntax tree of a file; tests must not change it."""
+    """Return the syntax tree of a file; tests must not change it."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports(tree: ast.AST, known: dict[str, Path]) -> Iterator[str]:
-    """Every module imported anywhere below ``tree``, function bodies and import_module included."""
+    """Return all modules imported in ``tree``, in function bodies and by import_module, too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -118,7 +118,7 @@ def imports(tree: ast.AST, known: dict[str, Path]) -> Iterator[str]:
 
 
 def called(node: ast.Call) -> str | None:
-    """Name of the function of a call, without its module or object."""
+    """Return the name of the called function, without module or object."""
     return getattr(node.func, "attr", getattr(node.func, "id", None))
 
 
@@ -128,7 +128,7 @@ def imported(path: Path) -> frozenset[str]:
 
 
 def place(module: str) -> int:
-    """Position in `ORDER` of a module of the miner."""
+    """Return the position of a module in `ORDER`."""
     folder = module.split(".")[1]
     return ORDER.index(folder) if folder in ORDER else ORDER.index("base")
 
@@ -169,7 +169,7 @@ def test_no_imports_in_circles() -> None:
 
 
 def test_what_is_in_torch_is_imported_where_it_is_needed() -> None:
-    """By a function of a module that may be heavy, so that nothing else loads torch."""
+    """Only a function of a module that may be heavy imports torch or a module that needs it."""
     for name, path in ROOMS.items():
         tree = parsed(path)
         at_the_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -186,13 +186,13 @@ def test_only_one_module_imports_faiss() -> None:
 
 
 def for_annotations(node: ast.stmt) -> bool:
-    """True for ``if TYPE_CHECKING``, whose imports are never run."""
+    """Return True for ``if TYPE_CHECKING``, whose imports never run."""
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 @cache
 def places(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Imports in a module's functions, and in all of it except those for annotations."""
+    """Return the imports in a module's functions, and all imports except those for annotations."""
     body = [node for node in parsed(path).body if not for_annotations(node)]
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     members = [node for holder in (body, *(one.body for one in classes)) for node in holder]
@@ -203,7 +203,7 @@ def places(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def inside_and_everywhere(name: str, tops: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """Imports of some packages in a module's functions, and in all of it; sorted."""
+    """Return sorted imports of some packages: in a module's functions, and in all of it."""
     inside, everywhere = (
         sorted(other for other in found if other.split(".")[0] in tops)
         for found in places(MINER[name])
@@ -263,7 +263,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
 
 
 def sources(*folders: str) -> list[Path]:
-    """Every Python file of these folders, of the whole project by default."""
+    """Return the Python files of these folders, by default of the whole project."""
     every = folders or ("miner", "train", "benchmarks", "tests")
     return [path for folder in every for path in sorted((ROOT / folder).rglob("*.py"))]
 
@@ -282,7 +282,7 @@ COMMANDS = dict(commands(cli))
 
 
 def examples(command: click.Command) -> list[str]:
-    """The invocations of miner in a command's examples: what the shell would hand over."""
+    """Return the commands in a help text's examples, split as by a shell."""
     _, _, block = (command.epilog or "").partition("Examples:\n")
     lines = block.split("\n\n")[0].splitlines()
     return [
@@ -293,7 +293,7 @@ def examples(command: click.Command) -> list[str]:
 
 
 def test_help_is_light() -> None:
-    """Of the whole program and of each command: nothing heavy is loaded to print it."""
+    """The help of the program and of each command loads no heavy library."""
     script = f"""
 import sys
 from miner.cli import main
@@ -353,9 +353,9 @@ def test_examples_have_options_that_exist(line: str) -> None:
         name = arguments.pop(0)
         command = command.get_command(click.Context(command), name) or click.Command(name)
     assert program == "miner"
-    # An option that answers and ends, or a configuration that is not here.
+    # Options that answer and exit, and configurations that do not exist here.
     with contextlib.suppress(click.exceptions.Exit, ArtifactError):
-        # Raises a UsageError for what it does not know. A command keeps its first names of --help.
+        # Raises UsageError for unknown options. Help names of a command stay as they are.
         command.make_context(line, arguments, **cli.context_settings)
 
 

@@ -1,4 +1,4 @@
-"""Libraries that are missing or unusable: one error, that names the user and the command."""
+"""Missing or unusable libraries: one error with the installation command."""
 
 import json
 import os
@@ -19,7 +19,7 @@ def test_a_library_that_is_there() -> None:
 
 @pytest.fixture(autouse=True)
 def own_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pip on the path is that of this Python, and a driver is there."""
+    """Pretend that pip belongs to this Python and that a driver is installed."""
     place = os.path.dirname(sys.executable)
     monkeypatch.setenv("PATH", place, prepend=os.pathsep)
     monkeypatch.setattr(libraries, "DRIVERS", (place,))

@@ -1,4 +1,4 @@
-"""miner.limits and miner.machine: threads and memory within control groups and resource limits."""
+"""miner.limits and miner.machine: threads and memory within cgroups and resource limits."""
 
 import math
 import os
@@ -15,7 +15,7 @@ from miner.limits import address_space_left, cpu_quota, memory_left
 
 MIB = 1 << 20
 V2 = "31 23 0:28 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw,nsdelegate\n"
-# A container of version 1 whose groups are mounted as its tops.
+# cgroup v1 mounts of a container, whose own groups are the roots.
 V1 = (
     "33 31 0:29 /docker/7f /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
     "35 31 0:32 /docker/7f /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
@@ -23,7 +23,7 @@ V1 = (
 
 
 def groups(root: Path, mounts: str, own: str, files: dict[str, str | int]) -> Path:
-    """Write the files of a machine below ``root``; those of the groups below sys/fs/cgroup."""
+    """Write the files of a machine below ``root``, those of cgroups below sys/fs/cgroup."""
     for name, text in {"mountinfo": mounts, "cgroup": own}.items():
         path = root / "proc/self" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def groups(root: Path, mounts: str, own: str, files: dict[str, str | int]) -> Pa
         (V2, "0::/", {"cpu.max": "200000 100000"}, 2),
         (V2, "0::/", {"cpu.max": "max 100000"}, math.inf),
         (V2, "0::/", {}, math.inf),
-        # The least of all ancestors.
+        # The minimum over all ancestors.
         (
             V2,
             "0::/user/job/step",
@@ -53,7 +53,7 @@ def groups(root: Path, mounts: str, own: str, files: dict[str, str | int]) -> Pa
             },
             1.5,
         ),
-        # The own group lies above the top of a namespace.
+        # The process's group is above the root of its namespace.
         (V2, "0::/../../job", {"cpu.max": "300000 100000"}, 3),
         (
             V1,
@@ -85,7 +85,7 @@ def test_cpu_quota(
             {
                 "job/memory.max": 90 * MIB,
                 "job/memory.current": 80 * MIB,
-                # Cached files count as free.
+                # Page cache counts as free.
                 "job/memory.stat": f"anon {9 * MIB}\nactive_file {20 * MIB}\n"
                 f"inactive_file {10 * MIB}\nslab_reclaimable {2 * MIB}",
                 "job/step/memory.max": "max",
@@ -172,7 +172,7 @@ def test_the_address_space_may_be_limited() -> None:
 
 
 def test_without_proc_the_system_tells_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """psutil raises an error that names /proc/meminfo, a file that no user has given."""
+    """psutil raises an error about /proc/meminfo, a file that no user named."""
 
     def hidden() -> SimpleNamespace:
         raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")

@@ -1,6 +1,6 @@
-"""The notebook of the documentation: its cells run and show what it shows.
+"""The documentation's notebook: its cells print the output shown.
 
-``MINER_DOCS=write pytest tests/test_notebook.py`` puts the output of today into it.
+``MINER_DOCS=write pytest tests/test_notebook.py`` writes the current output into it.
 """
 
 import ast
@@ -18,7 +18,7 @@ NOTEBOOK = Path(__file__).parent.parent / "docs/first-steps.ipynb"
 
 
 def outputs(source: str, names: dict[str, Any]) -> list[dict[str, Any]]:
-    """Run a cell; return what it prints, and its last expression as a notebook shows it."""
+    """Run a cell; return its output and the value of its last expression, as a notebook does."""
     tree, value = ast.parse(source), None
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -1,4 +1,4 @@
-"""The package as users install it: an sdist, a wheel of it, and a mining far from here."""
+"""The installed package: an sdist, a wheel of it, and a mining outside of the checkout."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(s
 
 
 def run(*command: object, cwd: Path, **environment: str) -> str:
-    """Run a command apart from this checkout; returns what it prints."""
+    """Run a command outside of this checkout; return its output."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,

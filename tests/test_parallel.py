@@ -1,4 +1,4 @@
-"""miner.parallel: results in order, bounded memory, no thread or process left."""
+"""miner.parallel: ordered results, bounded memory, no leftover thread or process."""
 
 import multiprocessing
 import os
@@ -31,7 +31,7 @@ from miner.parallel import (
 @pytest.mark.parametrize("n", [0, 1, 2, 40])
 def test_results_come_in_order(threads: int, n: int) -> None:
     def work(item: int) -> int:
-        time.sleep(0.002 * (item % 3 == 0))  # the first of three is done last
+        time.sleep(0.002 * (item % 3 == 0))  # the first of three finishes last
         return item * item
 
     assert list(in_order(work, range(n), threads)) == [item * item for item in range(n)]
@@ -78,7 +78,7 @@ def test_ranges_make_up_all_items(threads: int, count: int) -> None:
 
 def test_threads_of_loops_are_set_for_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "thread_count", lambda: 3)
-    before = use_loop_threads(None)  # a search may have set it
+    before = use_loop_threads(None)  # an earlier search may have set it
     assert loop_threads() == 3
     use_loop_threads(7)
     assert (loop_threads(), *in_order(lambda _: loop_threads(), [0, 1], 2)) == (7, 3, 3)
@@ -193,7 +193,7 @@ def test_a_process_that_is_killed() -> None:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_a_script_without_a_guard_and_its_end(tmp_path: Path, how: signal.Signals) -> None:
-    """Processes do not run the script again, and end with it without output."""
+    """Processes do not run the script again, and end with it silently."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, sys, time\n"
@@ -214,7 +214,7 @@ def test_a_script_without_a_guard_and_its_end(tmp_path: Path, how: signal.Signal
         start_new_session=True,
     )
     assert running.stdout is not None and running.stdout.readline() == "begun\n"
-    if how == signal.SIGINT:  # as a terminal sends it, to all of them, while they are starting
+    if how == signal.SIGINT:  # as by a terminal, to all processes while they start
         time.sleep(0.4)
         os.killpg(running.pid, how)
     else:
@@ -246,7 +246,7 @@ def alive(process: int) -> bool:
 
 
 class Pool(Executor):
-    """Executor whose submission takes a moment, as one does that starts a process."""
+    """Executor whose submission takes as long as starting a process."""
 
     def submit(self, function: Any, /, *arguments: Any, **more: Any) -> Future[Any]:
         time.sleep(0.01)
@@ -270,7 +270,7 @@ def test_the_script_is_back_after_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def interrupted(how: int, signals: Any) -> Any:
         found = mask(how, signals)
-        if signal.SIGINT in signals:  # one that came just before
+        if signal.SIGINT in signals:  # an interrupt just before
             raise KeyboardInterrupt
         return found
 

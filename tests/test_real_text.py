@@ -1,4 +1,4 @@
-"""The default model on real text, where it lies; skipped, with the reason, where it does not."""
+"""The default model on real text; skipped, with the reason, where that is absent."""
 
 import lzma
 import os
@@ -46,7 +46,7 @@ def test_the_sts_benchmark_as_it_is_evaluated() -> None:
 @pytest.mark.skipif(not TRAINING.is_file(), reason=f"no {TRAINING} (set MINER_DATA)")
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.4, 0.7])
 def test_cleanliness_of_pivots_is_estimated(share: float) -> None:
-    """Pairs by pivot of 4,000 German sentences, after a share of the rows is shuffled."""
+    """With pairs by pivot of 4,000 German sentences, of which a share is shuffled."""
     by_source: dict[str, list[tuple[str, str]]] = {}
     with lzma.open(TRAINING, "rt", encoding="utf-8", newline="\n") as file:
         for line in file:

@@ -1,4 +1,4 @@
-"""miner.align and its command: text to beads, ladders, folders, odd documents, resumed runs."""
+"""miner.align and its command: beads, ladders, folders, faulty documents, resumed runs."""
 
 import json
 import textwrap
@@ -30,7 +30,9 @@ Texts = tuple[list[str], list[str]]
 
 @pytest.fixture(scope="module")
 def texts() -> Texts:
-    """Sixty pairs; 3 and 4 are one target sentence, 10 has no target, 20 no source."""
+    """Return sixty pairs; target 3 translates sources 3 and 4, source 10 and target 20 are
+    unmatched.
+    """
     lines = [(NEAR / f"near.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
     gold = sorted(read_gold(NEAR / "near.gold"))[:60]
     source = [lines[0][int(one) - 1] for one, _ in gold]
@@ -79,7 +81,7 @@ def test_a_precision_may_be_asked_for(files) -> None:
 
 
 def test_sentences_of_beads_that_are_not_kept_are_unaligned(files, texts) -> None:
-    """Each line is in one row, whatever the threshold."""
+    """Every line occurs in exactly one row, whatever the threshold."""
     for threshold in (0.99, 1):
         settings = {"keep": Keep(threshold=threshold), "beads": BeadSettings(unaligned=True)}
         found = align(*files, **settings).columns()
@@ -222,7 +224,7 @@ def test_paragraphs_are_split_and_sentences_stay(files, texts, tmp_path: Path) -
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10, 20])
 def test_unrelated_documents_claim_no_precision(size: int) -> None:
-    """Sentences of other documents; and the same ones with their translations, which keep it."""
+    """Unrelated documents get no precision; the same sentences beside translations do."""
     demo = Path(miner.__file__).parent / "demo"
     german, english, gold_lines = (
         (demo / f"demo.{name}").read_text("utf-8").split("\n") for name in ("de", "en", "gold")
@@ -245,7 +247,7 @@ def test_unrelated_documents_claim_no_precision(size: int) -> None:
 
 
 def test_a_ladder_of_hunalign(tmp_path: Path) -> None:
-    """Its rungs are where beads begin; the last one ends both texts."""
+    """A rung is the start of a bead; the last rung marks the end of both texts."""
     (tmp_path / "rungs").write_text("0\t0\t0.3\n1\t1\t1.2\n3\t2\t-0.3\n3\t3\t0\n", "utf-8")
     assert read_ladder(tmp_path / "rungs") == [((0,), (0,)), ((1, 2), (1,)), ((), (2,))]
     (tmp_path / "rungs").write_text("0\t0\n2\t2\n1\t3\n", "utf-8")
@@ -303,14 +305,16 @@ def test_a_threshold_that_keeps_nothing_is_an_error(miner, german_file, english_
 
 
 def shortened(texts: Texts) -> Texts:
-    """Leave out most words, other ones of each side."""
+    """Leave out most words of each side, different ones."""
     source, target = texts
     return [" ".join(a.split()[::4]) for a in source], [" ".join(b.split()[1::4]) for b in target]
 
 
 @pytest.fixture
 def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text is small: nearly all of its beads are in doubt."""
+    """Lower the limits of the second opinion, so that nearly all beads of a small text are in
+    doubt.
+    """
     monkeypatch.setattr(fine, "DOUBT", (1e-4, 0.9999))
     monkeypatch.setattr(second_opinion, "FEWEST", 5)
 
@@ -325,7 +329,7 @@ def put(place: Path, texts: Texts) -> tuple[str, str]:
 
 @pytest.fixture
 def knowing(texts: Texts) -> Knowing:
-    """Encoder that knows the right beads of the shortened text."""
+    """Return an encoder that knows the right beads of the shortened text."""
     source, target = shortened(texts)
     found = [([source[i] for i in own], [target[j] for j in other]) for own, other in gold()]
     return Knowing([(" ".join(own), " ".join(other)) for own, other in found if own and other])

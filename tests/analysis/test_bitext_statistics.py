@@ -13,7 +13,7 @@ from miner.analysis.bitext_statistics import BitextStatistics
 def test_processes_change_nothing(german, english, english_file, idf):
     from miner.text.corpus import CorpusReader
 
-    size = len(german) // (bitext_statistics.ALONE + 2)  # more blocks than are counted alone
+    size = len(german) // (bitext_statistics.ALONE + 2)  # more blocks than one process counts
 
     def counted(threads: int) -> BitextStatistics:
         blocks = (

@@ -27,7 +27,7 @@ Trains are late again.
 
 @st.composite
 def corpora(draw) -> tuple[Block, np.ndarray]:
-    """Draw a block with few distinct vectors, many duplicates, ties and zeros; and queries."""
+    """Draw a block of vectors with many duplicates, ties and zeros; and queries."""
     value = st.integers(-2, 2)
     vectors = draw(st.lists(st.tuples(value, value, value), min_size=1, max_size=8))
     table = np.array(vectors, dtype=np.float16) / 4
@@ -40,7 +40,7 @@ def corpora(draw) -> tuple[Block, np.ndarray]:
 
 
 def cut(block: Block, ends: list[int]) -> Iterator[Block]:
-    """Cut the block into several, some of them empty."""
+    """Cut a block into several blocks, some of them empty."""
     places = [0, *sorted(min(end, len(block[0])) for end in ends), len(block[0])]
     for start, end in zip(places, places[1:], strict=False):
         sentences, names, vectors = block
@@ -107,7 +107,7 @@ def test_neighbors_of_a_sentence(miner, corpus: Path) -> None:
 
 
 def test_one_block_of_rows_for_each_sentence(miner, corpus: Path) -> None:
-    """With more neighbours than sentences, each is listed once; the empty line is not."""
+    """With k above the corpus size each sentence is listed once; empty lines are not listed."""
     code, out, err = miner(
         "neighbors", corpus, "The train arrives\tat six.", "\u2603\u2603", "Cats sleep."
     )

@@ -111,7 +111,7 @@ def test_statistics_agree_with_plain_counting(texts: list[str], block: int) -> N
 
 
 def test_rarity_in_another_text() -> None:
-    """Two of the table's four sentences hold "cat", none holds "ox", which counts as one."""
+    """Two of four sentences contain "cat"; none contains "ox", which counts as one occurrence."""
     side, more = TextCounter(keep=True), TextCounter()
     side.add(Counted.of(["cat ox", "cat"]))
     more.add(Counted.of(["a", "dog"]))
@@ -165,13 +165,13 @@ def test_counts_are_exact_while_there_is_room(things: list[int], block: int) -> 
 
 
 def test_counts_of_more_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With room for a quarter of the kinds the estimate is unbiased, close and within the limit."""
+    """With memory for a quarter of the kinds, the estimate is unbiased and close."""
     monkeypatch.setattr("miner.text.counts._WAITING", 5000)
     things = np.random.default_rng(5).zipf(1.3, size=100_000) % 10**9
     kinds = len(np.unique(things))
     exact = entropy(np.unique(things, return_counts=True)[1])
     errors = []
-    for seed in range(8):  # different hashes of the same things
+    for seed in range(8):  # other hash seeds for the same items
         counts = Counts(limit=kinds // 4)
         for block in np.split(hash_of(things, np.full(len(things), seed)), 20):
             counts.add(block)

@@ -59,7 +59,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(tmp_path, monkeypatch, c
 
     command.main()
     first = capsys.readouterr().out
-    assert first.count("epoch 1 of 1") == 2  # both rows of pieces are the same model in a quick run
+    assert first.count("epoch 1 of 1") == 2  # in a quick run both rows of pieces use the same model
     section = json.loads(result.read_text())["sections"]["softmax"]
     sp, trigram, again = section["results"]["rows"]
     assert (sp["name"], trigram["name"], again["figures"]) == ("sp", "trigram", sp["figures"])
@@ -69,7 +69,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(tmp_path, monkeypatch, c
     lines = pages.sections(json.loads(result.read_text()), encoder_tables.SECTIONS)
     assert any(line.startswith("| trigram | 1 | 0.") for line in lines)
 
-    # As if killed before the last two rows were written: only their metrics are measured again.
+    # As after a kill before the last two rows: only their metrics are measured again.
     section["results"]["rows"] = [sp]
     result.write_text(json.dumps({"sections": {"softmax": section}}))
     command.main()
@@ -82,7 +82,7 @@ def test_encoders_are_compared_and_a_killed_run_goes_on(tmp_path, monkeypatch, c
 def test_the_shipped_model_has_text_with_a_free_licence() -> None:
     names = seen.SHIPPED.read_text().split()
     assert len(set(names)) == len(names) > 20
-    # Sources whose licence does not allow it, or is unknown.
+    # Sources whose licence is unknown or forbids redistribution.
     unfree = {"multi30k", "progit2", "git", "phpmyadmin", "wesnoth", "quran", "small-other"}
     assert not {name.split("/")[1] for name in names} & unfree
     assert "es-en/python" not in names
@@ -90,15 +90,16 @@ def test_the_shipped_model_has_text_with_a_free_licence() -> None:
 
 @pytest.mark.skipif(not (DATA / "README.md").is_file(), reason=f"no {DATA} (set MINER_DATA)")
 def test_every_text_of_the_shipped_model_may_ship() -> None:
-    """The tables of the data's page tell it: source (languages), text, licence, ship.
+    """Every training text of the shipped model has a licence that allows it.
 
-    Texts that are no longer there cannot be checked; the card of the model names each.
+    Licences are in the tables of the data's page: source (languages), text, licence, ship. Texts
+    that were removed since are named by the model card and cannot be checked.
     """
     card = (ROOT / "miner/models/default/README.md").read_text(encoding="utf-8")
     gone = card.partition("No longer in the training data: ")[2].partition(".")[0]
     left = re.findall(r"`([\w-]+)`", gone)
     page = (DATA / "README.md").read_text(encoding="utf-8")
-    # Small sources are joined in one file, outside the tables.
+    # Small sources are joined in one file that the tables do not list.
     allowed: dict[str, set[str]] = {"small": {"any"}} if "`small` (all ✓)" in page else {}
     for line in page.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -160,7 +161,7 @@ FACTS = {"de": KnownLanguage(1200, {"web": 700, "books": 500}), "en": KnownLangu
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """Tatoeba's set, and news: the small text with numbers, so that sentences are distinct."""
+    """Write a Tatoeba set and news: the small text with numbers that make sentences distinct."""
     pairs = list(zip(sentences("de"), sentences("en"), strict=True))
     news = [(f"{i}: {german}", f"{i}: {english}") for i in range(5) for german, english in pairs]
     write(tmp_path / "data/tatoeba/de-en.tsv", pairs)

@@ -49,7 +49,7 @@ def data(tmp_path: Path) -> Path:
 
 
 class Dry:
-    """A bench that trains nothing; its metrics follow from the text."""
+    """Bench that trains nothing; its metrics are computed from the text."""
 
     def __init__(self, data: Path, pairs: int):
         self.data, self.pairs = data, pairs
@@ -100,7 +100,7 @@ class Dry:
     ],
 )
 def test_every_section_has_its_rows(data, monkeypatch, section, pairs, rows):
-    """Each text is given once, and the rows become a table."""
+    """Each row has a distinct training text, and rows become a table."""
     monkeypatch.setattr(size_experiments, "SIZES", (10, 100, 1000))
     monkeypatch.setattr(back_translation_experiments, "TAUGHT", 40)
     monkeypatch.setattr(translation_experiments, "ENCODERS", ("average",))

@@ -77,7 +77,7 @@ def test_metrics_become_tables(data: Path) -> None:
     assert scored["auc by kind"]["truncated"] > 0.9
     about = {"command": "x", "versions": {}, "hardware": {"cpu": "c", "cores": 2}}
     sections = {name: {**about, "results": one} for name, one in results.items()}
-    # JSON holds all of it.
+    # All results can be written as JSON.
     record = json.loads(json.dumps({"sections": sections}))
     lines = pages.sections(record, filter_tables.SECTIONS)
     assert any(line.startswith("| absent | missing: no such thing") for line in lines)

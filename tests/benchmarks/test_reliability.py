@@ -1,4 +1,4 @@
-"""A slice of the reliability campaign, and checks that the campaign would see a fault."""
+"""A slice of the reliability campaign, and checks that it would detect faults."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def encode(tiny_model: Path) -> Command:
-    """The command of that name, with a model that opens in no time."""
+    """Return the `encode` command with a model that loads fast."""
     line = f"{COMMANDS['encode'].line} --model {tiny_model}"
     return dataclasses.replace(COMMANDS["encode"], line=line)
 
@@ -37,7 +37,7 @@ def test_kills(root: Path, encode: Command) -> None:
 
 @pytest.mark.slow
 def test_a_command_that_forgets_is_found(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A command whose output tells whether its directory was touched before."""
+    """The campaign detects a command whose output depends on leftovers in its directory."""
     script = "import os, sys, time; new = not os.listdir(); open('a', 'w'); time.sleep(0.6);"
     script += "open('out', 'w').write(str(new))"
     monkeypatch.setattr(commands, "PROGRAM", (sys.executable, "-c", script))
@@ -105,7 +105,7 @@ def test_calls_of_a_log_are_replayed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_fuzz(tmp_path: Path, tiny_model: Path) -> None:
-    """In a process of its own, since its forks need threads that nothing has started yet."""
+    """Fuzz in a child process, because forks need a process without threads."""
     code = "import json, sys; from pathlib import Path; from benchmarks.reliability import fuzz;"
     code += "print(json.dumps(fuzz.campaign(Path(sys.argv[1]), Path(sys.argv[2]), 20, 1)))"
     done = subprocess.run(

@@ -51,7 +51,7 @@ def test_whole_commands_and_their_table(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("system", "gpus"), [("ours, faiss", [0]), (gpu_search.TORCH, [])])
 def test_searches_on_gpus_are_measured(monkeypatch, tmp_path: Path, system, gpus) -> None:
-    """By a simulated GPU, and by torch's processor."""
+    """On a simulated GPU, and on the CPU by torch."""
     simulate(monkeypatch)
     monkeypatch.setattr(limits, "RUNS", 1)
     vectors = np.random.default_rng(1).normal(size=(2, 60, 8))
@@ -82,7 +82,7 @@ def test_it_runs(tmp_path: Path) -> None:
     sections = json.loads((tmp_path / "speed.json").read_text())["sections"]
     ours, probable, theirs = sections["mine"]["results"]["rows"]
     assert ours["pairs"] > 20 and probable["pairs"] > 20
-    # With sentence-transformers installed, both keep about the same number of pairs.
+    # If sentence-transformers is installed, both systems keep about the same number of pairs.
     assert theirs.get("missing") or abs(theirs["pairs"] - ours["pairs"]) < 0.1 * ours["pairs"]
     assert "ours, by margin" in done.stdout
     every, rules, *peers = sections["filter"]["results"]["rows"]

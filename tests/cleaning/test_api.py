@@ -1,4 +1,4 @@
-"""miner.score and miner.filter: the same as the commands, on files, pairs and rows."""
+"""miner.score and miner.filter give the results of the commands, on files, pairs and rows."""
 
 import dataclasses
 import json
@@ -105,7 +105,7 @@ ABILITIES = {
 def test_the_command_and_python_agree(
     ability, german, english, knowing_model, tmp_path, miner_command, monkeypatch
 ):
-    """On rows, rejected rows, scores, counts and notes."""
+    """Kept rows, rejected rows, scores, counts and notes are equal."""
     monkeypatch.chdir(tmp_path)
     options, settings = ABILITIES[ability]
     pairs = [*zip(german[:60], english[:60], strict=True), (english[-1], german[-1])]
@@ -268,7 +268,7 @@ def test_faults(rows, tmp_path, miner):
 
 
 def test_a_score_does_not_depend_on_rows_in_other_languages(german, english) -> None:
-    """Languages count by row in a mixed file, and the result carries the warning."""
+    """A row of a mixed file is judged by its own languages, and the result has the warning."""
     pairs = list(zip(german, english, strict=True))
     others = [(one, two) for two, one in pairs]
     notes: list[str] = []
@@ -296,7 +296,7 @@ def test_text_in_one_language(german, english, tmp_path):
     }
     path = tmp_path / "a.de"
     path.write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
-    of_file = miner.filter(path, mono=True)  # its language is identified
+    of_file = miner.filter(path, mono=True)  # Its language is identified.
     assert [row["source"] for row in of_file] == german[:40]
     short = miner.filter(texts, filters=[{"name": "length", "maximum": 5}], mono=True)
     assert 0 < len(short) < 40

@@ -1,4 +1,4 @@
-"""A filter run as a whole: every row kept or rejected, whole, in order, for the right reason."""
+"""Whole filter runs: each row is kept or rejected unchanged, in order, for the right reason."""
 
 import dataclasses
 import json
@@ -23,7 +23,7 @@ WORDS = {"name": "length", "of": "shorter", "minimum": 1}
 
 
 def merged(found, kept: list, rejected: list) -> list:
-    """Merge both again by the decision on each row; none may be left over."""
+    """Merge kept and rejected rows by the decisions; no row may be left over."""
     queues = iter(kept), iter(rejected)
     out = [next(queues[int(reason >= 0)]) for reason in found.removed]
     assert not list(queues[0]) and not list(queues[1])
@@ -36,7 +36,7 @@ def test_a_tsv_is_kept_and_rejected(tmp_path_factory, data, on_error, header) ->
     path = put(tmp_path_factory.getbasetemp() / "clean.tsv", data)
     try:
         found = cleaned(path, config_of(WORDS), BitextFormat(on_error=on_error, header=header))
-    except CorpusError as error:  # a row without the columns cannot be replaced
+    except CorpusError as error:  # rows without the columns cannot be replaced
         assert on_error == "replace" and "column 2 is asked for" in str(error)
         return
     [kept], rejected = parts(found)
@@ -65,13 +65,13 @@ def test_two_files_are_kept_and_rejected(tmp_path_factory, left, right, outputs)
         )
         for side in range(2)
     ]
-    # Without the carriage returns at the line ends.
+    # Carriage returns at line ends do not count.
     pairs = list(zip(*(lines_of(path.read_bytes()) for path in paths), strict=True))
     reading = BitextFormat(on_error="skip")
     found = cleaned(tuple(paths), config_of(WORDS), reading, kept=outputs)
     kept, rejected = parts(found)
     flat = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in pairs]
-    if outputs == 2:  # lines unchanged, with their tabs
+    if outputs == 2:  # unchanged lines with their tabs
         both = list(zip(*kept, strict=True))
         assert both == [pairs[row] for row in np.flatnonzero(found.kept).tolist()]
         both = [tuple(line.replace(b"\t", b" ") for line in pair) for pair in both]
@@ -103,7 +103,7 @@ def test_json_is_kept_and_rejected(tmp_path_factory, lines) -> None:
     for line, out in zip(lines, merged(found, kept, rejected), strict=True):
         if out != line:
             record = json.loads(out)
-            # A row that has such keys keeps them.
+            # A row that already has these keys keeps them.
             label = record.get("filter_2", record["filter"])
             assert label in ("length", "unreadable")
             assert out.startswith(line[:-1]) or record["line"] == line.decode("utf-8", "replace")
@@ -123,7 +123,9 @@ def test_what_is_repaired_is_written(tmp_path: Path) -> None:
 
 @pytest.fixture
 def noisy(tmp_path: Path, german: list[str], english: list[str]) -> Path:
-    """Pairs, mismatched pairs, duplicates, untranslated copies, and half pairs."""
+    """Return pairs, mismatched pairs, duplicates, untranslated copies, and pairs with an empty
+    side.
+    """
     pairs = list(zip(german, english, strict=True))
     wrong = list(zip(german, english[7:] + english[:7], strict=True))
     copied = [(text, text) for text in german[:9]]
@@ -208,7 +210,7 @@ def test_a_sample_names_the_line_that_is_at_fault(tmp_path: Path) -> None:
     ("sizes", "rows"), [((3,), [0, 8]), ((2, 4), [0, 2, 5, 8]), ((0, 2), range(9))]
 )
 def test_margins_compare_with_pairs_of_the_text(tmp_path: Path, sizes, rows) -> None:
-    """The sample is as large as the filter that wants most, and leaves out half pairs."""
+    """The reference sample has the largest size that a filter asks for, without empty sides."""
     lines = [f"s{row}\tt{row}\n" if row != 4 else "s4\t \n" for row in range(9)]
     text = put(tmp_path / "a.tsv", "".join(lines).encode())
     margins = [{"name": "margin", "label": f"{size}", "pairs": size} for size in sizes]

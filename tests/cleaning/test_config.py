@@ -103,7 +103,7 @@ def test_languages_are_wanted_where_they_are_needed(tmp_path: Path) -> None:
             scores_config([needy], context)
         assert not any(step.filter.languages for step in default_config(context).steps)
     given = config(tmp_path, f"source_lang = 'fr'\ntarget_lang = 'cs'\n{text}", Context("de"))
-    assert given.context.languages == ("de", "cs")  # the command line goes first
+    assert given.context.languages == ("de", "cs")  # options of the command line take precedence
     assert any(step.filter.languages for step in default_config(KNOWN).steps)
 
 
@@ -139,7 +139,7 @@ def test_bounds_and_settings(tmp_path: Path) -> None:
     assert ratio.settings == {"slack": 3.0} and type(ratio.settings["slack"]) is float
     assert cost.settings == {"column": "3"} and made.columns == ["3"]
     assert made.ranking == short
-    lowered = made.with_bound(7)  # fewer tokens are better
+    lowered = made.with_bound(7)  # a lower token count is better
     assert lowered.ranking is not None and lowered.ranking.bounds() == "2 to 7"
     assert lowered.steps[1:] == made.steps[1:]
 
@@ -196,7 +196,9 @@ def scored_by(config: FilterConfig) -> str:
 
 
 def test_the_fingerprint_follows_the_content_of_files(tmp_path, tiny_model, other_model):
-    """Files of equal size and time are told apart, models too; a missing file is no error here."""
+    """Changed content changes the fingerprint, even at equal size and time; missing files raise
+    nothing.
+    """
     model, reference = tmp_path / "model", tmp_path / "good.txt"
     text = (
         "model = 'model'\n[[filter]]\nname = 'cosine'\n"
@@ -232,7 +234,7 @@ def test_the_list_explains_every_filter() -> None:
 
 @pytest.fixture
 def bounded(knowing_model: Path, tmp_path: Path) -> Path:
-    """A model that knows the bounds of two languages."""
+    """Save a model with quality bounds for two languages."""
     known = {
         "he": KnownLanguage(9, quality_bound=0.002),
         "fa": KnownLanguage(9, quality_bound=0.03),
@@ -243,7 +245,7 @@ def bounded(knowing_model: Path, tmp_path: Path) -> Path:
 
 
 def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path) -> None:
-    """For default filters and configured ones, unless a bound is given or labels are fitted to."""
+    """By default, `quality` has the language's bound, unless a minimum or labels are set."""
 
     def bounds(config: FilterConfig, *languages: str) -> str:
         steps = with_quality_bounds(config, languages).steps
@@ -270,7 +272,7 @@ def test_the_bound_of_the_quality_is_the_languages(bounded: Path, tmp_path: Path
 
 
 def test_a_text_in_several_languages_is_not_judged_by_most_of_it() -> None:
-    """The filters of languages would drop the others."""
+    """Language filters by the majority would drop the rows in other languages."""
     config, english = default_config(Context()), Identified((("en", 1.0),), None, 9000)
     for shares, known in (
         ((("de", 0.97), ("he", 0.03)), True),

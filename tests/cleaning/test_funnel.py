@@ -1,4 +1,4 @@
-"""Bounds and the funnel of a filter run, against a plain reference row by row."""
+"""Bounds and the funnel of a filter run agree with a row-by-row reference."""
 
 import json
 from decimal import Decimal
@@ -148,7 +148,7 @@ def test_the_funnel_adds_up(tmp_path_factory, drawn, all_scores) -> None:
     assert text.startswith(f"{rows}: {record['kept']} kept")
     assert all(stage.label in text for stage in found.stages)
     assert ("nothing is kept" in text) == (bool(table) and not record["kept"])
-    # The rejected file has the same reasons.
+    # The rejected file names the same reasons.
     _, rejected = parts(found)
     assert [line.split(b"\t")[-2].decode() for line in rejected] == list(filter(None, removed))
     for line, row in zip(rejected, np.flatnonzero(~found.kept).tolist(), strict=True):

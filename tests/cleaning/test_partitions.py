@@ -1,4 +1,4 @@
-"""Merged orders of parts, against all pairs at once."""
+"""Merging the sorted parts gives the order of all pairs sorted at once."""
 
 import numpy as np
 import pytest

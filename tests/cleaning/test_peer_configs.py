@@ -1,4 +1,4 @@
-"""Configurations of OpusFilter and OpusCleaner as configurations of filters."""
+"""Configurations of OpusFilter and OpusCleaner, converted to ours."""
 
 import json
 
@@ -115,7 +115,7 @@ def test_filters_of_opuscleaner_become_ours(pipeline):
 
 @pytest.mark.parametrize("name", [*OPUSFILTER, *OPUSCLEANER])
 def test_usual_parameters_make_plans(name):
-    """Of every filter that has a counterpart."""
+    """For each filter that has a counterpart."""
     translate = (OPUSFILTER | OPUSCLEANER)[name]
     tables = translate({}, print)
     assert config_of({"filter": tables}, Context("de", "en"), name).steps
@@ -193,7 +193,7 @@ EXACT = [
 
 @pytest.mark.parametrize("name, own", EXACT)
 def test_decisions_are_those_of_opusfilter(name, own):
-    """Of filters that need no note, on rows of a crawl."""
+    """On rows of a web crawl, for filters that convert without a note."""
     filters = pytest.importorskip("opusfilter.filters", reason="needs the extra integrations")
     notes: list[str] = []
     tables = OPUSFILTER[name](own, notes.append)

@@ -1,4 +1,4 @@
-"""Filters and scores of many files, in pieces: equal to those of one text, byte for byte."""
+"""Filtering and scoring in pieces is byte for byte equal to doing it in one."""
 
 import io
 import json
@@ -19,7 +19,7 @@ COST = {"name": "cost", "column": "cost"}
 
 
 def rows(german: list[str], english: list[str]) -> list[str]:
-    """Rows with a cost, repeats and near repeats, a blank one and one with bytes to be repaired."""
+    """Return rows with a cost, repeats, near repeats, a blank row and one with bytes to repair."""
     draw = random.Random(5)
     pairs = list(zip(german, english, strict=True))[:40]
     pairs += [(s.upper(), t) for s, t in pairs[::4]] + [(s, t + " So.") for s, t in pairs[::6]]
@@ -29,7 +29,7 @@ def rows(german: list[str], english: list[str]) -> list[str]:
 
 
 def both(miner: Miner, head: str, lines: list[str], *more: object) -> tuple[str, str]:
-    """Filter files by shards and as one; check that outputs are equal, return what was said."""
+    """Filter in shards and as a whole, check that outputs are equal, and return the messages."""
     top = [head] if head else []
     new = not Path("web").exists()
     Path("web").mkdir(exist_ok=True)
@@ -127,7 +127,7 @@ def test_what_is_refused(miner: Miner) -> None:
 
 @pytest.mark.parametrize("backend", ["serial", "processes"])
 def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, backend):
-    """A dry run, a page, standard input, and filters that take all pairs at once."""
+    """With a dry run, a report, standard input, and whole-corpus filters."""
     lines = rows(german, english)
     write("a.tsv", *lines)
     margin = {"name": "margin", "pairs": 0, "minimum": 0.5}
@@ -152,7 +152,7 @@ def test_all_options_work_on_every_backend(miner, german, english, monkeypatch, 
 
 
 def test_a_dry_run_by_jobs_of_slurm(miner: Miner, german, english) -> None:
-    """The sample's results stay beside the work directory."""
+    """Results of the sample are kept beside the work directory."""
     pytest.importorskip("submitit")
     write("a.tsv", *rows(german, english))
     given = ("filter", "a.tsv", *config({"name": "identical"}), "--dry-run", 30)
@@ -162,7 +162,7 @@ def test_a_dry_run_by_jobs_of_slurm(miner: Miner, german, english) -> None:
 
 
 def test_several_bitexts_in_one_output(miner: Miner, german, english) -> None:
-    """Rows of all in order, of one piece or several, also in another format and for both sides."""
+    """Rows keep the order of the bitexts, in one or several pieces, also in other formats."""
     lines = rows(german, english)
     Path("web").mkdir()
     write("web/1.tsv", *lines[:30])

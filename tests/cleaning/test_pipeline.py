@@ -1,4 +1,4 @@
-"""Work directories of a filtering: continued after a stop, reused with other bounds, refused."""
+"""Work directories of a filter run: resumed, reused with other bounds, or refused."""
 
 import os
 from pathlib import Path
@@ -45,7 +45,7 @@ def run(
 
 
 class Counter:
-    """Counts scored rows by pass: the first, and the one of expensive filters."""
+    """Count scored rows by pass: cheap filters, and expensive ones."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch):
         self.rows = {True: 0, False: 0}
@@ -80,7 +80,7 @@ def done(work: Path) -> dict[str, int]:
 
 
 def redone(work: Path, before: dict[str, int]) -> set[str]:
-    """Return the kinds of the tasks that were done since."""
+    """Return the kinds of tasks that ran since ``before``."""
     return {Path(name).parent.name for name, time in done(work).items() if before.get(name) != time}
 
 
@@ -115,7 +115,7 @@ def test_a_run_that_was_stopped_goes_on(text, tmp_path, counter, first, pieces) 
     ],
 )  # fmt: skip
 def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> None:
-    """Only tasks whose arguments or inputs are others."""
+    """Only tasks whose arguments or inputs differ run again."""
     work = tmp_path / "work"
     run(text, work, config())
     before = done(work)
@@ -130,7 +130,7 @@ def test_what_a_change_redoes(text, tmp_path, monkeypatch, change, kinds) -> Non
 @pytest.mark.parametrize("phase", [True, False])
 @pytest.mark.parametrize("how", ["replaced", "rewritten", "gone"])
 def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, phase, how) -> None:
-    """The file gets another text of as many rows while the run reads: no output appears."""
+    """Replacing the text by one of equal row count during reading leaves no output."""
     other = b"".join(reversed(text.read_bytes().splitlines(keepends=True)))
     real, calls = Scorers.__call__, 0
 
@@ -153,7 +153,7 @@ def test_a_text_that_changes_is_refused(text, tmp_path, monkeypatch, phase, how)
 
 
 def test_a_file_that_a_filter_reads_changes(text, tmp_path, monkeypatch) -> None:
-    """Workers score by what the run began with, or fail with one line."""
+    """Workers use the content from the start of the run, or fail with one line."""
     good = put(tmp_path / "good.en", b"this is good\n" * 9)
     perplexity = config_of({"name": "perplexity", "references": str(good)})
     real = Run.wait

@@ -1,4 +1,4 @@
-"""A second opinion on a bitext: the same for any parts, rows in doubt alone, nothing read twice."""
+"""Second opinion on a bitext: independent of pieces, limited to rows in doubt, read once."""
 
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,8 @@ Pairs = list[tuple[str, str]]
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text is small: most of its rows are in doubt, and parts have few sentences.
-
-    All of a margin counts.
+    """Adapt the limits to a small text: most rows are in doubt, parts are short, margins are
+    compared in full.
     """
     monkeypatch.setattr(second_opinion, "QUALITY", second_opinion.Weighing(1.0, 0.0))
     monkeypatch.setattr(second_opinion, "BAND", (0.001, 0.9999))
@@ -55,7 +54,7 @@ def test_parts_of_any_size(scored, pairs, verifying_model, lines):
     whole = scored(pairs, second=Counting(verifying_model))
     parts = scored(pairs, second=second, workers=Workers(shard_lines=lines), note=notes.append)
     assert np.array_equal(parts, whole) and not np.array_equal(whole, scored(pairs))
-    assert len(second.read) == len(set(second.read)) + 1  # a probe of the dimension
+    assert len(second.read) == len(set(second.read)) + 1  # one call probes the dimension
     [said] = (note for note in notes if note.startswith("second opinion: "))
     assert "pairs in doubt" in said and "% of all" in said
 
@@ -84,7 +83,7 @@ def test_the_most_doubtful_rows_are_read(scored, pairs):
     found = scored(pairs, second=Knowing(pairs), second_pairs=60)
     doubt = np.abs(log_odds(alone))
     read = found != alone
-    # Pairs as doubtful as the 61st are not read.
+    # Pairs tied with the 61st in doubt are not read.
     assert 20 < read.sum() <= 60 and doubt[read].max() <= np.sort(doubt)[60]
     assert doubt[~read & (every != alone)].min() >= doubt[read].max()
     with pytest.raises(SettingsError, match="for a second opinion"):
@@ -142,7 +141,7 @@ def test_too_few_rows_say_nothing(scored, pairs, verifying_model):
 
 
 def test_languages_are_compared_among_themselves(scored, pairs, german, monkeypatch):
-    """A row's quality is the same beside rows in other languages as alone."""
+    """The quality of a row does not depend on rows in other languages."""
     monkeypatch.setattr(second_scores, "known_by", lambda model: {"de": None, "fr": None})
     right = pairs[: len(german)]
     cats = [f"Le chat numéro {i} est très beau, monsieur le maire." for i in range(len(right))]
@@ -164,7 +163,7 @@ def test_without_a_quality(scored, pairs, verifying_model, knowing_model):
 
 
 def test_filters_decide_by_both_opinions(scored, pairs, knowing_model, verifying_model, tmp_path):
-    """The rows kept are those with a score of the bound or more, whatever the pieces."""
+    """Filters keep the rows whose combined score reaches the bound, for any pieces."""
     second = Counting(verifying_model)
     options = {"languages": ("de", "en"), "model": knowing_model, "second": second}
     bound = float(np.median(scored(pairs, second=second)))

@@ -1,4 +1,4 @@
-"""Splits of a bitext: no sentence, near-copy or document in two parts, and stable by hashes."""
+"""Splits of a bitext: parts share no sentence, near-copy or document; hashes keep rows in place."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ WORDS = [*map("".join, product("bdfklmnrst", "aeiou", "bdfklmnrst"))]
 
 
 def rows(count: int, seed: int = 5) -> list[tuple[str, str, str]]:
-    """Sentences of few words, so that many are repeated, near-copies of some, and documents."""
+    """Return rows of few words, with repeats, near-copies and documents."""
     generator = np.random.default_rng(seed)
     found = []
     for number in range(count):
@@ -75,7 +75,7 @@ def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("near", [0.7, 1])
 def test_rows_with_an_empty_side_follow_their_text(tmp_path: Path, near: float) -> None:
-    """Also those whose copy has invisible characters, and none because it is empty, too."""
+    """Invisible characters do not matter, and an empty side joins no rows."""
     text = [(f"satz {n} {n * 7919}", f"sentence {n} {n * 104729}", "") for n in range(300)]
     text += [(f"sa\u00adtz {n} {n * 7919}.", "\u200b" if n % 2 else "", "") for n in range(300)]
     text += [("", f"sentence\x0b{n} {n * 104729}", "") for n in range(300)]
@@ -113,7 +113,7 @@ def test_near_copies_stay_together(tmp_path: Path) -> None:
 
 
 def test_rows_stay_when_text_is_added(tmp_path: Path) -> None:
-    """Shares are bounds of a hash; other rows leave dev and test only for training."""
+    """When text is added, rows of dev and test stay or move to training."""
     text = [(f"satz {n} {n * 7919}", f"sentence {n} {n * 104729}", "") for n in range(600)]
     for sizes, stays in (((0.2, 0.1), True), ((60, 60), False)):
         settings = Split(*sizes, near=1)

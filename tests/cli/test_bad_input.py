@@ -1,4 +1,4 @@
-"""Whatever comes in, through the command line: one line that helps, an exit code, and no debris."""
+"""Bad input on the command line: one helpful line, an exit code, and no leftover files."""
 
 import sys
 from pathlib import Path
@@ -114,7 +114,7 @@ def test_the_table_keeps_what_it_says(ready: Miner) -> None:
 
 @pytest.mark.parametrize("command", ["index", "mine"])
 def test_columns_that_are_read_as_sentences_are_doubted(miner: Miner, command: str) -> None:
-    """BUCC text without its format: ids and tabs would become part of every sentence."""
+    """BUCC files read as plain text would have ids and tabs in every sentence."""
     bucc = write("bucc", *(f"de-{number}\tDer Hund bellt {number}." for number in range(9)))
     plain = write("plain", "Der Hund\tbellt.", *(f"Der Hund bellt {n}." for n in range(9)))
     for text, warned in ((bucc, True), (plain, False)):
@@ -149,7 +149,7 @@ def test_ids_that_repeat_are_told(miner: Miner, german: list[str], english: list
 
 
 def test_scores_before_texts(miner: Miner, german: list[str]) -> None:
-    """As mining writes them: the score is no text."""
+    """As mining writes them: the first column is a score, not text."""
     scored = write("pairs.tsv", *(f"0.{9 - i}\t{german[i]}\tA dog {i}." for i in range(5)))
     for command in ("stats", "score"):
         only(miner(command, scored), "pairs.tsv, line 1: begins with a number", "--scol 2 --tcol 3")
@@ -213,7 +213,7 @@ def test_the_doctor_tries_gpus(miner: Miner, monkeypatch, trials, said) -> None:
 
 
 def test_the_doctor_needs_no_faiss(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mining works without FAISS, unless an installed one is broken."""
+    """Mining works without FAISS; only a broken installation is a fault."""
     monkeypatch.setitem(sys.modules, "faiss", None)
     monkeypatch.setattr("miner.index.faiss.faiss_distributions", lambda: [])
     done = miner("doctor")

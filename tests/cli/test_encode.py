@@ -1,4 +1,4 @@
-"""``miner encode``: one row for every line, complete output or none, bounded memory."""
+"""``miner encode``: one row per line, complete output or none, bounded memory."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def encode(miner: Miner, *arguments: object) -> Done:
 
 @pytest.fixture
 def holes(german: list[str]) -> Path:
-    """Write a file with empty, blank and unknown lines, also at its end."""
+    """Write a file with empty, blank and unknown lines, the last one included."""
     return write("holes.de", "", german[0], " \t ", "日本", *german[1:40], "", "", *german, "", "")
 
 

@@ -1,4 +1,4 @@
-"""``miner evaluate``: its tasks, all, sentences."""
+"""``miner evaluate``: single tasks, `all`, `sentences`."""
 
 import json
 import shutil
@@ -48,7 +48,7 @@ def test_all(miner: Run, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert metrics_of(record, "sts")["2012, 1 of 5 sets", "pearson"] > 0.8
     assert metrics_of(record, "paraphrase")["msrpc", "accuracy by cosine"] > 0.9
     assert all(value > 0 for value in metrics_of(record, "speed").values())
-    # The summary has the headline metrics of each task, and no notes.
+    # The summary has the main metrics of each task, without notes.
     value = metrics_of(record, "tatoeba")["de-en", "both ways by cosine"]
     assert f"  {value:.3f}  " in out and "there by cosine" not in out
     assert "oracle" not in out and "missing: 2013: not there" in out
@@ -72,7 +72,7 @@ def test_a_directory_that_does_not_exist(miner: Run, tmp_path: Path, name: str) 
 
 
 def test_vectors_from_elsewhere_are_a_model(miner, data, tmp_path, german):
-    """Precomputed vectors of the default model give the metrics of that model."""
+    """Precomputed vectors of the default model give its metrics."""
     place = tmp_path / "laser"
     place.mkdir()
     code, out, err = miner("evaluate", "sentences", "--data", data, "-o", place)

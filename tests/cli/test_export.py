@@ -1,4 +1,4 @@
-"""``miner export``: files of other libraries, read back by hand and, where installed, by them."""
+"""``miner export``: exported files, read by hand and by their libraries if installed."""
 
 import json
 from collections.abc import Callable
@@ -96,7 +96,7 @@ def test_a_repository_of_a_hub_has_a_card_and_the_model(
 
 
 def test_the_card_of_the_model_that_ships(miner: Run, tmp_path: Path) -> None:
-    """Languages, licences and limits; the library of the hub reads the head."""
+    """It has languages, licences and limits; huggingface_hub can parse its metadata."""
     model = load("default")
     text = card(model, hub=True)
     for title in ("## Languages", "## Limits", "## Text"):

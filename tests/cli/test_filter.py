@@ -1,4 +1,4 @@
-"""miner filter: from the command to the files. Runs that are stopped: test_filter_stopped."""
+"""miner filter, from the command line to the files. Interrupted runs: test_filter_stopped."""
 
 import json
 import os
@@ -32,7 +32,7 @@ RULES = (
 
 @pytest.fixture
 def noisy(german: list[str], english: list[str]) -> Path:
-    """Pairs, mismatched pairs, duplicates and an empty line, each with an id and a note."""
+    """Return pairs, mismatched pairs, duplicates and an empty line, each with an id and a note."""
     pairs = list(zip(german, english, strict=True))
     pairs += zip(german[:30], english[7:37], strict=True)
     lines = [f"{i}\t{s}\t{t}\tnote {i}" for i, (s, t) in enumerate(pairs + pairs[:20])]
@@ -44,7 +44,7 @@ COLUMNS = ("--scol", 2, "--tcol", 3)
 
 @pytest.fixture
 def clean(miner, knowing_model: Path):
-    """Run the command with the small model and the rules above; return its two outputs."""
+    """Run the command with the small model and the rules above; return both outputs."""
 
     def run(*arguments: object, rules: tuple | None = RULES, **top) -> tuple[str, str]:
         more = ("--config", config("rules.toml", *rules, **top)) if rules is not None else ()
@@ -91,7 +91,7 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
         Path(f"part-{name}.tsv").write_bytes(b"".join(turned))
 
     def labels(path: str | Path, *options: str) -> tuple[str, list[str]]:
-        """Run the default filters; the first line, and the filters of the funnel."""
+        """Run the default filters; return the first line, and the filters in the funnel."""
         code, _, err = miner("filter", path, "--model", knowing_model, "--threads", 1, *options)
         assert code == 0
         _, _, funnel = err.partition("\nfilter ")
@@ -102,7 +102,7 @@ def test_the_default_filters(miner, knowing_model, noisy: Path) -> None:
     assert given[0].startswith("111 rows") and {"language", "script", "quality"} < set(given[1])
     said, found = labels(noisy, *options)
     assert said.startswith("source: German (de) 100%, target: English (en)") and found == given[1]
-    # A few words do not tell, nor do parts that contradict each other.
+    # Few words, or parts in different languages, do not identify the language.
     said, found = labels("few.tsv", *options)
     assert said.startswith("filters that need the languages are left out") and set(found) < set(
         given[1]
@@ -167,7 +167,7 @@ def test_faults(miner, knowing_model, arguments, words) -> None:
     lines = err.splitlines()
     assert (code, out) == (1, "") and words in lines[-1] and lines[-1].startswith("miner: error: ")
     assert len([line for line in lines if "languages" not in line]) == 1
-    if words != "none":  # an error in the text or the command leaves no file
+    if words != "none":  # errors in the text or the command leave no file
         assert sorted(os.listdir()) == before
 
 
@@ -218,9 +218,9 @@ def test_a_share_of_good_ones(clean, noisy: Path) -> None:
         _, err = clean(noisy, *COLUMNS, "-o", "out", "--target-precision", share, rules=quality)
         means = np.cumsum([values[row] for row in order]) / np.arange(1, len(values) + 1)
         count = int((means >= share).sum())
-        assert len(read("out")) == pytest.approx(count, abs=1)  # means of rounded scores
+        assert len(read("out")) == pytest.approx(count, abs=1)  # means of the rounded scores
         assert "target-precision" in err
-    # Ranked by a cosine, named in the configuration.
+    # Ranked by the cosine that the configuration names.
     cosine = ({"name": "cosine"}, {"name": "duplicates"})
     clean(noisy, *COLUMNS, "-o", "out", "--top-n", 10, "--scores-jsonl", "s", rules=cosine,
           rank="cosine")  # fmt: skip

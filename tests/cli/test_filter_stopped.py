@@ -1,4 +1,4 @@
-"""miner filter: runs that a signal stops, and what the repeated run reuses."""
+"""miner filter interrupted by signals, and what the repeated run reuses."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def pairs(german: list[str], english: list[str], count: int) -> bytes:
     return "".join(lines).encode()
 
 
-# Pieces that are worth two processes.
+# Enough pieces for two processes.
 ROWS, PIECE = 72_000, 24_000
 
 
@@ -42,7 +42,7 @@ ROWS, PIECE = 72_000, 24_000
 def test_a_signal_leaves_only_the_work_directory(
     miner, german, english, knowing_model: Path, place: Path, monkeypatch, stop, group, phase
 ) -> None:
-    """No process, no temporary file, no part of an output; the repeated run continues."""
+    """No process, temporary file or partial output remains; the repeated run resumes."""
     put(place / "big.tsv", pairs(german, english, ROWS))
     (place / "tmp").mkdir()
     words = f"filter - --config rules.toml --threads 2 --model {knowing_model} -o out --rejected no"
@@ -81,7 +81,7 @@ def test_a_signal_leaves_only_the_work_directory(
     feed(monkeypatch, (place / "big.tsv").read_bytes())
     code, _, err = miner(*words.replace("--threads 2", "--threads 1").split())
     assert code == 0, err
-    # All rows are scored by length, about 5 / 6 of them by the cosine; some are there already.
+    # Lengths score all rows, the cosine 5/6 of them; some scores exist already.
     assert 0 < scored <= (2 * ROWS - PIECE if phase == "check" else ROWS)
     assert sorted(os.listdir()) == ["big.tsv", "no", "out", "rules.toml", "tmp"]
     kept, rejected = (len(lines_of(Path(name).read_bytes())) for name in ("out", "no"))

@@ -1,4 +1,4 @@
-"""``miner fit``: an encoder of another library becomes a model that verifies."""
+"""``miner fit``: adds verification to an encoder of another library."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def bitext(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def plain_model(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The model that stands behind the fake of sentence-transformers."""
+    """Return the model behind the fake of sentence-transformers."""
     path = tmp_path_factory.mktemp("model") / "plain"
     assert main(["train", "--bitext", str(bitext), *FAST, "-o", str(path)]) == 0
     return path
@@ -35,7 +35,7 @@ def plain_model(bitext: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def corpora(tmp_path: Path) -> list[Path]:
-    """Text that was not learned from; line i of the one translates line i of the other."""
+    """Write parallel text that the fit has not seen."""
     return [Path(path) for path in aligned_files(tmp_path, synthetic(80, seed=9))]
 
 
@@ -61,7 +61,7 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
     code, out, err = miner(*mining)
     assert code == 0 and right(out) > 70 and "ranked by margin" not in err
     assert f"{name}: licence apache-2.0" in err
-    # An index that the encoder built is verified by the model.
+    # The fitted model verifies pairs of the encoder's index.
     sides = tmp_path / "ia", tmp_path / "ib"
     code, again, _ = miner("search", *sides, "--model", place, "--ids", "--no-estimate")
     assert code == 0 and again == out
@@ -69,7 +69,7 @@ def test_fitted_mined_scored(miner, name, bitext, corpora, plain_model, tmp_path
     assert code == 0 and len(scores.splitlines()) == 900
     assert miner("explain", *synthetic(1)[0], *synthetic(1)[1], "--model", place)[0] == 0
     assert f"vectors of {name}" in miner("model", "info", place)[1]
-    # Labels change the quality alone.
+    # Labels change only the quality function.
     rows = bitext.read_text(encoding="utf-8").splitlines()[:30]
     sheet = [(row, "yes" if n % 3 else "no") for n, row in enumerate(rows)]
     write(tmp_path / "sheet.tsv", ["source\ttarget\tanswer", *sheet])

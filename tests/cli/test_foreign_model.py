@@ -31,7 +31,7 @@ def test_mined_searched_encoded(miner, name, german_file, english_file, tmp_path
     sides = tmp_path / "work" / "source", tmp_path / "work" / "target"
     code, again, _ = miner("search", *sides, "--ids", "--no-estimate")
     assert (code, again) == (0, out)
-    with monkeypatch.context() as patch:  # an index may come from anywhere
+    with monkeypatch.context() as patch:  # indexes may come from elsewhere
         patch.setattr("miner.encoder.open_encoder.open_pretrained", None)
         code, again, err = miner("search", *sides, "--ids")
     assert (code, again) == (0, out)
@@ -58,7 +58,7 @@ def test_prompts_want_a_side(miner: Run, name: str, german_file: Path, tmp_path:
 
 
 def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> None:
-    """Decoys come with vectors of the same encoder; a report shows the estimate."""
+    """Decoys come with vectors of the same encoder, and the report shows the estimate."""
     decoys = load("default").read_decoys("en")[::28]  # they are sorted
     (tmp_path / "decoys.en").write_text("\n\n".join(decoys) + "\n", encoding="utf-8")
     for text in (NEAR / "near.de", NEAR / "near.en", tmp_path / "decoys.en"):
@@ -82,7 +82,7 @@ def test_precision_of_vectors_without_a_model(miner: Run, tmp_path: Path) -> Non
 
 
 def test_scores_follow_the_encoder(miner, name, german, english, other_model, tmp_path):
-    """The filter of cosines takes any encoder; a plan is another one once it has changed."""
+    """The cosine filter accepts any encoder; a changed encoder invalidates its scores."""
     text = "".join(f"{one}\t{other}\n" for one, other in zip(german, english, strict=True))
     (tmp_path / "pairs.tsv").write_text(text, encoding="utf-8")
     scoring = ["score", tmp_path / "pairs.tsv", "--score", "cosine", "--score-only"]

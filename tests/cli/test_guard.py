@@ -1,4 +1,4 @@
-"""miner.cli.guard: outputs that would destroy an input, another output or an artifact."""
+"""miner.cli.guard: refuses outputs that would overwrite an input, an output or an artifact."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def model(tiny_model: Path, tmp_path: Path) -> Path:
         ("", {"-o": "new/deep/a", "--work": "new"}, "-o new/deep/a lies inside --work new; name"),
         ("", {"-o": "there/a", "--work": "there"}, "-o there/a lies inside --work there; name"),
         ("", {"-o": "there.tsv", "--work": "there"}, ""),
-        # What replaces nothing may be shared.
+        # Several options may share a place that overwrites nothing.
         ("-", {"-o": "-", "--report": "-"}, ""),
         ("/dev/null", {"-o": "/dev/null", "--report": "/dev/null"}, ""),
         ("pipe", {"-o": "pipe", "--report": "pipe"}, ""),
@@ -147,7 +147,7 @@ def test_no_command_destroys_anything(line, index, model, indexes, tmp_path, mon
 @pytest.mark.parametrize("command", ["filter", "score"])
 @pytest.mark.parametrize("output", ["good.de", "model/scores.txt"])
 def test_files_of_a_configuration_are_inputs(command, output, model, tmp_path, monkeypatch, capsys):
-    """References, and the model that the file names."""
+    """Reference files and models named in a configuration count as inputs."""
     monkeypatch.chdir(tmp_path)
     tables = ({"name": "perplexity", "references": "good.de"},)
     Path("rules.toml").write_text(toml(tables, {"model": "model"}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Signals and pipes that close, in another process: exit codes, and what is left behind."""
+"""Signals and closed pipes: exit codes and leftovers of another process."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ def test_interrupted_at_the_last_moment(ready, command, german_file, english_fil
 
 @pytest.mark.parametrize("command", ["search de en --device cpu", "--help", "search --help"])
 def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
-    """``miner search … | head -n 1``: no failure, and nothing said."""
+    """``miner search … | head -n 1`` succeeds without a message."""
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -61,7 +61,9 @@ def test_a_reader_that_has_enough(ready: Miner, command: str) -> None:
 
 @pytest.mark.parametrize("also_output", [False, True])
 def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -> None:
-    """``miner filter … -o FILE 2>&1 | head``: messages come first, yet the file is written."""
+    """``miner filter … -o FILE 2>&1 | head``: the file is written though the pipe of messages
+    closes.
+    """
     write("pairs.tsv", "Der Hund bellt.\tThe dog barks.")
     write("rules.toml", "[[filter]]", 'name = "duplicates"')
     reading, writing = os.pipe()
@@ -80,7 +82,7 @@ def test_a_reader_of_messages_that_has_enough(miner: Miner, also_output: bool) -
 
 
 def test_another_pipe_that_breaks(miner: Miner) -> None:
-    """Exit code 0 is for a reader of standard output alone."""
+    """Only a closed standard output gives exit code 0."""
     write("pairs.tsv", *["Der Hund bellt.\tThe dog barks."] * 20_000)
     write("rules.toml", "[[filter]]", 'name = "length"')
     os.mkfifo("pipe")

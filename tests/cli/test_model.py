@@ -124,7 +124,7 @@ def repository(miner: Miner, tiny_model: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def library(repository: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
-    """Stand-in of the hub's library, whose calls it returns."""
+    """Stand in for huggingface_hub, and return the recorded calls."""
     asked: list[tuple[object, ...]] = []
 
     def snapshot(name: str, revision: str | None, allow_patterns: list[str]) -> str:
@@ -170,7 +170,7 @@ def test_repositories_that_are_refused(miner, library, repository, tmp_path):
 
 @pytest.fixture
 def hub(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A server that answers the hub's real library as the hub does, with one repository."""
+    """Serve one repository by the protocol of the hub, for the real library."""
     constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra datasets")
     files = {str(p.relative_to(repository)): p for p in repository.rglob("*") if p.is_file()}
 
@@ -250,7 +250,7 @@ def test_info(miner: Miner, tiny_model: Path) -> None:
     assert (code, err) == (0, "")
     head = out.partition("\n\n")[0]
     assert model.fingerprint in head and model.describe() in head
-    # Texts of one name count as one, and the largest are named.
+    # Texts of one name are summed, and the largest are named.
     assert f"{model.training['pairs']:,} pairs: tatoeba 718,030; small-4 495,924; " in head
     names = {one["name"] for one in model.training["text"]}
     assert f"; {len(names) - 8} more" in head

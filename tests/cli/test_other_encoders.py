@@ -1,4 +1,4 @@
-"""Models of other encoders from the outside: trained, indexed, searched, verified, explained."""
+"""Commands on models of every encoder: train, index, search, verify, explain."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Text that was not trained on; line i of the one translates line i of the other."""
+    """Write parallel text that the training has not seen."""
     return [*aligned_files(tmp_path_factory.mktemp("corpora"), synthetic(60, seed=9))]
 
 
@@ -96,7 +96,7 @@ def test_like_takes_over_a_configuration(files: list[str], tmp_path: Path, miner
     assert code == 0
     one, other = (load(path).training["config"] for path in (first, tmp_path / "second"))
     assert other == {**one, "seed": 2} and TrainConfig.from_dict(other).types == 50
-    # A configuration that this program does not know is refused.
+    # Unknown configurations are refused.
     path = tmp_path / "first" / "config.json"
     config = json.loads(path.read_text(encoding="utf-8"))
     config["training"]["config"]["depth"] = 3
@@ -119,7 +119,7 @@ def test_a_model_that_was_kept_from_test_sentences(files, tmp_path, miner):
     assert training["excluded"] == [{"name": "tests.txt", "sentences": 40}]
     (text,) = training["text"]
     assert text["pairs"] == 660 and text["with excluded sentences"] == 40
-    # What is left out leaves no trace: it is as if the text had never had it.
+    # Excluded text has no effect: the model equals one of text without it.
     other = trained([str(path) for path in rest], tmp_path / "other")
     assert load(other).fingerprint == load(model).fingerprint
     source, target = files

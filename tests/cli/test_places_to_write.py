@@ -1,4 +1,4 @@
-"""Full, missing and closed places to write: one line that helps, exit code 1, and no debris."""
+"""Outputs on full, missing or closed places: one helpful line, exit code 1, no leftover files."""
 
 import errno
 import shlex
@@ -28,7 +28,7 @@ def test_a_full_device_behind_standard_output(miner: Miner) -> None:
 
 
 def test_an_error_of_a_file_without_a_name(miner: Miner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Standard output is to blame only if it cannot be written."""
+    """An error without a file name is blamed on standard output only if that is not writable."""
 
     def refuse(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -48,7 +48,7 @@ def test_a_closed_stream(miner: Miner, stream: str) -> None:
 
 @pytest.mark.parametrize("limit", [20_000, 100_000, 300_000])
 def test_no_space_for_an_index(miner: Miner, limit: int, german_file: Path) -> None:
-    """Writes fail at a size, in text and in vectors, as on a full disk."""
+    """Writes of text and of vectors fail beyond a size, as on a full disk."""
     corpus = many(miner.place / "corpus", 4000)
     arguments = ["index", corpus, "--model", miner.model, "-o", "out"]
     only(miner.elsewhere(*arguments, largest=limit), "out", "File too large")

@@ -1,4 +1,4 @@
-"""Progress of commands: bars on a terminal, and lines elsewhere."""
+"""Progress of commands: bars on a terminal, lines elsewhere."""
 
 import io
 import os
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize("operations", [0.0, 1e12])
 def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside the peak rate of the machine; rows searched by an earlier run are not counted."""
+    """It shows the share of the machine's peak rate, and ignores rows of an earlier run."""
     monkeypatch.setattr(sys, "stderr", Terminal())
     monkeypatch.setattr("miner.machine.matrix_peak", lambda: 1e11)
     with Progress("sentences", operations=operations) as report:
@@ -39,7 +39,7 @@ def test_the_bar_shows_the_rate(operations: float, monkeypatch: pytest.MonkeyPat
 
 
 def test_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nothing at all for work of less than half a minute."""
+    """Work of less than half a minute prints nothing."""
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     monkeypatch.setattr("miner.machine.matrix_peak", lambda: pytest.fail("measured for nobody"))
     with Progress("sentences", operations=1e12) as report:
@@ -71,7 +71,7 @@ def handlers() -> Iterator[None]:
 
 
 def test_an_ignored_interrupt_stays_ignored(handlers: None) -> None:
-    """As shells start the background jobs of a script."""
+    """Shells ignore interrupts of background jobs in scripts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     interrupts.catch()
     os.kill(os.getpid(), signal.SIGINT)

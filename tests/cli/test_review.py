@@ -63,7 +63,7 @@ def test_sheet_and_labels(miner: Run, pairs: Path, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written(
     miner: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Root may write everywhere, so that the system's answer is a stand-in."""
+    """Simulated by an error, since root may write everywhere."""
     monkeypatch.setattr("miner.review.review.os.access", lambda path, mode: False)
     code, _, err = miner("review", pairs, "--tsv", tmp_path / "sheet.tsv")
     assert code == 1 and err.count("\n") == 1 and err.rstrip().endswith("elsewhere by --answers")

@@ -1,4 +1,4 @@
-"""Options of every command: those of a file, and the volume of messages."""
+"""Options of every command: configuration files, and the volume of messages."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""miner score: one line out for each line in, of any input."""
+"""miner score: one output line per input line, for any input."""
 
 import os
 import threading
@@ -79,7 +79,7 @@ def test_standard_input_and_pipes(score, miner, german_file, english_file, tmp_p
     assert score("-") == pairs
     feed(monkeypatch, english_file.read_bytes())
     assert score("--source", german_file, "--target", "-") == pairs
-    # Two pipes, like those of a shell's <(…), are two inputs.
+    # Two pipes, like a shell's <(…), are two inputs.
     pipes = [tmp_path / "one", tmp_path / "two"]
     for pipe, path in zip(pipes, (german_file, english_file), strict=True):
         os.mkfifo(pipe)

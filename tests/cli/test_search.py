@@ -1,4 +1,4 @@
-"""``miner search``, ``mine`` and ``explain`` with a verifier, from the outside."""
+"""Commands ``search``, ``mine`` and ``explain`` with a verifier."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_languages_are_told_and_doubted(miner, german_file, english_file, verify
     assert named[1] == out and "source: German (de) as given, target: English" in named[2]
     wrong = miner("mine", german_file, english_file, *options, "--source-lang", "fr")[2]
     assert "warning: " in wrong and "looks like German (de); give --source-lang de" in wrong
-    # An estimate for the wrong language would mislead.
+    # An estimate with decoys in the wrong language would mislead.
     of_one = miner("mine", german_file, german_file, *options[:2])[2]
     assert "both sides are in German (de)" in of_one and " pairs written to " in of_one
     assert "precision" not in of_one and "decoys" not in of_one
@@ -74,7 +74,7 @@ def test_wrong_usage(miner: Miner, sides: tuple[Path, Path], arguments: str, sai
 
 
 def test_a_second_opinion_reads_what_is_in_doubt(miner, sides, verifying_model, tmp_path):
-    """The output is that of ``mine``, and a stopped or repeated search encodes nothing again."""
+    """Outputs of `search` and `mine` are equal, and a repeated search encodes nothing again."""
     options = ("--threshold", 0, "--no-estimate")
     work, table = tmp_path / "tasks", tmp_path / "pairs.parquet"
     second = ("--second", verifying_model, "--work", work)
@@ -96,12 +96,13 @@ def test_a_second_opinion_reads_what_is_in_doubt(miner, sides, verifying_model, 
 
 def test_explain(miner, verifying_model, knowing_model, german, english, tmp_path):
     code, out, _ = miner("explain", german[0], english[0], "--model", verifying_model)
-    assert code == 0 and "mining ranks" in out and "quality" not in out  # which it has not learned
+    # a language that it has not learned
+    assert code == 0 and "mining ranks" in out and "quality" not in out
     code, out, _ = miner("explain", german[0], english[0], "--model", knowing_model)
     assert code == 0
     for part in ("best counterpart", "log-odds", "alignment", "order of the tokens"):
         assert part in out
-    # The number is the one that users see.
+    # Users see the same number.
     pair = tmp_path / "pair.tsv"
     pair.write_text(f"{german[0]}\t{english[0]}\n", encoding="utf-8")
     _, score, _ = miner("score", pair, "--model", knowing_model, "--score-only")
@@ -111,7 +112,7 @@ def test_explain(miner, verifying_model, knowing_model, german, english, tmp_pat
 
 
 def test_explain_has_both_opinions(miner, knowing_model, german, english):
-    """A pair whose quality is in doubt gets one by both; others keep theirs."""
+    """Pairs in doubt get a quality by both models; others keep theirs."""
     pair = german[0], english[1]
     options = ("--model", knowing_model, "--source-lang", "de", "--target-lang", "en")
     code, out, err = miner("explain", *pair, *options, "--second", knowing_model)

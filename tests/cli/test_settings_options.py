@@ -20,7 +20,7 @@ from miner_train.config import TrainConfig
 from miner_train.papers.classifier_config import ClassifierConfig
 from miner_train.papers.generator_config import GeneratorConfig
 
-# Settings, and a command with the options of all their fields.
+# Settings of each kind, and a command with an option per field.
 COMMANDS = {
     SearchSettings: ["search"],
     Keep: ["mine"],
@@ -120,7 +120,7 @@ def commands(group: click.Command) -> Iterator[click.Command]:
 
 
 def test_an_option_without_its_value_is_an_error() -> None:
-    """At the end of a line it is not passed over, as if it were not there."""
+    """An option at the end of the line without its value is not ignored."""
     tried = []
     for command in commands(cli):
         for one in command.params:

@@ -1,4 +1,4 @@
-"""``miner train`` from the outside: arguments, exit codes, messages, and what it leaves."""
+"""``miner train``: arguments, exit codes, messages and leftovers."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def files(pairs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plain(files, tmp_path_factory):
-    """The model directory of a training on two plain files, and what was said meanwhile."""
+    """Train on two plain files; return the model directory and the messages."""
     output = tmp_path_factory.mktemp("plain") / "deep" / "model"
     source, target = files
     assert main(["train", "--source", source, "--target", target, "-o", str(output), *FAST]) == 0
@@ -39,7 +39,7 @@ def plain(files, tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path, capsys):
-    """Train into ``tmp_path / "model"``; gives the exit code and what was said."""
+    """Train into ``tmp_path / "model"``; return the exit code and the messages."""
 
     def call(*arguments, output="model"):
         code = main(["train", *map(str, arguments), "-o", str(tmp_path / output)])
@@ -67,7 +67,7 @@ def test_model_directory_says_what_made_it(plain):
 
 
 def test_several_bitexts_are_one_text(run, pairs, plain, tmp_path):
-    """Files in two parts, and a part of another kind, make the model of the whole."""
+    """Training on parts in several files and formats equals training on the whole."""
     a, b = pairs
     parts = [slice(0, 200), slice(200, 450)]
     arguments = []
@@ -105,7 +105,8 @@ def test_an_old_model_is_replaced_if_asked(run, files, plain, tmp_path):
     arguments = ["--source", source, "--target", target, *FAST]
     assert run(*arguments, "--seed", 5)[0] == 0
     old = fingerprint(tmp_path / "model")
-    (tmp_path / "..model.training.lock").touch()  # of a run killed behind its last step
+    # left by a run that was killed after its last step
+    (tmp_path / "..model.training.lock").touch()
     code, said = run(*arguments)
     assert code == 2 and "is a model already; replace it with --overwrite" in said
     assert not (tmp_path / "..model.training.lock").exists()
@@ -167,6 +168,6 @@ def test_too_little_text(run, files, plain, tmp_path):
     code, said = run("--source", blank, "--target", blank, *FAST)
     assert code == 1 and "no pairs to train on" in said and str(blank) in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blank", "one"]
-    # The right text, given next, is not taken for another training's.
+    # A later training with the right text does not resume this one.
     assert run("--source", files[0], "--target", files[1], *FAST)[0] == 0
     assert fingerprint(tmp_path / "model") == fingerprint(plain)

@@ -1,4 +1,4 @@
-"""Commands that are stopped and go on, or repeated with other settings; parts of any size."""
+"""Work directories: interrupted, resumed and repeated commands; parts of any size."""
 
 import errno
 import hashlib
@@ -25,7 +25,7 @@ FAST = ("--rank", "margin", "--threshold", 0)
 
 
 class Searches:
-    """Blocks that were searched; the ``stop``-th of them is interrupted."""
+    """Counter of searched blocks, which interrupts at the ``stop``-th."""
 
     def __init__(self) -> None:
         self.count, self.stop = 0, 0
@@ -60,7 +60,7 @@ def files(miner: Miner, german: list[str], english: list[str]) -> tuple[str, str
 
 
 def test_a_stopped_search_goes_on(miner, sides, searches):
-    """Its results lie beside the output, and are gone when that is written."""
+    """Results are kept beside the output, and removed once it is written."""
     assert miner("search", *sides, "--no-estimate", "-o", "scratch.tsv").code == 0
     assert miner.entries() == ["scratch.tsv"]
     line = ["search", *sides, "-o", "pairs.tsv", *PARTS]
@@ -91,7 +91,7 @@ def test_pairs_that_cannot_be_written_do_not_cost_the_search(miner, files, searc
 
 
 def test_standard_input(miner, files, german, searches, monkeypatch):
-    """It is read anew by each command; what was searched of the same text stands."""
+    """Each command reads it again, and reuses searched blocks if the text is the same."""
 
     def mined(*more: object, text: list[str] = german) -> Any:
         content = "".join(f"{line}\n" for line in text).encode()
@@ -106,7 +106,7 @@ def test_standard_input(miner, files, german, searches, monkeypatch):
         done = mined(*more)
         assert done.code == 0 and searches.since() == 16 - 5
         assert (done.out or Path("out.tsv").read_text("utf-8")) == wanted
-    # Other text: its blocks alone.
+    # With other text only its blocks are searched.
     assert mined("--work", "work", text=[*german[:59], "Noch ein Satz."]).code == 0
     assert searches.since() == 4
 
@@ -141,7 +141,7 @@ def test_mine_keeps_its_indexes_and_no_others(miner, files, german, searches):
     assert miner("search", "work/source", "work/target", *FAST).out == (
         Path("work/pairs.tsv").read_text(encoding="utf-8")
     )
-    # Another command's index, other text, another process: nothing is replaced.
+    # Another command's index, other text or another process: nothing is replaced.
     assert miner.index("texts/1.de", "own/source").code == 0
     fault(miner.mine(*files, *line[2:], "--work", "own"), "own/source: was not made by this comm")
     assert len(Index.open("own/source")) == 30
@@ -152,7 +152,7 @@ def test_mine_keeps_its_indexes_and_no_others(miner, files, german, searches):
 
 
 def test_patterns_parts_and_status(miner: Miner, files: tuple[str, str]) -> None:
-    # Ids name the files as they were given.
+    # Ids name the files as on the command line.
     options = (*FAST, "--ids")
     assert miner.mine(*files, *options, "-o", "plain.tsv").code == 0
     assert "texts/2.de:" in Path("plain.tsv").read_text(encoding="utf-8")
@@ -232,7 +232,7 @@ def test_a_plan_refuses_what_is_read_once(miner: Miner, files: tuple[str, str]) 
 
 
 def test_a_plan_of_text_in_columns(miner: Miner, german: list[str]) -> None:
-    """The sample that is mined has the sentences alone, whatever the format of the text."""
+    """The mined sample has only the sentences, for any format of the text."""
     write("text.tsv", *(f"{number}\t{line}" for number, line in enumerate(german)))
     text = ("text.tsv", "text.tsv", "--column", 2, "--id-column", 1)
     shown = miner("plan", *text, "--model", miner.model, *FAST)

@@ -64,7 +64,7 @@ def test_every_set_is_got_and_converted(get, server, tmp_path):
     assert "sts/2015.belief.tsv: 2 rows\n    left out, without a gold score: 1" in out
     assert "simpwiki.tsv.gz: 2 rows\n    left out, with an empty side: 1" in out
     assert "no checksum is known; SHA-256 " in out
-    # Neither the gold of test, nor members nobody asked for, nor temporary files are there.
+    # Test gold, unlisted members and temporary files are absent.
     names = {str(path.relative_to(into)) for path in into.rglob("*") if path.is_file()}
     assert not any("part" in name for name in names)
     assert "bucc2018/de-en/de-en.test.gold" not in names
@@ -87,7 +87,7 @@ def test_every_set_is_got_and_converted(get, server, tmp_path):
     again = get_all(get)
     assert [run.code for run in again] == [0] * 2 and not server.asked
     assert again[1].out.startswith("opusparcus de: licence CC BY-NC, already there\n")
-    # A missing file is made again from its download; a missing download is not needed.
+    # A missing file is converted again from its download; a missing download is not needed.
     (into / "paraphrase/opusparcus.de.dev.tsv").unlink()
     (into / "downloads/tatoeba.deu-eng.eng").unlink()
     assert get("opusparcus", "--pair", "de").code == get("tatoeba", "--pair", "de-en").code == 0
@@ -99,7 +99,7 @@ def test_every_set_has_a_converter() -> None:
 
 
 def fails(server: Server, tmp_path: Path, name: str, part: str, *bodies: bytes) -> str:
-    """Return the error message for a part of these downloads; check that nothing is written."""
+    """Return the error message for these downloads; check that nothing is written."""
     dataset = CATALOG[name]
     for file, body in zip(dataset.parts[part], bodies, strict=True):
         server.add(file.address, body)
@@ -118,7 +118,7 @@ def opusparcus(kind: str, line: str) -> bytes:
 
 
 def stopped(number: int, **lines: str) -> bytes:
-    """Return an archive of a year whose files of this name have other lines."""
+    """Return a year's archive with other lines in files of this name."""
     return zipped(sts(number) | {f"x/STS.gs.{name}.txt": text for name, text in lines.items()})
 
 
@@ -174,7 +174,7 @@ def method(number: int) -> bytes:
 
 
 def test_an_archive_that_cannot_be_unpacked_is_damaged(server, unchecked, tmp_path):
-    """Test a method that zipfile does not know (9), and methods that the bytes do not follow."""
+    """With method 9, unknown to zipfile, and with bytes that contradict the method."""
     for number in (9, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
         (tmp_path / "data/downloads/SICK.zip").unlink(missing_ok=True)
         assert "SICK.zip: damaged (" in fails(server, tmp_path, "sick-r", "all", method(number))
@@ -255,7 +255,7 @@ def test_a_verified_download(get, server, tmp_path, monkeypatch):
     served.body = body
     done = get("sick-r")
     assert done.code == 0 and "checksum verified" in done.out
-    # With another checksum in a later catalogue, the file is downloaded again.
+    # When the catalogue's checksum changes, the file is downloaded again.
     monkeypatch.setitem(
         CATALOG, "sick-r", replace(sick, parts={"all": (replace(known, sha256="0" * 64),)})
     )

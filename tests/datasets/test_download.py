@@ -1,4 +1,4 @@
-"""miner.datasets.download: one file from a server with the faults that servers have."""
+"""miner.datasets.download from a server with typical faults."""
 
 import errno
 import hashlib
@@ -38,7 +38,7 @@ def fetch(server: Server, tmp_path: Path) -> Callable[..., bytes]:
 
 
 def another_version(served: Served) -> None:
-    """Serve another file of the same length, which only the ETag tells apart."""
+    """Serve another version of equal length, which differs in the ETag only."""
     served.body, served.etag = BODY[::-1], '"two"'
 
 
@@ -157,7 +157,7 @@ def test_a_length_that_is_not_sent(fetch, served, tmp_path, monkeypatch):
 
 
 def test_redirects_stay_encrypted(server, served, tmp_path, monkeypatch):
-    # The test server does not encrypt: only the addresses say https.
+    # The test server does not encrypt; only addresses say https.
     connection = http.client.HTTPConnection
     monkeypatch.setattr(
         urllib.request.HTTPSHandler, "https_open", lambda self, req: self.do_open(connection, req)

@@ -1,4 +1,4 @@
-"""miner.align_documents: which documents of two collections translate each other."""
+"""miner.align_documents: document pairs of two collections."""
 
 import json
 import random
@@ -26,7 +26,7 @@ Documents = dict[str, list[str]]
 
 @pytest.fixture(scope="module")
 def both() -> tuple[Documents, Documents]:
-    """Documents 0 to 39 in German, 10 to 49 in English: three translated lines, shuffled."""
+    """Return documents 0-39 in German and 10-49 in English, three lines each, shuffled."""
     lines = [(NEAR / f"near.{name}").read_text("utf-8").splitlines() for name in ("de", "en")]
     gold = sorted(read_gold(NEAR / "near.gold"))
     pairs = [(lines[0][int(one) - 1], lines[1][int(other) - 1]) for one, other in gold]
@@ -40,7 +40,7 @@ def both() -> tuple[Documents, Documents]:
 
 
 def rows(path: Path, documents: Documents, **more: str) -> Path:
-    """Write a document a row; ``more`` columns are formats of the id."""
+    """Write one document per row; ``more`` columns format the id."""
     with open(path, "w", encoding="utf-8") as file:
         for name, lines in documents.items():
             others = {key: value.format(name) for key, value in more.items()}
@@ -49,7 +49,7 @@ def rows(path: Path, documents: Documents, **more: str) -> Path:
 
 
 def named(found: miner.AlignedDocuments) -> set[tuple[str, str]]:
-    """Ids of the pairs that were kept."""
+    """Return the ids of the kept pairs."""
     return {(str(row["source_id"]), str(row["target_id"])) for row in found}
 
 
@@ -93,7 +93,7 @@ def test_a_second_opinion_reads_beads_of_the_pairs(both, tiny_model, tmp_path, m
 
 
 def test_pages_of_one_template_differ_in_a_number(both, tmp_path):
-    """Every page has the same three lines, and a line with a number of its own."""
+    """All pages share three lines; a line with a number tells them apart."""
     for i, own in enumerate(both):
         first = ("Artikel {} ist ausverkauft.", "Item {} is sold out.")[i]
         pages = {str(n): [first.format(7 * n + 100), *own["20"]] for n in range(40)}
@@ -108,7 +108,7 @@ def test_pages_of_one_template_differ_in_a_number(both, tmp_path):
 
 @pytest.mark.parametrize("by_host", [False, True])
 def test_documents_are_paired_within_their_domain(both, tmp_path, by_host):
-    """German documents are of site a; the English ones with even numbers are of site b."""
+    """German documents are from site a, the English ones with even numbers from site b."""
     keys = {"u": "https://{}.org/x"} if by_host else {"domain": "{}"}
     key, value = next(iter(keys.items()))
     german = rows(tmp_path / "de.jsonl", both[0], **{key: value.format("a")})
@@ -219,7 +219,7 @@ def test_mean_vote_is_what_it_says():
 
 
 def test_decoys_win_free_targets_and_worse_pairs():
-    """Source 0 wins the free target 2, source 1 the one of the worse pair; source 2 wins none."""
+    """A decoy takes a target that is free, or whose pair scores less; else none."""
     pairs = Scores(np.array([0, 1, 2]), np.array([0, 1, 3]), np.array([0.9, 0.8, 0.2]))
     knocked = Scores(
         np.array([0, 0, 1, 1, 2]),
@@ -230,7 +230,7 @@ def test_decoys_win_free_targets_and_worse_pairs():
 
 
 def test_the_share_of_right_pairs_is_estimated():
-    """A third of the sources has no translation; their scores are drawn as those of decoys."""
+    """A third of the sources has no translation and scores like decoys."""
     generator = np.random.default_rng(5)
     right = generator.random(3000) < 2 / 3
     score = np.where(right, generator.normal(2.5, 1, 3000), generator.normal(0, 1, 3000))

@@ -1,4 +1,4 @@
-"""miner.encoder.cached_arrays: computed once, and again where an entry is not as it was written."""
+"""miner.encoder.cached_arrays: computed once, and again if an entry is damaged."""
 
 import os
 import time
@@ -20,7 +20,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def computed(key: str, large: np.ndarray = LARGE) -> bool:
-    """Return True if the arrays are computed; they are right, too."""
+    """Return True if the arrays had to be computed; check their values."""
     calls = []
 
     def make() -> dict[str, np.ndarray]:
@@ -36,7 +36,7 @@ def computed(key: str, large: np.ndarray = LARGE) -> bool:
 def test_large_arrays_of_a_key_are_computed_once(place: Path) -> None:
     assert [key for key in "aaba" if computed(key)] == ["a", "b"]
     assert computed("") and computed("") and len(list(place.iterdir())) == 2
-    assert computed("c", LARGE[1:]) and computed("c", LARGE[1:])  # small ones are not kept
+    assert computed("c", LARGE[1:]) and computed("c", LARGE[1:])  # small arrays are not cached
 
 
 @pytest.mark.parametrize("damage", ["bit", "cut", "gone", "stamps"])
@@ -48,7 +48,7 @@ def test_a_damaged_entry_is_computed_again_without_a_word(place: Path, damage: s
     content = file.read_bytes()
     if damage == "bit":
         file.write_bytes(content[:5000] + b"x" + content[5001:])
-        later = time.time() + 2  # a change within the second does not show
+        later = time.time() + 2  # a change within the same second keeps the time stamp
         os.utime(file, (later, later))
     elif damage == "cut":
         file.write_bytes(content[:-1])
@@ -61,7 +61,7 @@ def test_a_damaged_entry_is_computed_again_without_a_word(place: Path, damage: s
 
 
 def test_an_entry_in_the_layer_of_an_image_stands(place: Path) -> None:
-    """Layers of images have times in whole seconds."""
+    """Container image layers store times in whole seconds."""
     assert computed("a")
     for file in next(place.iterdir()).glob("*.npy"):
         second = file.stat().st_mtime_ns // 10**9 * 10**9
@@ -96,7 +96,7 @@ def test_an_entry_that_others_may_write_is_not_read(place: Path) -> None:
     assert computed("a") and not computed("a")
     place.chmod(0o770)
     assert computed("a")
-    place.chmod(0o555)  # an image's, for other users
+    place.chmod(0o555)  # cached by an image for other users
     assert not computed("a")
 
 

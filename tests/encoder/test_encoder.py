@@ -1,4 +1,4 @@
-"""miner.encoder.encoder and its kernel: a unit vector depends on its sentence alone."""
+"""miner.encoder.encoder and its kernel: the vector of a sentence does not depend on the batch."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from miner.encoder import encoder as encoders
 from miner.encoder.encoder import Encoder
 from miner.encoder.pieces import PieceTokenizer
 
-# The small vocabulary has no piece of these.
+# Characters without a piece in the small vocabulary.
 WITHOUT_PIECES = ["", " ", "\t \u3000", "日本語の文", "привет", "\U0001f600", "▁", "▁ ▁"]
 
 

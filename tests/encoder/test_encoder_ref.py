@@ -1,4 +1,4 @@
-"""Entries of encoders: what their fingerprints depend on."""
+"""References to encoders: what fingerprints depend on."""
 
 import dataclasses
 from pathlib import Path
@@ -12,7 +12,7 @@ from miner.errors import MismatchError
 
 
 def relearned(model: Model) -> Model:
-    """The model with another verifier; its vectors stay."""
+    """Return the model with another verifier and the same vectors."""
     verifier = {name: dict(function) for name, function in (model.verifier or {}).items()}
     verifier["alone"]["intercept"] += 1
     decoys = {code: list(own) for code, own in model.decoys_by_language().items()}

@@ -1,4 +1,4 @@
-"""Encoders of other libraries: their vectors, faults, fingerprints; objects that encode."""
+"""Encoders of other libraries: vectors, faults, fingerprints; objects with `encode`."""
 
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from miner.mining.mine import mine
 
 
 class Faulty:
-    """Encodes the first call well, and later ones as it was told."""
+    """Encoder whose first call is right and whose later calls have a given fault."""
 
     def __init__(self, later: Any):
         self.later = later

@@ -1,4 +1,4 @@
-"""miner.encoder.gpu: torch pools as the kernel does. torch's CPU device stands in for a GPU."""
+"""miner.encoder.gpu: torch pools as the kernel does, with torch's CPU device in place of a GPU."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_torch_pools_as_the_kernel_does(d: int, n: int) -> None:
     offsets = offsets_of(generator.integers(0, 12, n))
     ids = generator.integers(len(table), size=offsets[-1]).astype(np.int32)
     if n:
-        offsets = np.append(offsets, offsets[-1])  # an empty sentence at the end
+        offsets = np.append(offsets, offsets[-1])  # the last sentence is empty
     expected = np.empty((len(offsets) - 1, d), dtype=np.float32)
     mean_pool(table, np.ones(len(table), np.float32), ids, offsets, expected)
     found = on_torch(table, ids, offsets)
@@ -83,7 +83,7 @@ def test_a_wrong_gpu_does_not_encode(fault, monkeypatch, tiny_model, german):
 
 
 def test_a_wrong_gpu_does_not_run_networks() -> None:
-    """The check takes any encoder: here one that is wrong on the GPU for long sentences alone."""
+    """An encoder whose GPU is wrong for long sentences only fails the check."""
 
     def make(device: str) -> str:
         return device

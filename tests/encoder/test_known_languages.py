@@ -1,4 +1,4 @@
-"""Facts about the languages of a model, and its decoys by language: as files, and as answers."""
+"""Language facts and decoys of a model: stored in files, and queried."""
 
 import dataclasses
 import io
@@ -42,7 +42,7 @@ def test_facts_travel_with_the_model(tiny_model: Path, tmp_path: Path) -> None:
     assert config["languages"]["de"]["level"] == "weak"
     assert find(facts, "deu") == facts["de"] and find(facts, "nb") == facts["no"]
     assert find(facts, "fr") is None
-    # Of languages that are hard to tell apart, the one that was named counts.
+    # Among close languages the one that the user named counts.
     both = {"hr": KnownLanguage(1), "sr": KnownLanguage(2)}
     assert find(both, "sr") == both["sr"] and find(both, "bs") == both["hr"]
 
@@ -69,7 +69,7 @@ def test_facts_read_back_the_same(facts: dict[str, KnownLanguage]) -> None:
     assert read(None, "x") == {}
 
 
-# Each example allocates the largest dictionary of LZMA.
+# Each example allocates LZMA's largest dictionary.
 @settings(max_examples=12)
 @given(st.dictionaries(CODES, st.lists(st.text(), min_size=1)))
 def test_decoys_read_back_the_same(decoys: dict[str, list[str]]) -> None:

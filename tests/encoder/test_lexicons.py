@@ -14,7 +14,7 @@ from miner.errors import ArtifactError
 
 
 def random_table(generator: np.random.Generator, size: int, tokens: np.ndarray, others: np.ndarray):
-    """Draw a table of translations of ``tokens``, which occur, by ``others``; rows add up to 1."""
+    """Draw a translation table of ``tokens`` by ``others``, whose rows sum to 1."""
     dense = np.zeros((size, size))
     block = generator.random((len(tokens), len(others))) ** 8
     block *= generator.random(block.shape) < 0.6
@@ -51,13 +51,13 @@ def dense(table) -> np.ndarray:
 
 
 def through(first: np.ndarray, then: np.ndarray) -> np.ndarray:
-    """Multiply dense tables, and drop what is improbable."""
+    """Multiply dense tables, and drop improbable entries."""
     product = first @ then
     return np.where(product >= LEAST, product, 0)
 
 
 def mixed(tables: list[np.ndarray], counts: list[np.ndarray]) -> np.ndarray:
-    """Mix dense tables, each row by the counts ``(V,)`` of its token."""
+    """Mix dense tables row by row, weighted by each token's counts ``(V,)``."""
     out = np.zeros_like(tables[0])
     for token in range(len(out)):
         weights = [count[token] for count in counts]
@@ -77,7 +77,7 @@ def share(lexicons: Lexicons, *pair: str) -> np.ndarray:
 
 
 def close(found: np.ndarray, expected: np.ndarray) -> None:
-    """Compare tables; an entry at the least probability may be there or not."""
+    """Compare tables; an entry with the least probability may be missing."""
     doubtful = np.abs(np.maximum(found, expected) - LEAST) < 1e-6
     np.testing.assert_allclose(np.where(doubtful, 0, found), np.where(doubtful, 0, expected), 1e-5)
 
@@ -114,7 +114,7 @@ def test_two_languages_that_meet_in_a_third(seed: int) -> None:
 
 @given(SEEDS)
 def test_unknown_languages(seed: int) -> None:
-    """All tables are mixed, each by its amount of text."""
+    """All tables are mixed, weighted by their amount of text."""
     generator = np.random.default_rng(seed)
     lexicons = random_lexicons(generator, int(generator.integers(1, 30)), PAIRS)
     tables = [dense(lexicons.tables[pair]) for pair in sorted(lexicons.tables)]
@@ -174,13 +174,13 @@ def test_lexicons_survive_their_file(seed: int, size: int) -> None:
         assert (found.offsets == table.offsets).all() and (found.pieces == table.pieces).all()
         np.testing.assert_allclose(found.probability, table.probability, rtol=0.0116)
         np.testing.assert_allclose(found.count, table.count, rtol=0.042)
-    # Decoded tables are stored without further loss, and those of a file as they are.
+    # Decoded tables are stored again without loss; tables of a file are copied.
     assert to_bytes(Lexicons(dict(again.tables))) == data and to_bytes(again) is data
 
 
 @given(SEEDS, st.data())
 def test_damaged_files_are_refused_or_read(seed: int, data: st.DataObject) -> None:
-    """A file that is cut off or altered raises ArtifactError, of one line, or is a lexicon."""
+    """A truncated or altered file raises a one-line ArtifactError, or is a valid lexicon."""
     content = bytearray(to_bytes(random_lexicons(np.random.default_rng(seed), 40, ["de-en"])))
     with pytest.raises(ArtifactError, match="l.npz: not a lexicon"):
         from_bytes(bytes(content[: data.draw(st.integers(0, len(content) - 1))]), "l.npz")
@@ -193,7 +193,7 @@ def test_damaged_files_are_refused_or_read(seed: int, data: st.DataObject) -> No
 
 
 def test_arrays_that_contradict_each_other(tmp_path: Path) -> None:
-    """Archives that are whole, with arrays of other numbers."""
+    """Archives are intact, but their arrays disagree."""
     lexicons = random_lexicons(np.random.default_rng(4), 40, ["de-en"])
     whole = dict(np.load(io.BytesIO(to_bytes(lexicons))))
     damaged = {

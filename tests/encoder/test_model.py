@@ -1,4 +1,4 @@
-"""miner.encoder.model: models load as they were saved, and damaged ones do not."""
+"""miner.encoder.model: saved models load unchanged, and damaged ones are refused."""
 
 import hashlib
 import io
@@ -27,7 +27,7 @@ SPM = VOCABULARIES["piece"]
 
 @pytest.fixture
 def copied(tiny_model: Path, tmp_path: Path) -> Path:
-    """Copy of a model that a test may damage."""
+    """Copy the model, so that a test may damage it."""
     return Path(shutil.copytree(tiny_model, tmp_path / "model"))
 
 
@@ -47,7 +47,7 @@ def change(path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
 
 
 def rehash(path: Path) -> None:
-    """Make the configuration agree with changed files, as a forger would."""
+    """Update the configuration's checksums of changed files, as a forger would."""
 
     def edit(config: dict[str, Any]) -> None:
         for name in config["files"]:
@@ -78,7 +78,7 @@ def test_float16_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Pa
 
 
 def test_int4_round_trip(vocabulary: bytes, weights: np.ndarray, tmp_path: Path) -> None:
-    """A model of an even dimension is converted, opens again and encodes by its own table."""
+    """An even-dimensional model is converted, reopened, and encodes by its new table."""
     model = Model.of_pieces(vocabulary, weights[:, :6], training={"config": {"dtype": "float16"}})
     saved = converted(model, "int4").save(tmp_path / "m")
     (part,) = saved.parts
@@ -137,7 +137,7 @@ def flip(data: bytes) -> bytes:
 
 
 FILES = [SPM, WEIGHTS]
-# Changes to the bytes of a file, and to the configuration, with a word of the error.
+# Changes to a file's bytes and to the configuration, with a word of the error message.
 DAMAGED: list[tuple[str, Callable[[bytes], bytes], str]] = [
     *((name, lambda data, keep=keep: data[: int(len(data) * keep)], name)
       for name in FILES for keep in (0.0, 0.5, 0.999)),
@@ -212,7 +212,7 @@ def test_a_vocabulary_that_is_none(copied: Path) -> None:
      (np.int8, SCALES)],
 )  # fmt: skip
 def test_weights_of_a_wrong_type(copied: Path, weights: np.ndarray, dtype: Any, name: str) -> None:
-    """int8 lacks its scales."""
+    """int8 weights without scales are refused."""
     np.save(copied / WEIGHTS, np.ones(weights.shape, dtype))
     rehash(copied)
     assert name in refused(copied)
@@ -244,7 +244,7 @@ def test_a_loaded_model_can_be_saved_over_itself(copied: Path) -> None:
 
 
 def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
-    """In archives, the headers of arrays are not compared with the file by numpy."""
+    """numpy does not check the headers of arrays in archives against the file size."""
     header = io.BytesIO()
     claim = {"descr": "<i8", "fortran_order": False, "shape": (1 << 50,)}
     np.lib.format.write_array_header_1_0(header, claim)
@@ -260,7 +260,7 @@ def test_arrays_that_claim_petabytes(tmp_path: Path) -> None:
 
 
 def test_archives_that_unpack_to_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sizes are compared before anything is unpacked."""
+    """Sizes are compared before the archive is unpacked."""
     monkeypatch.setattr("miner.arrays.LARGEST", 1000)
     monkeypatch.setattr(decoy_file, "LARGEST", 1 << 20)
     monkeypatch.setattr(decoy_file, "_FILTERS", [{"id": lzma.FILTER_LZMA2, "preset": 0}])

@@ -1,4 +1,4 @@
-"""Text before it is cut: SentencePiece's normaliser, Serbian in Latin letters, digits."""
+"""Normalisation before tokenisation: SentencePiece's rules, Serbian in Latin letters, digits."""
 
 import re
 
@@ -45,7 +45,7 @@ def test_no_character_becomes_a_line_feed() -> None:
     [
         ("Љубав и џеп: ево ђака, њој ћу рећи.", "Ljubav i džep: evo đaka, njoj ću reći."),
         ("Фијакер жури, шеф чека; хоћу цвет.", "Fijaker žuri, šef čeka; hoću cvet."),
-        # No letter that Serbian alone has: it may be another language.
+        # Without a letter unique to Serbian: it may be another language.
         ("Мама дома", "Мама дома"),
         ("Он живёт в Москве", "Он живёт в Москве"),
         ("٣٤٥ و ۶۷", "345 و 67"),
@@ -57,11 +57,11 @@ def test_no_character_becomes_a_line_feed() -> None:
         ("שָׁלוֹם לְךָ, בְּנִי־הַקָּטָן", "שלום לך, בני־הקטן"),
         ("\ufb2a\ufb31\ufb4f", "שבאל"),
         ("\ufee3\ufeae\ufea3\ufe92\ufe8e \ufefb \ufdf2", "مرحبا لا الله"),
-        # Yeh and kaf of an Arabic keyboard in Persian, and of a Persian one in Arabic.
+        # Yeh and kaf of an Arabic keyboard in Persian, and vice versa.
         ("كتاب را به من بدهيد، پدر", "کتاب را به من بدهید، پدر"),
         ("سڑک پر گاڑي ہے", "سڑک پر گاڑی ہے"),
         ("أین المدرسة فی مدینتک", "أين المدرسة في مدينتك"),
-        # Neither language, or both.
+        # Ambiguous: letters of neither language, or of both.
         ("كتاب علي", "كتاب علي"),
         ("تأثیر کتاب", "تأثیر کتاب"),
         ("چاي الصورة", "چاي الصورة"),

@@ -41,12 +41,12 @@ def test_four_bits_lose_no_more_than_rounding_to_the_largest(table: np.ndarray) 
 
 
 def test_a_large_number_does_not_drown_the_others() -> None:
-    """One of 384 numbers of a normal distribution is 6: it is cut, so that the others are exact."""
+    """An outlier of 6 among 384 normal numbers is clipped; the others keep their precision."""
     row = np.random.default_rng(1).normal(size=(1, 384)).astype(np.float32)
     row[0, 0] = 6
     numbers, scales = quantise_to_4_bits(row)
     assert numbers[0, 0] == 7 and scales[0] * 7 < 5
-    # A row's numbers do not depend on the rows beside it.
+    # Rows are quantised independently of each other.
     both = quantise_to_4_bits(np.repeat(row, 1500, axis=0))
     np.testing.assert_array_equal(both[0], np.repeat(numbers, 1500, axis=0))
 

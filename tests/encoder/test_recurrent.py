@@ -1,4 +1,4 @@
-"""miner.encoder.recurrent: networks agree with numpy, for every batch, saved and loaded."""
+"""miner.encoder.recurrent agrees with numpy, for every batch, saved and loaded."""
 
 import dataclasses
 import resource
@@ -35,7 +35,7 @@ def network(
         made = RecurrentNetwork(
             name, DIMENSION, STATES[ENCODERS[name].network], pooling, directions
         )
-        # A test would not notice if biases of zero were left out.
+        # Nonzero biases, or a test would not notice their absence.
         for parameter in made.parameters():
             torch.nn.init.uniform_(parameter, -0.5, 0.5)
     return made
@@ -51,9 +51,9 @@ def reference(
     tokens: np.ndarray,
     masks: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """Compute the vector of one sentence, ``tokens (t, d)``, as the papers write it.
+    """Compute the vector of a sentence, ``tokens (t, d)``, by the formulas of the papers.
 
-    ``masks (d,)`` and ``(h,)`` are those of variational dropout: on what the products see.
+    ``masks (d,)`` and ``(h,)`` are those of variational dropout, on the inputs of the products.
     """
     by_input, by_state = masks or (np.ones(tokens.shape[1]), np.ones(net.states))
     kind = ENCODERS[name].network
@@ -99,7 +99,7 @@ def tokens(lengths: list[int], seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("name, pooling, directions", SHAPES)
 def test_against_the_definition(name, pooling, directions, monkeypatch):
-    monkeypatch.setattr(recurrent, "WINDOW", 3)  # so that long sentences take several
+    monkeypatch.setattr(recurrent, "WINDOW", 3)  # long sentences take several windows
     net = network(name, pooling, directions)
     embedded, offsets = tokens([3, 0, 7, 1, 7, 2])
     for rows in (0, 6, 16):
@@ -133,7 +133,7 @@ def test_gradients(name: str, pooling: str, directions: str) -> None:
 
 @pytest.mark.parametrize("name", RECURRENT)
 def test_each_sentence_has_its_own_masks(name: str) -> None:
-    """Variational dropout by definition. A sentence keeps its masks at any place of the batch."""
+    """The mask of a sentence does not depend on its position in the batch."""
     net = network(name)
     embedded, offsets = tokens([2, 30, 3])
     generator = np.random.default_rng(4)
@@ -216,7 +216,7 @@ def test_saved_and_loaded(vocabulary, weights, german, tmp_path):
     assert saved.architecture == model.architecture and saved.dimension == model.dimension
     assert saved.parameters == weights.size + sum(a.size for a in model.parts[0].network.values())
     assert (Encoder(saved).encode(german) == Encoder(model).encode(german)).all()
-    # Another pooling gives other vectors, and so another fingerprint.
+    # Another pooling gives other vectors and another fingerprint.
     other = dataclasses.replace(
         model, architecture=dataclasses.replace(model.architecture, pooling="max")
     )
@@ -238,13 +238,13 @@ def test_a_network_of_another_encoder(vocabulary: bytes, weights: np.ndarray) ->
 
 
 def test_a_long_line_takes_little_memory(vocabulary: bytes, weights: np.ndarray) -> None:
-    """Memory holds a window of steps, not all steps of a batch."""
+    """Memory holds a window of steps rather than all steps."""
     encoder = Encoder(model_of(vocabulary, weights, "lstm-sp", "concat"), threads=1)
     long = ["Der Hund bellt. " * 1500, "Der Hund bellt."]
     steps = len(encoder.tokenizer(long[:1])[0])
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     vectors = encoder.encode(long)
     grown = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    # The products of the inputs: four gates, 64 rows.
+    # Bytes of the input products: four gates, 64 rows.
     assert steps > 5000 and grown < steps * 64 * 4 * weights.shape[1] * 4 / 2
     assert (encoder.encode(long[1:])[0] == vectors[1]).all()

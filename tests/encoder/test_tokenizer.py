@@ -1,4 +1,4 @@
-"""miner.encoder.tokenizer: what holds for tokenizers of every kind."""
+"""miner.encoder.tokenizer: properties of all tokenizers."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -70,7 +70,7 @@ def test_malformed_vocabularies_are_refused(kind: type, vocabulary: bytes, fault
 def test_a_trigram_of_another_length() -> None:
     with pytest.raises(ArtifactError, match=r"trigrams\.txt, line 2: 2 characters"):
         TrigramTokenizer(b"abc\nde\n", True)
-    # The last line may lack its line end, and a space counts as a character.
+    # The last line may lack a line end; a space is a character.
     assert TrigramTokenizer(b" a \n\xc3\xa4 b", True).size == 2
 
 

@@ -1,4 +1,4 @@
-"""miner.encoder.unigram_pieces: the ids of SentencePiece, which is the reference."""
+"""miner.encoder.unigram_pieces gives the token ids of SentencePiece."""
 
 import io
 import struct
@@ -23,7 +23,7 @@ from miner.kernels import unigram
 from miner.text.invisible import visible
 from tests.support.tokens import lists
 
-# Characters that normalisation removes, replaces by several, joins, folds or leaves alone.
+# Characters that normalisation removes, expands, joins, folds or keeps.
 STRANGE = (
     "aàÀ\u0300\u0323ßẞİſÅ\u212bΣς½…™ﬁ´\u00a0\u00ad\u200b\u200d\u3000\u2028\ufeff\t\n\x00\x7f\ufffd"
     "ﾞカﾞｶ가\u1100\u1161ᄀ각ㄱㅏกำ์कि़\u09c7\u09be١٢९०๑１²ђЉбйи\u0306🙂👩\u200d🔬日本、。「\u2581"
@@ -32,7 +32,7 @@ STRANGE = (
 
 
 def reference(processor: Any, sentences: list[str], one_script: bool = False) -> list[list[int]]:
-    """SentencePiece's ids of the visible text, without unknown pieces and the bare mark."""
+    """Return SentencePiece's ids of visible text, without unknown pieces and the bare mark."""
     dropped = {processor.unk_id(), processor.piece_to_id(SPACE_MARK)}
     read = [visible(one) for one in sentences]
     read = in_one_script(read) if one_script else read
@@ -83,7 +83,7 @@ def test_ids_of_every_character(tokenizer: PieceTokenizer) -> None:
     every = [chr(code) for code in range(0x3200) if not 0xD800 <= code < 0xE000]
     texts = [f"der {one}und{two} {one}{two}" for one, two in pairwise(every)]
     texts += [f"a{one}" for one in map(chr, range(0xFB00, 0x11100))]
-    for _ in range(2):  # actions of characters are found in the first call
+    for _ in range(2):  # the first call builds the table of characters
         assert lists(tokenizer(texts)) == reference(tokenizer.processor, texts, one_script=True)
 
 
@@ -95,7 +95,7 @@ def test_joining_characters_are_all_that_a_rule_has_after_its_first() -> None:
 
 def test_close_choices_depend_on_what_stands_before() -> None:
     tokenizer = PieceTokenizer(load("default").vocabularies["sp.model"])
-    # The best pieces of 999 have an equal in another order, so the rounding of sums decides.
+    # Two segmentations into 999 pieces tie, so that the rounding of sums decides.
     words = ["999", "....", "9" * 8, "." * 7, "rebuilt", "und", "20000000"]
     generator = np.random.default_rng(3)
     sizes = [*range(1, 40), 300, 2000, 2000]
@@ -120,7 +120,7 @@ def test_words_after_large_sums_have_other_pieces(vocabulary: bytes, score: floa
     texts = [word, "ω " * count + word]
     found = lists(tokenizer(texts))
     assert found == reference(tokenizer.processor, texts)
-    # After a sum of 80000, what a ψ scores above -1 is rounded away.
+    # After a sum of 80000, scores of ψ above -1 are lost in rounding.
     assert [len(found[0]), len(found[1])] == [23, count + 1]
 
 

@@ -17,7 +17,7 @@ from tests.support.tokens import lines, lists, texts
 @given(texts, st.booleans())
 @example(["ab ba b a"], True)
 def test_words_match_the_regular_expression(sentences: list[str], fold: bool) -> None:
-    """The vocabulary has every other word of the text, and words that are not in the text."""
+    """The vocabulary has every second word of the text, and words that the text lacks."""
     words = [WORD.findall(one) for one in Normaliser.by_rule(fold)(sentences)]
     known = sorted({word for own in words for word in own})[::2] + ["nowhere", "ab c"]
     tokenizer = WordTokenizer(lines(known), fold)
@@ -40,7 +40,7 @@ def test_morphs() -> None:
     types = ["un", "able", "do", "believ", "!", "xy"]
     tokenizer = WordTokenizer(lines(types), True, SEGMENTATION)
     found = lists(tokenizer(["Undoable!", "unbelievable doing", "xy", ""]))
-    # "xy" is no morph of the model, which cuts it into letters.
+    # The model has no morph "xy", and splits it into letters.
     assert found == [[0, 2, 1, 4], [0, 3, 1, 2], [], []]
     shown, ids = tokenizer.surfaces("Un\u00ad- Doing \x85")
     assert shown == ["un", "-", " do", "ing"]

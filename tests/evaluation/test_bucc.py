@@ -30,7 +30,7 @@ def lay_out(
     golds: tuple[str, ...] = ("training", "test"),
     suffix: str = "",
 ) -> Path:
-    """Write the small text as both splits; the gold of each is half of its pairs."""
+    """Write the small text as both splits, with half of its pairs as gold."""
     for split in splits:
         gold = GOLD[split] if split in golds else None
         write_hidden(directory, pair, split, (german, english), gold, suffix)
@@ -150,7 +150,7 @@ def test_without_test_gold_training_is_reported_and_said_so(
 
 
 def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english: list[str]) -> None:
-    """Where all vectors are zero, the metrics are 0 and the record is valid JSON."""
+    """If all vectors are zero, metrics are 0 and the record is valid JSON."""
     lay_out(tmp_path / "bucc", german, english)
     found = bucc.evaluate(Fixed({"": (0.0, 0.0)}), tmp_path)
     assert {one.value for one in found.metrics} == {0.0}
@@ -165,7 +165,7 @@ def test_nothing_mined_keeps_nothing(tmp_path: Path, german: list[str], english:
 @given(st.integers(0, 2**32))
 @settings(QUICK, max_examples=15)
 def test_its_f1_agrees_with_scikit_learn(tmp_path_factory, seed):
-    """Sources may have several targets, and targets several sources."""
+    """With several targets of a source, and several sources of a target."""
     generator = np.random.default_rng(seed)
     # Few kinds of vectors, so that sources share their nearest; the first is the zero vector.
     kinds = np.vstack([np.zeros(6), np.eye(6)])

@@ -1,4 +1,4 @@
-"""miner.evaluation.contrast: cases made and read, and the share that a score puts right."""
+"""miner.evaluation.contrast: made and read cases, and the share that a score decides rightly."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_cases_written_are_read_again(tmp_path, german, english):
 
 
 def fixed() -> tuple[Fixed, list[Case]]:
-    """A model of which the cosine is right in 30 of 40 cases, and ties in 5."""
+    """Return a model whose cosine is right in 30 of 40 cases and ties in 5."""
     vectors: dict[str, tuple[float, float]] = {}
     cases = []
     for row in range(40):
@@ -97,7 +97,7 @@ def test_shares_below_a_bound() -> None:
             vectors[f"{'stc'[number]}{row}"] = (value, float(np.sqrt(1 - value**2)))
         cases.append(Case("number", "german", f"s{row}", f"t{row}", f"c{row}"))
     found = {one.dataset: one.value for one in evaluate(Fixed(vectors), cases * 2).metrics}
-    assert found["number"] == 0.995  # the first is higher than its translation
+    assert found["number"] == 0.995  # the first fault scores higher than its translation
     assert found["number, below the bound that drops 2%"] == 0.51
     assert found["number, below the bound that drops 1%"] == 0.505
     few = evaluate(Fixed(vectors), cases[:99]).metrics

@@ -43,7 +43,7 @@ def test_vectors_are_looked_up(tmp_path: Path, name: str, dtype: type) -> None:
     found = model.encode([TEXTS[row] for row in order], "de")
     assert found.dtype == np.float32 and found.shape == (5, 16)
     np.testing.assert_allclose(found, vectors[order], atol=2e-3)
-    # A vector of length 1, within the precision of its type, is not rescaled.
+    # Vectors of length 1, up to their type's precision, are not rescaled.
     tolerance = max(1e-6, 2 * float(np.finfo(dtype).eps))
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=tolerance)
     np.testing.assert_array_equal(model.encode(["zwei drei"], "de"), found[3:4])
@@ -98,6 +98,6 @@ def test_separate_vocabularies_read_english_as_the_target(separate_model, tiny_m
     model = MinerModel(str(separate_model))
     plain = Encoder.load(tiny_model).encode(german)
     np.testing.assert_allclose(model.encode(german, "de"), plain, atol=1e-3)
-    # The vectors of its target side have their dimensions reversed.
+    # Target vectors have reversed dimensions.
     np.testing.assert_allclose(model.encode(german, "en"), plain[:, ::-1], atol=1e-3)
     assert [one.side for one in model.encoders] == ["source", "target"]

@@ -18,7 +18,7 @@ GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
 @pytest.mark.parametrize(
     ("pairs", "expected"),
     [
-        ([("s1", "t1"), ("x", "y")], None),  # one hit: the ids are right
+        ([("s1", "t1"), ("x", "y")], None),  # one hit: known ids in wrong pairs
         ([("s1", "t2"), ("s2", "t1")], None),  # known ids, only badly paired
         ([], None),
         ([("t1", "s1"), ("t2", "s3")], "(1 whole pairs): source and target look swapped"),
@@ -43,7 +43,7 @@ def test_mismatch_is_explained(pairs, expected):
 
 
 def test_swapped_row_numbers_are_noticed_by_their_pairs():
-    """Where ids of both sides are row numbers, only whole pairs show the swap."""
+    """If ids of both sides are row numbers, only whole pairs reveal the swap."""
     gold = {(0, 1), (1, 2), (2, 0)}
     assert explain_mismatch([(0.5, t, s) for s, t in gold], gold) is not None
     assert explain_mismatch([(0.5, 0, 0)], gold) is None

@@ -18,7 +18,7 @@ GOLD = {("s1", "t1"), ("s2", "t2"), ("s3", "t3")}
 
 
 def counted(pairs, gold, threshold):
-    """Count (proposed, correct) straight from the protocol."""
+    """Count (proposed, correct) by the protocol's definition."""
     kept = {(s, t) for score, s, t in pairs if threshold is None or float(score) >= threshold}
     return len(kept), len(kept & set(gold))
 
@@ -65,13 +65,13 @@ def test_best_threshold_beats_every_other_cut(pairs, gold):
     if not pairs:
         assert (result.threshold, result.proposed, result.f1) == (None, 0, 0)
         return
-    # The threshold does what the counts say, exactly, and no cut at a score does better.
+    # The threshold gives exactly these counts, and no other cut at a score is better.
     assert evaluate(pairs, gold, result.threshold) == result
     scores = sorted({float(score) for score, _, _ in pairs}, reverse=True)
     cuts = [counted(pairs, gold, score) for score in scores]
     values = [f1(proposed, correct, len(gold)) for proposed, correct in cuts]
     assert result.f1 == pytest.approx(max(values))
-    # Among equals it is the first cut that differs in what it keeps: the fewest pairs.
+    # Among equal cuts the first wins: the one with fewest pairs.
     equals = [
         cut for cut, value in zip(cuts, values, strict=True) if math.isclose(value, result.f1)
     ]
@@ -112,21 +112,21 @@ def test_the_result_prints_and_serialises():
     }
 
 
-# Computes a statistic of the items of one resample from their positions (m,).
+# Computes a statistic of one resample from the positions of its items (m,).
 Plain = Callable[[np.ndarray], float]
 
 
 def resampled(statistic: Plain, weights: np.ndarray) -> list[float]:
-    """Compute the reference: each resample as a list of items with repetitions."""
+    """Compute the statistic on each resample as a list of items with repetitions."""
     items = np.arange(weights.shape[1])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numpy warns of constants, which are tested here
+        warnings.simplefilter("ignore")  # numpy warns of constant columns, which are tested here
         return [statistic(np.repeat(items, row.astype(int))) for row in weights]
 
 
 @st.composite
 def sets(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two columns ``(n,)`` with ties and constants among them, and weights of b resamples."""
+    """Draw two columns ``(n,)``, some with ties or constant, and weights of b resamples."""
     n = draw(st.integers(1, 30))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
     levels = draw(st.sampled_from((1, 2, 3, 1000)))
@@ -191,7 +191,7 @@ def test_auc_and_average_precision_agree_with_scikit_learn(example):
         none = not good[items].any()
         return 0.0 if none else average_precision_score(good[items], score[items])
 
-    # Infinite scores rank as the best and the worst finite ones do.
+    # Infinite scores rank like the best and worst finite scores.
     ends = np.where(score == score.max(), np.inf, np.where(score == score.min(), -np.inf, score))
     np.testing.assert_array_equal(
         metrics.auc(ends, good)(weights), metrics.auc(score, good)(weights)

@@ -46,7 +46,7 @@ def test_a_model_against_itself() -> None:
 
 
 def test_differences_are_paired() -> None:
-    """Both models are measured on the same items of a resample: common variation cancels."""
+    """Both models are measured on the same resampled items, so that common variation cancels."""
     (better, _) = differences(measured(ONE + 0.01), measured(ONE))
     assert better.value == pytest.approx(0.01)
     assert better.interval == (pytest.approx(0.01), pytest.approx(0.01))
@@ -77,7 +77,7 @@ def test_text() -> None:
     lines = summary.task_text(result).splitlines()
     assert lines[0].split() == ["mean", "share"]
     assert lines[1].startswith(f"a set  {mean.value:.3f} ({low:.3f} to {high:.3f})  ")
-    # A set with other metrics has a table of its own.
+    # Sets with other metrics get a table of their own.
     assert lines[2] == "" and lines[3].split() == ["sentences/s"]
     assert lines[4].split() == ["1", "thread", "12,346"]
     assert lines[5:] == ["", "a note", "more", "", "missing: c: not there"]

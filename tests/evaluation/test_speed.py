@@ -1,4 +1,4 @@
-"""miner.evaluation.speed: the sample of text, and which speeds are measured."""
+"""miner.evaluation.speed: the sample of text, and the speeds that are measured."""
 
 from pathlib import Path
 

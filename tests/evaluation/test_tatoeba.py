@@ -19,7 +19,7 @@ def nearest_reference(source: np.ndarray, target: np.ndarray, margin: str, k: in
     """Find the best target of every source by definition, -1 for none."""
     known = source.any(axis=1), target.any(axis=1)
     cosine = source.astype(np.float64) @ target.T.astype(np.float64)
-    # (rows, columns) of the k nearest each way: ties go to the lower one.
+    # (rows, columns) of the k nearest in each direction; ties go to the lower row.
     near = []
     for similarity, rows, columns in ((cosine, *known), (cosine.T, *known[::-1])):
         lists = []
@@ -74,7 +74,7 @@ def test_both_ways_and_the_mean(tmp_path: Path) -> None:
     write(tmp_path / "tatoeba" / "de-en.tsv", [("eins", "one"), ("zwei", "two")])
     model = Fixed(
         {
-            "deux": (0, 1, 0),  # "un" is unknown, and finds nothing
+            "deux": (0, 1, 0),  # "un" is unknown and finds no target
             "trois": (0.6, 0.8, 0),
             "quatre": (0, 0, 1),
             "one": (1, 0, 0),

@@ -1,4 +1,4 @@
-"""Filters by a model: cosine, quality and margin, as the scoring has them."""
+"""Filters by a model: cosine, quality and margin agree with miner.scoring."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def scorer(name: str, context: Context, **settings):
 
 @pytest.fixture
 def batch(german: list[str], english: list[str]) -> Batch:
-    """Pairs, mismatched pairs, untranslated copies, and sentences without any piece."""
+    """Return pairs, mismatched pairs, untranslated copies, and sentences without any piece."""
     wrong = english[5:] + english[:5]
     return Batch(
         [*german, *german[:20], german[0], "", "語", "語"],
@@ -70,7 +70,7 @@ def test_a_model_without_a_quality_function(tiny_model: Path) -> None:
 
 
 def test_quality_is_fitted_to_labels(knowing_model: Path, batch: Batch, tmp_path: Path) -> None:
-    """Judges who like what the model does not: the answers win, at least on their own pairs."""
+    """Answers that contradict the model win, at least on the judged pairs."""
     context = Context(model=str(knowing_model), directory=tmp_path)
     usual = scorer("quality", context)(batch)
     rows = range(0, 60, 2)

@@ -1,4 +1,4 @@
-"""The filters of duplicates against plain references that compare every pair with every other."""
+"""Duplicate filters agree with references that compare all pairs."""
 
 import unicodedata
 from itertools import combinations
@@ -54,7 +54,7 @@ small = st.lists(
 
 
 def reference(of: str, pairs) -> list[int]:
-    """The place of the duplicate that stays, or -1, for each pair."""
+    """Return the position of the kept duplicate of each pair, or -1."""
     stay: list[int] = []
     out = [-1] * len(pairs)
     order = sorted(range(len(pairs)), key=lambda row: (-pairs[row][2], row))
@@ -80,7 +80,8 @@ def reference(of: str, pairs) -> list[int]:
 def test_duplicates_agree_with_the_reference(pairs, of) -> None:
     both = np.array([[s * 9 + t, 100 + s, 200 + t] for s, t, _ in pairs], dtype=np.uint64)
     score = np.array([score for _, _, score in pairs])
-    rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5  # the rows between were rejected before
+    # earlier filters rejected the rows between
+    rows = np.arange(len(pairs), dtype=np.int64) * 3 + 5
     comparison = Duplicates({"of": of, "exact": False}, Context())
     keys = comparison.keys(both.reshape(-1, 3))
     if of == "either":
@@ -127,7 +128,7 @@ def test_a_bare_text_is_the_plain_one(text):
 
 
 def near_reference(table: np.ndarray, score) -> list[float]:
-    """Compare every pair with the best one of each band, in the order of the scores."""
+    """Compare each pair with the best pair of each band, in the order of scores."""
     order = sorted(range(len(score)), key=lambda row: (-score[row], row))
     out = [0.0] * len(table)
     for place, row in enumerate(order):
@@ -188,7 +189,7 @@ def test_signatures_estimate_what_is_shared(german: list[str], english: list[str
     assert abs(estimated.mean() - np.mean(exact)) < 0.04
     assert np.abs(estimated - exact).max() < 0.3
     assert signatures(Batch([], [])).shape == (0, HASHES)
-    # A signature does not depend on the rest of the batch.
+    # A signature does not depend on the batch.
     np.testing.assert_array_equal(signatures(Batch(german[7:9], english[7:9])), one[7:9])
 
 

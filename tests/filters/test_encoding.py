@@ -1,4 +1,4 @@
-"""Broken encoding: found, repaired, and never missed by the fast check before ftfy."""
+"""Broken encoding: detected, repaired, and never missed by the fast check before ftfy."""
 
 import ftfy
 import numpy as np
@@ -98,7 +98,7 @@ def test_score_of_a_batch() -> None:
     np.testing.assert_array_equal(score, [0, 1])
 
 
-# The characters in ftfy's expression, some of other scripts, and ASCII.
+# Characters of ftfy's expression, of other scripts, and ASCII.
 _LOOKED_AT = "".join(
     chr(code) for code in range(0x80, 0xFFFE) if code not in range(0xD800, 0xE000)
     and badness.BADNESS_RE.pattern.find(chr(code)) >= 0
@@ -110,7 +110,7 @@ _LOOKED_AT = "".join(
 def test_nothing_that_ftfy_finds_is_missed(text: str) -> None:
     if badness.is_bad(text):
         assert _SUSPICIOUS.search(text)
-    # A capital before a mark, as in MAÇÃ», is left as it is.
+    # A capital before a quotation mark, as in MAÇÃ», is unchanged.
     found, capital = repair(text), any(map(str.isupper, text))
     assert found == ftfy.fix_encoding(text) or (found == text and capital)
 

@@ -1,4 +1,4 @@
-"""Filters by what the user gives beside the text: costs, good sentences, a classifier."""
+"""Filters by external data: costs, good sentences, a classifier."""
 
 import os
 from pathlib import Path
@@ -53,7 +53,7 @@ def references(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_perplexities_are_the_models(references: Path, tmp_path: Path, count: int) -> None:
-    """By as many references as the setting says, spread over the file, on either side."""
+    """The model reads the configured number of references, spread over the file, on either side."""
     sentences = ["the CAT sat.", "Le chat."]
     model = Trigrams.train([tokens(text) for text in GOOD[-count:]], "it")
     expected = model.perplexity([tokens(text) for text in sentences]).tolist()

@@ -1,4 +1,4 @@
-"""The filters language and same_language, and the codes that they know."""
+"""The filters language and same_language, and their language codes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Filters on lengths, in scripts of all densities."""
+"""Length filters, in scripts of low and high density."""
 
 import pytest
 from hypothesis import given

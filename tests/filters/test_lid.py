@@ -1,4 +1,4 @@
-"""The filter lid and ``miner filter --lid``, by a small fastText model of German and English."""
+"""The filter lid and ``miner filter --lid``, with a small fastText model of German and English."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def identifier(german: list[str], english: list[str], tmp_path_factory) -> Path:
     sides = (("deu_Latn", german), ("eng_Latn", english))
     lines = [f"__label__{code} {text}" for code, texts in sides for text in texts]
     write(place / "lines.txt", lines)
-    # fastText sets tenths of its weights, a thread each; fewer threads leave some as they were.
+    # Each fastText thread initialises a tenth of the weights; with fewer threads some stay unset.
     how = {"minn": 2, "maxn": 3, "bucket": 5000, "dim": 10, "thread": 10, "epoch": 20}
     model = fasttext.train_supervised(str(place / "lines.txt"), verbose=0, **how)
     model.save_model(str(place / "lid.bin"))

@@ -16,7 +16,7 @@ from miner.filters.ngram_overlap import FILTERS, overlap, sentence_bleu, shared
 from miner.text.words import tokens
 
 NGRAM_OVERLAP, BLEU = FILTERS
-# Few words, so that they repeat and n-grams match.
+# A small vocabulary, so that words repeat and n-grams match.
 SENTENCE = st.lists(st.sampled_from("abcd"), max_size=12)
 
 
@@ -54,7 +54,7 @@ def test_overlap_by_hand() -> None:
     assert score(NGRAM_OVERLAP, source, target) == pytest.approx(expected)
     expected[1] = 2 / 3
     assert score(NGRAM_OVERLAP, source, target, count="clipped") == pytest.approx(expected)
-    # Of equally long sides, the source counts as the shorter.
+    # Of equally long sides, the source is taken as the shorter.
     assert (overlap("aab", "abc", 1), overlap("abc", "aab", 1)) == (1, 2 / 3)
     assert score(NGRAM_OVERLAP, source, target, n=2) == pytest.approx([1 / 2, 0, 0, 0, 0, 1 / 2])
     assert score(NGRAM_OVERLAP, source, target, n=3) == [0] * 6
@@ -62,24 +62,26 @@ def test_overlap_by_hand() -> None:
 
 
 def test_bleu_by_hand() -> None:
-    """Nakov et al. 2012 add one to every count, and to the reference's length."""
+    """Smoothing adds one to all counts and to the reference's length (Nakov et al. 2012)."""
     candidate, reference = tokens("the cat sat on a mat"), tokens("the cat sat on the mat now")
-    # Of 6 words 5 match ("the" once), of 5 bigrams 3, of 4 trigrams 2, of 3 fourgrams 1.
+    # Matches: 5 of 6 words ("the" once), 3 of 5 bigrams, 2 of 4 trigrams, 1 of 3 fourgrams.
     expected = (6 / 7 * 4 / 6 * 3 / 5 * 2 / 4) ** 0.25 * math.exp(1 - 8 / 6)
     assert sentence_bleu(candidate, reference) == pytest.approx(expected)
-    # Longer than the reference by one or more: no penalty.
+    # Longer than the reference by one or more words: no penalty.
     longer = tokens("the cat sat on the mat now, yes")
     expected = (8 / 10 * 7 / 9 * 6 / 8 * 5 / 7) ** 0.25
     assert sentence_bleu(longer, reference) == pytest.approx(expected)
-    # A side too short for an n-gram counts 1 of 1; without common n-grams the added ones remain.
+    # A side too short for an n-gram counts as 1 of 1; without matches the added ones remain.
     assert sentence_bleu(["a"], ["b"]) == pytest.approx((1 / 2) ** 0.25 * math.exp(-1))
     assert sentence_bleu([], ["b"]) == 0 == sentence_bleu(["a"], [])
 
 
 @given(st.lists(st.sampled_from("abcd"), min_size=4, max_size=12), SENTENCE.filter(bool))
 def test_bleu_counts_as_sacrebleu_does(candidate: list[str], reference: list[str]) -> None:
-    """Counts agree, the penalty with a reference longer by one does, and the score does where the
-    smoothing of single words, which sacrebleu lacks, has no effect."""
+    """Counts, penalties and scores agree, except for the smoothing of single words.
+
+    The penalty is compared with a reference longer by one. sacrebleu does not smooth single words.
+    """
 
     def score(reference: list[str], **smoothing: Any) -> Any:
         bleu = sacrebleu.BLEU(tokenize="none", effective_order=True, **smoothing)

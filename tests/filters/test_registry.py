@@ -1,4 +1,4 @@
-"""The table of filters: each is well made, and a new one needs no change outside of its file."""
+"""The registry of filters: each entry is complete, and a new filter needs only its own file."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from miner.text.formats import BitextFormat
 
 
 class SameLength(Comparison):
-    """Filter that names the better-ranked pair whose source is as long, from its own sketches."""
+    """Filter that compares pairs with sources of equal length by its own sketches."""
 
     field = ("length", "<u4", 1)
 
@@ -39,7 +39,7 @@ def test_a_new_filter_needs_only_a_place_in_the_registry(tmp_path, monkeypatch):
     with given_scores():
         config = config_of(*tables, rank="good")
         found = cleaned(path, config, BitextFormat(header=True), lines=2)
-        # Lines are counted with the header.
+        # The header counts as a line.
         assert found.scores("same_length").tolist() == [3, 0, 0, 3, 3]
         [kept], rejected = written(found)
         assert kept.splitlines() == [b"s\tt\tn", b"bb\ty\t0.9", b"c\tx\t0.9"]

@@ -1,4 +1,4 @@
-"""Filters on the form of a pair, its scripts, and the parts that both sides share."""
+"""Filters on the form of a pair, its scripts, and text shared by both sides."""
 
 import re
 import unicodedata
@@ -18,7 +18,7 @@ from miner.text.words import MARKS, folded
 
 FILTERS = {f.name: f for module in (rules, agreement, scripts) for f in module.FILTERS}
 
-# Good pairs, short and long, in many scripts: no filter may remove one.
+# Good pairs of any length in many scripts; no filter may remove one.
 GOOD = [
     ("de", "Ja.", "Yes."),
     ("de", "Nein, nein, nein!", "No, no, no!"),
@@ -133,7 +133,7 @@ def test_scores_are_what_they_say() -> None:
     assert repeated(["a b a b a b", "no no no", "a b c", ""]).tolist() == [4 / 10, 2 / 7, 0, 0]
     assert numbers("a", "b") == 1 and numbers("17, 18 and 19.5", "17, 18 and 19.6") == 0
     assert numbers("sixty &#8212;", "sixty") == 1
-    # Final zeros of other digits than 0 to 9.
+    # Final zeros of other digit sets than 0 to 9.
     assert numbers("٥٠٠٠", "5 thousand") == numbers("५०० ৩০", "500 30") == 1
     assert numbers("fünfunddreißig", "35") == numbers("a", "1998") == 0.5
     assert numbers("35", "thirty-five") == 1 and numbers("17, 18, 125", "17, 18") == 2 / 3
@@ -200,7 +200,7 @@ def test_scores_of_any_text(name: str, pairs: list[tuple[str, str]]) -> None:
     if name != "script":
         swapped = scores(name, [(target, source) for source, target in pairs])
         np.testing.assert_array_equal(found, swapped)
-    # A pair's score does not depend on the rest of the batch.
+    # The score of a pair does not depend on the batch.
     np.testing.assert_array_equal(
         found, [score for pair in pairs for score in scores(name, [pair], "ru")]
     )
@@ -211,7 +211,7 @@ def test_scores_of_any_text(name: str, pairs: list[tuple[str, str]]) -> None:
     "text", ["a", " ", "1", "1.", "<", "&#", "a@a.", "http://", "语", "a b ", "1 000 ", "[url", "'"]
 )
 def test_very_long_lines(name: str, text: str) -> None:
-    """No filter takes a time that grows with the square of the length."""
+    """The time of no filter grows with the square of the length."""
     assert np.isfinite(scores(name, [(text * 100_000, "b"), ("b", text * 100_000)], "zh")).all()
 
 
@@ -239,7 +239,7 @@ def named_letters() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_ranges_hold_the_letters_of_their_script(script: str) -> None:
-    """Compare with the names of letters in Unicode."""
+    """Unicode names of letters confirm the ranges."""
     inside = re.compile(f"[{SCRIPTS[script]}]")
     own, others = NAMES[script].split(), set(" ".join(NAMES.values()).split())
     own += [f"HALFWIDTH {name}" for name in own] + [f"FULLWIDTH {name}" for name in own]
@@ -248,7 +248,7 @@ def test_ranges_hold_the_letters_of_their_script(script: str) -> None:
         mine = name.startswith(starts)
         if inside.match(letter):
             assert mine or name.split()[0] not in others, name
-        elif mine:  # historical letters and mathematical ones, in blocks of their own
+        elif mine:  # historical and mathematical letters, in separate blocks
             assert ord(letter) > 0xFFFF or re.search("ARCHAIC|EXTENDED|COPTIC|HEBREW|OLD", name), (
                 name
             )
@@ -269,4 +269,4 @@ def test_scripts_of_languages() -> None:
 
 def test_a_language_nobody_knows_passes() -> None:
     assert scores("script", [("Это", "this")], "tlh").tolist() == [1.0]
-    assert scores("script", [("this", "Это")], "tlh").tolist() == [0.0]  # it is not English
+    assert scores("script", [("this", "Это")], "tlh").tolist() == [0.0]  # not English

@@ -1,4 +1,4 @@
-"""Choices among good pairs: of each source, by percentile, and mixtures of lengths and corpora."""
+"""Selection among good pairs: best of each source, percentiles, mixtures of lengths and corpora."""
 
 from collections import Counter
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_the_best_of_each_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "sign"), [("good", 1), ("expensive", -1)])
 def test_percentiles_and_deciles(tmp_path: Path, name: str, sign: int) -> None:
-    """The earlier of two tied rows is the better one, as in all filters."""
+    """The earlier of two tied rows ranks higher, as in all filters."""
     path, rank = table(tmp_path / "a.tsv"), {"name": name, "column": 3}
     worst_first = sorted(range(12), key=lambda row: (sign * SCORES[row], -row))
     found = cleaned(path, config_of(rank, {"name": "percentile", "minimum": 25, "maximum": 75}))
@@ -53,7 +53,7 @@ def test_percentiles_and_deciles(tmp_path: Path, name: str, sign: int) -> None:
 
 
 def mixture(groups: list[int], rank: list[float], weight: dict[int, float]) -> list[int]:
-    """Take pairs one by one: of the group that has taken the least for its weight, its best one."""
+    """Take the best pair of the group with the fewest pairs for its weight, one at a time."""
     left = {
         one: sorted(
             (r for r in range(len(groups)) if groups[r] == one), key=lambda r: (-rank[r], r)
@@ -82,7 +82,7 @@ def test_a_mixture_takes_from_groups_in_turn(pairs: list[tuple[int, float]]) -> 
     found = by_length.scores(Rivals(rows, keys=keys, rank=np.array(rank)))
     expected = mixture(groups, rank, dict.fromkeys(range(4), 1.0))
     assert np.argsort(found).tolist() == expected
-    # The same groups as corpora, one after the other, weighed by their sizes.
+    # The same groups as consecutive corpora, weighted by size.
     order = np.argsort(groups, kind="stable")
     sizes = np.bincount(groups, minlength=4)
     starts = np.cumsum(sizes) - sizes

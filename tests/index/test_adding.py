@@ -1,4 +1,4 @@
-"""Indexes are extended as if built from all text, by one process at a time, or not at all."""
+"""An extended index equals one built from all text; one process extends it at a time."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ def test_add_is_to_build_from_both(encoder, german_file, english_file, tmp_path,
     one = one.add(encoder, [english_file, more])
     both = Index.build(encoder, [german_file, english_file, more], tmp_path / "both", index=factory)
     assert everything(one) == everything(both) == everything(Index.open(tmp_path / "one"))
-    # A search compares text that was added apart from older text.
+    # A search compares added text separately from older text.
     assert one.meta["grown"] == [60] and "grown" not in both.meta
     assert one.meta | {"digest": 0} == both.meta | {"digest": 0, "grown": [60]}
     assert one.sources == both.sources and len(one.sources) == 3
@@ -49,7 +49,7 @@ def test_add_encodes_only_new_text(tiny_model, built, english_file, english):
 
 
 def test_adds_exclude_each_other(encoder: Encoder, tmp_path: Path) -> None:
-    """The second is refused while the first runs, and loses nothing of it afterwards."""
+    """The second process is refused during the first, and can add its text afterwards."""
     a, b, c = (text(tmp_path / name, name) for name in ("eins", "zwei", "drei"))
     older = Index.build(encoder, a, tmp_path / "i")
 

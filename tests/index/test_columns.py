@@ -1,4 +1,4 @@
-"""miner.index.columns: rows are read as they were written, and only from a complete store."""
+"""miner.index.columns: rows are read as written, and only from a complete store."""
 
 import os
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ def test_sentences_may_hold_all_but_breaks(tmp_path: Path) -> None:
     opened = write(tmp_path, odd)
     found = ["a b", "a b", "a b", " a ", "\ufeff", " ", "a\u00adb\u200c"]
     assert opened.texts.slice(0, len(odd)) == found
-    same = [0, 0, 0, 3, 4, 4, 6]  # by plain form
+    same = [0, 0, 0, 3, 4, 4, 6]  # compared by plain form
     assert opened.first.tolist() == same
 
 
@@ -148,7 +148,7 @@ def test_texts_of_no_bytes(tmp_path: Path) -> None:
 
 
 def test_more_rows_than_positions_are_refused(tmp_path, monkeypatch):
-    """A search has positions as int32, which would wrap around."""
+    """Positions are int32 in a search, and would overflow."""
     assert columns.MOST == 2**31 - 1
     opened = write(tmp_path / "five", list("abcde"))
     monkeypatch.setattr(columns, "MOST", 4)
@@ -160,7 +160,7 @@ def test_more_rows_than_positions_are_refused(tmp_path, monkeypatch):
 
 
 def test_a_search_of_more_rows_than_positions_is_refused() -> None:
-    rows = np.broadcast_to(np.int64(0), 2**31)  # takes no memory
+    rows = np.broadcast_to(np.int64(0), 2**31)  # a sparse file, which takes no memory
     assert len(VectorSet(np.zeros((1, 4), np.float16), rows[:-1])) == 2**31 - 1
     with pytest.raises(ResourceError, match="at most 2,147,483,647 sentences"):
         VectorSet(np.zeros((1, 4), np.float16), rows)

@@ -1,4 +1,4 @@
-"""Directories that are never replaced, and indexes that do not open since they are damaged."""
+"""Directories that must not be replaced, and damaged indexes, which do not open."""
 
 import dataclasses
 import json
@@ -69,10 +69,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("resealed", [False, True])
 def test_a_damaged_index_does_not_open(built: Index, damage: str, resealed: bool) -> None:
-    """Nor with right checksums of what is damaged."""
+    """Neither with correct checksums of the damaged files."""
     DAMAGES[damage](built.path)
     if resealed:
-        with suppress(Exception):  # what is missing has no checksum
+        with suppress(Exception):  # missing files have no checksum
             with_checksums(built.path)
     refused(built.path)
 
@@ -87,7 +87,7 @@ def test_an_index_without_checksums_does_not_open(built: Index, key: str) -> Non
 
 @pytest.mark.parametrize("kind", ["flipped", "zeroed"])
 def test_altered_bytes_are_found_before_a_search(encoder, german_file, tmp_path, kind):
-    """Wherever they are: a few places of every file, in a compressed index with ids."""
+    """At some positions of every file of a compressed index with ids."""
     corpus = text(tmp_path / "c", *(f"id{i}\t{line}" for i, line in enumerate(
         german_file.read_text(encoding="utf-8").splitlines()
     )))  # fmt: skip

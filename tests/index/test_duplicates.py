@@ -1,4 +1,4 @@
-"""Duplicates by partitions of the hashes, against those of all sentences at once."""
+"""Duplicates by partitions of hashes agree with all sentences at once."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def test_duplicates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(seed)
     count, parts = 60, int(random.integers(1, 6))
     forms = random.integers(0, 20, count)
-    # Some sentences of one hash differ.
+    # Some sentences have equal hashes and different text.
     hashes = (forms // 2).astype(np.uint64) * np.uint64(0x1111111111111111)
     sentences = [f"Form {form}{'.' * int(random.integers(2))}" for form in forms]
     edges = [0, 13, 13, 40, count]
@@ -24,7 +24,7 @@ def test_duplicates(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     first = np.empty(count, dtype=np.int64)
     write_first(first, [one.row for one in found], [one.first for one in found])
-    # A sentence repeats the first of its hash, or, of another form than that, none.
+    # A sentence repeats the first one with its hash, if that has the same normal form.
     same = [hashes.tolist().index(value) for value in hashes.tolist()]
     wanted = [j if forms[i] == forms[j] else i for i, j in enumerate(same)]
     assert first.tolist() == wanted

@@ -23,7 +23,7 @@ from miner.mining.mine import search
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[..., None]]:
-    """Install distributions that provide the module, alone, and one of a similar name."""
+    """Install distributions that provide the module, alone or beside one of a similar name."""
 
     def install(*names: str) -> None:
         for name, package in {**dict.fromkeys(names, "faiss"), "autofaiss": "autofaiss"}.items():
@@ -31,7 +31,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Calla
             place.mkdir()
             (place / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
             (place / "RECORD").write_text(f"{package}/__init__.py,,\n")
-            # From Python 3.12 on, files that are not there are left out of the list.
+            # Since Python 3.12 missing files are left out of the list.
             (tmp_path / package).mkdir(exist_ok=True)
             (tmp_path / package / "__init__.py").touch()
         monkeypatch.setattr(sys, "path", [str(tmp_path)])
@@ -61,7 +61,7 @@ def test_faiss_that_cannot_be_loaded(monkeypatch, installed, names, error, said)
 
 
 def test_faiss_twice(installed: Callable[..., None]) -> None:
-    """By whatever names: builds for one version of CUDA have others."""
+    """Builds for one version of CUDA have other distribution names."""
     installed("faiss-gpu-cu12", "faiss-cpu")
     assert faiss.faiss_distributions() == ["faiss-cpu", "faiss-gpu-cu12"]
     with pytest.raises(DependencyError) as caught:
@@ -79,7 +79,7 @@ def test_no_gpu(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, Index]) -
 
 
 def test_faiss_without_gpu_support(monkeypatch: pytest.MonkeyPatch) -> None:
-    """faiss-cpu has get_num_gpus in some versions and no GPU classes in any."""
+    """Some versions of faiss-cpu have get_num_gpus, none has GPU classes."""
     monkeypatch.setattr(faiss, "faiss", lambda: SimpleNamespace(get_num_gpus=lambda: 8))
     assert faiss.gpu_count() == 0
 
@@ -103,7 +103,7 @@ def test_gpus_are_used(monkeypatch: pytest.MonkeyPatch, indexes: tuple[Index, In
 
 @pytest.mark.parametrize("fault", ["", "abort"])
 def test_an_index_is_trained_on_gpus(monkeypatch, tmp_path: Path, fault: str) -> None:
-    """In a child process; where that dies, the processor trains, and a warning says why."""
+    """A child process trains on the GPU; if it dies, the CPU trains, with a warning."""
     fake = simulate(monkeypatch, fault=fault)
     vectors = np.random.default_rng(2).normal(size=(400, 16)).astype(np.float16)
     path = tmp_path / "index"

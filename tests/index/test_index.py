@@ -1,4 +1,4 @@
-"""miner.index.index: indexes are built, plain and compressed."""
+"""miner.index.index: flat and compressed indexes are built."""
 
 import hashlib
 import os
@@ -55,7 +55,7 @@ def test_every_line_is_accounted_for(encoder: Encoder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("factory", ["IVF2,Flat", "SQ8", "HNSW8"])
 def test_a_compressed_index_of_no_sentences(encoder: Encoder, tmp_path: Path, factory: str) -> None:
-    """FAISS can build some kinds without text; others are refused in one line."""
+    """FAISS builds some kinds without text; the others are refused in one line."""
     (tmp_path / "c").touch()
     try:
         index = Index.build(encoder, tmp_path / "c", tmp_path / "i", index=factory)
@@ -73,7 +73,7 @@ def test_the_index_does_not_depend_on_blocks(encoder, indexes, german_file, tmp_
 
 
 def test_an_index_built_twice_has_the_same_bytes(encoder, german_file, tmp_path):
-    """HDF5 would write the time of creation, so the second build begins in another second."""
+    """HDF5 could store the creation time, so the second build starts in a later second."""
     made = []
     for name in ("one", "two"):
         path = Path(Index.build(encoder, german_file, tmp_path / name).path)
@@ -101,7 +101,7 @@ def test_a_factory_that_faiss_does_not_know(encoder, german_file, tmp_path, fact
 
 
 def test_too_few_sentences_to_train_on(encoder: Encoder, german_file: Path, tmp_path: Path) -> None:
-    """The vectors stay for a flat index."""
+    """The vectors are kept for a flat index."""
     with pytest.raises(ResourceError, match="60 sentences.*--index flat"):
         Index.build(encoder, german_file, tmp_path / "i", index="IVF100,Flat")
     assert entries(tmp_path) == ["i.work"]
@@ -123,7 +123,7 @@ def test_no_space_for_the_faiss_index(encoder, german_file, tmp_path, monkeypatc
 
 
 def test_an_inverted_index_looks_into_more_than_one_list(tmp_path: Path) -> None:
-    """FAISS's own default of one list would find a fraction of the neighbours."""
+    """FAISS's default of one probed list would miss most neighbours."""
     vectors = np.random.default_rng(3).normal(size=(3000, 16)).astype(np.float16)
     faiss.build(tmp_path / "ivf", vectors, np.arange(3000), "IVF32,Flat")
     queries = vectors[:200].astype(np.float32)

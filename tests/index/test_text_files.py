@@ -1,4 +1,4 @@
-"""Text files of a run: changes that are found, before they are read and meanwhile."""
+"""Text files of a run: changes before and during reading are detected."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""miner.index.vectors: foreign vectors are complete, or refused; indexes of them."""
+"""miner.index.vectors: foreign vectors are complete or refused, and can be indexed."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -116,7 +116,7 @@ def test_a_missing_file(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("shape", [(1 << 40, 1 << 10), (1 << 32, 1 << 32), (0, 1 << 40), (5, 0)])
 @pytest.mark.parametrize("how", [{}, {"chunks": (1, 64)}, {"chunks": (1, 64), "compression": 1}])
 def test_hdf5_datasets_that_claim_too_much(tmp_path, shape, how):
-    """Up to 2^64 values, with less than a megabyte on disk."""
+    """They may claim 2^64 values in less than a megabyte."""
     with h5py.File(tmp_path / "v.h5", "w") as file:
         dataset = file.create_dataset("v", shape, "f4", **how if min(shape) else {})
         if dataset.chunks:
@@ -156,7 +156,7 @@ def test_rows_come_out_in_unit_length(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_unit_rows_stay_to_the_bit(dtype: Any) -> None:
-    """Rows that a model normalised in float32 are not divided by the rounding of their length."""
+    """Rows normalised in float32 by a model are not divided by the rounding of their length."""
     random = np.random.default_rng(1).normal(size=(500, 512)).astype(np.float32)
     length = np.linalg.norm(random, axis=1, keepdims=True)
     array = (random / length).astype(dtype)
@@ -184,7 +184,7 @@ def test_a_row_that_is_not_finite_is_named(value: float, monkeypatch: pytest.Mon
 
 
 def test_hdf5_of_strangers_is_read_or_refused(tmp_path: Path) -> None:
-    """Any byte overwritten: h5py raises a RuntimeError for some of them."""
+    """For any overwritten byte; h5py raises RuntimeError for some."""
     path = tmp_path / "v.h5"
     with h5py.File(path, "w") as file:
         file["embeddings"] = np.ones((12, 8), dtype=np.float32)
@@ -218,7 +218,7 @@ def test_foreign_vectors_take_no_text_of_ours(encoder: Encoder, tmp_path: Path) 
 
 
 def test_vectors_appended(tmp_path: Path) -> None:
-    """An extended index holds what one of all text and vectors does."""
+    """The extended index equals one of all text and vectors."""
     whole = text(tmp_path / "whole", "a", "", "c", "d", "e", "", "a")
     array = np.random.default_rng(3).normal(size=(7, 6)).astype(np.float32)
     wanted = Index.build_from_vectors(saved(tmp_path / "w.npy", array), whole, tmp_path / "w")

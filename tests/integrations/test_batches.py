@@ -1,4 +1,4 @@
-"""Quality and reasons of batches of pairs: those of the whole text."""
+"""Quality and reasons of batches of pairs equal the whole text's."""
 
 import pytest
 

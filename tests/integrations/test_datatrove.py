@@ -1,4 +1,4 @@
-"""datatrove runs our steps, in two tasks."""
+"""datatrove runs our steps in two tasks."""
 
 import gzip
 import json
@@ -47,7 +47,7 @@ def test_pairs_are_filtered_and_scored_by_two_tasks(tmp_path):
         assert [(one["text"], one["metadata"]["target"]) for one in found] == kept
         assert [one["metadata"]["quality"] for one in found] == ours.qualities(kept)
         bad = _documents(tmp_path / "bad" / f"{number:05}.jsonl.gz")
-        # datatrove reads no document without text.
+        # datatrove skips documents without text.
         wanted = [
             reason.partition(":")[0]
             for (source, _), reason in zip(half, reasons, strict=True)

@@ -1,4 +1,4 @@
-"""Data sets of Hugging Face go in and out as rows."""
+"""Hugging Face data sets are read and written as rows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""mteb evaluates our encoder, on a task over local files; scores equal those of our evaluation."""
+"""mteb evaluates our encoder on a task of local files, with the scores of our evaluation."""
 
 import pytest
 from support.files import write

@@ -1,4 +1,4 @@
-"""OpusCleaner runs our filters, and sees descriptions that it can read."""
+"""OpusCleaner runs our filters and can parse their descriptions."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Every test of the kernels runs once for each level of instructions that this processor has."""
+"""Fixture that runs each kernel test once per instruction level of this processor."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Kernels of the alignment against plain enumeration, and bands around anchors."""
+"""Alignment kernels agree with plain enumeration; bands around anchors."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ def alignments(n: int, m: int) -> list[list[Bead]]:
 
 
 def whole(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the band of all states."""
+    """Return a band that contains all states."""
     return np.zeros(n + 1, np.int64), np.arange(n + 2) * (m + 1)
 
 
@@ -116,7 +116,7 @@ def test_a_band_holds_the_anchors_and_the_ends(n, m, some) -> None:
 
 
 def test_scores_are_the_features_of_the_joined_sentences() -> None:
-    """Features from sums of products equal cosines and lengths of the summed vectors."""
+    """Features computed from sums of products equal those of the summed vectors."""
     generator = np.random.default_rng(3)
     n, m, width = 5, 4, MOST - 1
     sums = generator.normal(size=(n, 6)), generator.normal(size=(m, 6))

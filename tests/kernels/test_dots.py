@@ -11,7 +11,7 @@ from miner.scoring.pair_features import unit_codes
 
 @given(st.integers(0, 3 * ROWS), st.integers(0, 9), st.integers(1, 4), st.integers(0, 99))
 def test_products(n: int, m: int, steps: int, seed: int) -> None:
-    """Repeated rows, extreme values, zero rows, and row counts that do not fill a tile."""
+    """With repeated rows, extreme values, zero rows, and row counts that do not fill a tile."""
     generator = np.random.default_rng(seed)
     codes = generator.integers(-127, 128, (9, steps * STEP)).astype(np.int8)
     codes[0], codes[1], codes[2] = 127, -127, 0

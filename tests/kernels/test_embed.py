@@ -1,4 +1,4 @@
-"""Training kernels against plain references, torch's SparseAdam, and other thread counts."""
+"""Training kernels agree with plain references and torch's SparseAdam, for any thread count."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 def batch(generator, size, sentences, longest=9, shortest=1):
-    """Random flat ids below ``size``, many of them repeated, and offsets."""
+    """Draw flat ids below ``size``, many of them repeated, and offsets."""
     lengths = generator.integers(shortest, longest + 1, sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     return generator.integers(0, size, offsets[-1]).astype(np.int32), offsets
@@ -57,7 +57,7 @@ def adam_step(tables, gradient, ids, offsets, step, rate, start=NOWHERE, pull=0.
 
 
 def fresh(generator, size, dimension):
-    """A random table with both its moments at zero."""
+    """Return a random table with zero moments."""
     table = generator.normal(size=(size, dimension)).astype(np.float32)
     return [table, np.zeros_like(table), np.zeros_like(table)]
 
@@ -100,7 +100,7 @@ def test_the_mask_drops_its_share_and_keeps_the_mean():
     dropout_mask(np.arange(4000), 3, round(0.3 * 65536), out)
     assert (out == 0).mean() == pytest.approx(0.3, abs=0.005)
     assert out.mean() == pytest.approx(1, abs=0.01)
-    # Neighbours are dropped independently, of tokens and of numbers.
+    # Dropout of tokens and of components is independent.
     gone = out == 0
     for one, other in ((gone[1:], gone[:-1]), (gone[:, 1:], gone[:, :-1])):
         assert (one & other).mean() == pytest.approx(0.09, abs=0.005)
@@ -140,7 +140,9 @@ def test_group_by_id_against_a_dict(size, sentences, every):
 
 @pytest.mark.parametrize("pull", [None, 0.0, 0.01, 3.0])
 def test_adam_is_torchs(pull):
-    """SparseAdam, or dense Adam on a loss with the squared distance from the start."""
+    """Compared with SparseAdam, or with dense Adam on a loss with the squared distance from the
+    start.
+    """
     generator = np.random.default_rng(8)
     size, dimension, rate, sparse = 25, 6, 0.01, pull is None
     tables = fresh(generator, size, dimension)
@@ -153,7 +155,7 @@ def test_adam_is_torchs(pull):
 
     for step in range(1, 13):
         # Even steps touch half of the table: sparse moments of the other half must not change. On
-        # the last step only the pull moves something.
+        # the last step only the pull towards the start changes weights.
         count = 8 if sparse or step < 12 else 0
         ids, offsets = batch(generator, size if step % 2 else size // 2, count)
         if step == 2:  # every sentence twice
@@ -171,7 +173,8 @@ def test_adam_is_torchs(pull):
             loss = loss + (means * torch.from_numpy(gradient)).sum()
         loss.backward()
         optimizer.step()
-        # A hundredth of a step: where W - start is all rounding, so is the direction of the step.
+        # A hundredth of a step: if W - start is only rounding, the direction of the step is
+        # arbitrary.
         most = {"rtol": 1e-5, "atol": 1e-6} if sparse else {"rtol": 0, "atol": rate / 100}
         np.testing.assert_allclose(tables[0], weight.detach().numpy(), **most)
 
@@ -222,7 +225,7 @@ def test_margin_gradient_is_that_of_torch(seed, n, d, margin):
     sure = ~np.tile(kink[0] | kink[1], 4) & means.any(axis=1)
     for zero in np.flatnonzero(~means.any(axis=1)):
         sure[zero % n :: n] = False
-    # Scaled by the length: a short vector has a large gradient with large errors.
+    # Scaled by length, because short vectors have large gradients with large errors.
     length = np.linalg.norm(means, axis=1, keepdims=True)
     wanted = tensor.grad.numpy() * length
     np.testing.assert_allclose((gradient * length)[sure], wanted[sure], atol=1e-5)

@@ -1,4 +1,4 @@
-"""Facts: words, logits and evidence agree with plain loops; learning finds what was planted."""
+"""Facts: words, logits and evidence agree with plain loops; learning recovers planted facts."""
 
 import re
 
@@ -21,7 +21,7 @@ WORDS = ["not", "Don’t", "hardly", "Three", "3", "23", "twenty", "x", "é", "�
 
 
 def numbers_of(text: str) -> tuple[set[int], set[int]]:
-    """Return the numbers of one or two digits, and these with their parts."""
+    """Return the numbers of one or two digits, each also split into its parts."""
     found = {int(one) for one in re.findall(r"[0-9]+", text) if len(one) < 3}
     return found, found | {part for one in found if one > 19 for part in (one // 10 * 10, one % 10)}
 

@@ -33,7 +33,7 @@ def vectors(seed: int, n: int, d: int, kind: str) -> np.ndarray:
     made = generator.normal(size=(n, d))
     if kind == "ties":
         made = generator.integers(-2, 3, size=(n, d))
-    elif kind == "equal":  # equal components come closest to an overflow
+    elif kind == "equal":  # equal components maximise the sums
         made = np.sign(made[:, :1]) * np.ones((n, d))
     elif kind == "sparse":
         made *= generator.random((n, d)) < 0.1
@@ -69,7 +69,7 @@ def test_int8_values_are_near_the_vectors_and_small_enough(seed, n, d, kind, col
     shape = len(found), found.shape[1] // 4, 2, 2
     squares = (found**2).reshape(shape).sum(axis=(1, 3))
     assert squares.max(initial=0) <= SQUARES
-    # Half a step of rounding, and that of the float32 scale.
+    # Half a rounding step, plus that of the float32 scale.
     away = np.abs(found[:n, :d] * packed.scale[:n, None].astype(np.float64) - made)
     assert (away <= 0.5001 * packed.scale[:n, None]).all()
     assert (packed.scale[:n] > 0).tolist() == made.any(axis=1).tolist()
@@ -84,7 +84,7 @@ def test_int8_values_use_the_whole_range(d: int) -> None:
     for kind in ("normal", "equal", "sparse", "one huge"):
         for row in unpacked(pack(vectors(5, 3, d, kind), columns=False), 0)[:3:2]:
             squares = (row**2).reshape(-1, 2, 2).sum(axis=(0, 2)).max()
-            # Equal components all round up, or none.
+            # Equal components all round up, or all round down.
             assert np.abs(row).max(initial=0) == LARGEST or squares > (
                 0.6 if kind == "equal" else 0.96
             ) * SQUARES or not row.any()  # fmt: skip
@@ -115,7 +115,7 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
     left = pack(vectors(seed, 2 * ROWS, d, kind), columns=False)
     right = pack(vectors(seed + 1, 3 * COLUMNS, d, other), columns=True)
     wanted = similarity_reference(left, right)
-    # Thresholds that the products reach exactly, just miss, or cannot reach.
+    # Thresholds that products equal exactly, miss narrowly, or cannot reach.
     generator = np.random.default_rng(seed)
     least = [generator.choice(wanted.reshape(-1), size) for size in (ROWS, COLUMNS)]
     least[0][::2] = np.nextafter(least[0][::2], np.float32(np.inf))
@@ -130,7 +130,7 @@ def test_the_tile_is_its_reference(seed: int, d: int, kind: str, other: str, all
 
 @pytest.mark.parametrize("d", [1, 2, 4, 5, 64, 128, 256, 300, 1024, 4096])
 def test_sums_do_not_overflow(d: int) -> None:
-    """Vectors that make the sums as large as possible, of either sign."""
+    """With vectors that maximise the sums, of either sign."""
     rows = np.zeros((ROWS, d), np.float32)
     rows[0], rows[1] = 1, -1
     rows[2, : min(d, 8)] = 1
@@ -145,7 +145,7 @@ def test_sums_do_not_overflow(d: int) -> None:
     lists = Lists.empty(ROWS, 1), Lists.empty(len(columns), ROWS)
     merge_packs(left, 0, right, 0, 100, lists)
     check(lists, similarity_reference(left, right))
-    # The product differs from that of the vectors by half a step in each component.
+    # The error is at most half a step in each component.
     some, others = rows.astype(np.float64), columns[:COLUMNS].astype(np.float64)
     steps = 0.5001 * left.scale[:, None], 0.5001 * right.scale[:COLUMNS]
     bound = steps[0] * np.abs(others).sum(axis=1) + np.abs(some).sum(axis=1)[:, None] * steps[1]
@@ -196,7 +196,9 @@ def merge_packs(
     st.sampled_from([1, 2, 100]),
 )
 def test_merged_blocks_are_the_lists(seed, sizes, d, kind, widths, steps, strip):
-    """Ties, duplicates, zero rows, lists longer than the side; blocks in any order, some twice."""
+    """With ties, duplicates, zero rows, lists longer than the side; blocks in any order, some
+    twice.
+    """
     sides = [vectors(seed + i, size, d, kind) for i, size in enumerate(sizes)]
     lists = Lists.empty(sizes[0], widths[0]), Lists.empty(sizes[1], widths[1])
     corners = [(s, t) for s in range(0, sizes[0], steps[0]) for t in range(0, sizes[1], steps[1])]
@@ -213,7 +215,7 @@ def test_merged_blocks_are_the_lists(seed, sizes, d, kind, widths, steps, strip)
 
 @pytest.mark.parametrize("cached", [1, 1 << 20])
 def test_more_rows_than_a_cache_holds(cached: int) -> None:
-    """The rows that a thread takes at a time change no list."""
+    """The number of rows that a thread takes at a time changes no list."""
     left = pack(vectors(1, 100, 8, "normal"), columns=False)
     right = pack(vectors(2, 90, 8, "normal"), columns=True)
     lists = Lists.empty(100, 5), Lists.empty(90, 3)

@@ -1,4 +1,4 @@
-"""Packs of vectors by position, and similarities of pairs, against the kernels of whole blocks."""
+"""Gathered packs and similarities of single pairs agree with the kernels of whole blocks."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def vectors(seed: int, n: int, d: int, coarse: bool) -> np.ndarray:
-    """Return ``(n, d) float32`` with a zero row, and with ties where ``coarse``."""
+    """Return ``(n, d) float32`` with a zero row, and with ties if ``coarse``."""
     generator = np.random.default_rng(seed)
     made = generator.integers(-2, 3, (n, d)) if coarse else generator.normal(size=(n, d))
     made[n // 2] = 0
@@ -54,7 +54,9 @@ def test_gathered_packs_are_packs(seed: int, n: int, d: int, m: int, columns: bo
     st.booleans(),
 )
 def test_pairs_are_put_as_blocks_merge_them(seed, sizes, d, width, lanes, swapped):
-    """Similarities equal those of a block bit for bit, in either direction; ties, empty places."""
+    """Similarities equal those of a block bit for bit in both directions, with ties and empty
+    slots.
+    """
     sides = [vectors(seed + i, size, d, True) for i, size in enumerate(sizes)]
     whole = similarity_reference(pack(sides[0], columns=False), pack(sides[1], columns=True))
     matrix = whole.T if swapped else whole
@@ -68,7 +70,7 @@ def test_pairs_are_put_as_blocks_merge_them(seed, sizes, d, width, lanes, swappe
     wanted = np.take_along_axis(matrix, found.astype(np.int64), axis=1)
     np.testing.assert_array_equal(value, np.where(found >= 0, wanted, -np.inf))
     lists = Lists.empty(len(matrix), width), Lists.empty(matrix.shape[1], width)
-    for _ in range(2):  # a pair that comes twice is listed once
+    for _ in range(2):  # a repeated pair is listed once
         for lane in range(lanes):
             put_pairs(rows, found, value, lane, lanes, *lists[0].arrays, *lists[1].arrays)
     chosen = np.full(matrix.shape, -np.inf, np.float32)

@@ -1,4 +1,4 @@
-"""float16 in kernels: every number as numpy has it."""
+"""float16 in kernels: every number is converted as by numpy."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ EVERY = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
 
 
 def rounded() -> np.ndarray:
-    """Return all float16 numbers, what lies between two of them, and what is too large or small."""
+    """Return all float16 numbers, the midpoints between them, and numbers out of range."""
     with np.errstate(all="ignore"):
         wide = EVERY.astype(np.float32)
         between = (wide[1:] + wide[:-1]) / 2
@@ -20,7 +20,7 @@ def rounded() -> np.ndarray:
 
 def test_widened() -> None:
     rows = np.arange(len(EVERY), dtype=np.int64)[None]
-    for dimension in (1, 16, 17):  # one by one, and in lanes
+    for dimension in (1, 16, 17):  # one by one, and in vector lanes
         queries = np.zeros((1, dimension), dtype=np.float16)
         base = np.zeros((len(EVERY), dimension), dtype=np.float16)
         queries[0, -1], base[:, -1] = 1, EVERY

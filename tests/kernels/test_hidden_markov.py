@@ -15,13 +15,13 @@ from miner.kernels.hidden_markov import (
     match_tokens,
 )
 
-# Tokens of a sentence at most, and the side of the tables.
+# Maximum tokens of a sentence, and size of the tables.
 MOST, SIDE = 40, 48
 SHORT = st.integers(1, 3)
 
 
 def knowledge(seed: int) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
-    """Random tables of all pairs of tokens, and a random aligner."""
+    """Draw tables of all token pairs, and an aligner."""
     generator = np.random.default_rng(seed)
     tables = np.zeros((5, SIDE, SIDE), np.float32)
     tables[0] = generator.uniform(-0.5, 1, (SIDE, SIDE))
@@ -75,7 +75,7 @@ def test_a_match_depends_on_the_pair_alone_and_not_on_its_order(n, m, seed):
 
 
 def test_tokens_in_order_match_better():
-    """Six tokens with one counterpart each: as they stand, and with two of them exchanged."""
+    """Six tokens with one counterpart each, in order and with two of them swapped."""
     size = 6
     tables, (emission, jump, unaligned) = knowledge(1)
     tables[3] = 0

@@ -1,4 +1,4 @@
-"""Inverted index against plain Python, and retrieval against its definition."""
+"""Inverted index agrees with plain Python, retrieval with its definition."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from miner.ragged import offsets_of
 
 @given(st.integers(0, 2**32 - 1))
 def test_the_index_is_its_reference(seed: int) -> None:
-    """Empty lists, repeated values, rows in any order, values that are left out."""
+    """With empty lists, repeated values, rows in any order, and excluded values."""
     generator = np.random.default_rng(seed)
     size = int(generator.integers(1, 9))
     lists = [generator.integers(0, size, n).tolist() for n in generator.integers(0, 6, 12)]
@@ -39,7 +39,7 @@ def test_the_index_is_its_reference(seed: int) -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 40, 700]), st.sampled_from([1, 7, 90]))
 def test_the_best_of_many_ties(seed: int, base: int, width: int) -> None:
-    """Sentences without tokens, equal scores by the hundred, more places than sentences."""
+    """With sentences without tokens, hundreds of equal scores, and more slots than sentences."""
     generator = np.random.default_rng(seed)
     size = 6
     lists = flat([generator.integers(0, size, n).tolist() for n in generator.integers(0, 3, base)])

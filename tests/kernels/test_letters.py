@@ -1,4 +1,4 @@
-"""Matches of names agree with a search over all ways to spell them; segments, with all cuts."""
+"""Name matches agree with a search over all spellings; segments with all cuts."""
 
 from itertools import product
 
@@ -23,7 +23,7 @@ from miner.kernels.segments import SHAPES, letters_of
 from miner.ragged import offsets_of
 from miner.scoring.transliteration import FIRST, operations_of
 
-# Foreign letters of the tests.
+# Foreign letters for the tests.
 FOREIGN = [FIRST, FIRST + 1, FIRST + 2]
 Operation = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -43,7 +43,7 @@ def packed(operation: Operation) -> int:
 def best_reference(
     text: list[int], word: list[int], table: dict[Operation, float], inside: np.ndarray
 ) -> float:
-    """Return the best gain by trying all ways, letter by letter of the text."""
+    """Return the best gain over all spellings, letter by letter of the text."""
     reached = {}
     for j in range(len(text) + 1):
         fresh = j in (0, len(text)) or text[j - 1] == 0
@@ -94,7 +94,7 @@ def share_reference(
     ordinary: set[int],
     weights: np.ndarray,
 ) -> float:
-    """Return the share of names of one pair of sentences; matches are by the kernel."""
+    """Return the share of matched names in a pair of sentences, with matches by the kernel."""
     spelled = []
     for ids in sentences:
         text: list[int] = []

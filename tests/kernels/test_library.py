@@ -15,7 +15,7 @@ from miner.kernels.library import Kernel, kernel
 mean_rows = kernel(
     "mean_rows(table: i1|u1|f4[V, w], scales: f4[V], ids: i4[t], offsets: i8[n+1], &out: f4[n, d])"
 )
-# The fixture of this folder replaces it.
+# The fixture of this folder replaces the one for all tests.
 TRUE_LEVEL = library.level
 TABLE, SCALES = np.ones((3, 2), np.float32), np.ones(3, np.float32)
 IDS, OFFSETS, OUT = np.zeros(4, np.int32), np.array([0, 1, 4]), np.empty((2, 2), np.float32)
@@ -94,7 +94,7 @@ def test_a_library_that_is_missing_or_of_another_system(
 
 
 def parameters_in_c() -> dict[str, list[tuple[str, str]]]:
-    """Return kind and name of the parameters of each exported function; pointers are ``*``."""
+    """Return kind and name of each parameter of the exported functions; pointers are ``*``."""
     found = {}
     for path in Path(library.__file__).parent.glob("*.c"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text().replace("\\\n", ""), flags=re.DOTALL)
@@ -109,11 +109,11 @@ def parameters_in_c() -> dict[str, list[tuple[str, str]]]:
 
 
 def test_declarations_are_those_of_c() -> None:
-    """As many parameters of the same kinds, and sizes of the same names in the same order."""
+    """Parameters agree with C in number, kind and order, and sizes in their names."""
     folder = Path(library.__file__).parent
     for path in folder.glob("[a-z]*.py"):
         importlib.import_module(f"miner.kernels.{path.stem}")
-    gc.unfreeze()  # what was made before the tests is listed, too
+    gc.unfreeze()  # the list includes what was created before the tests
     known, in_c = [one for one in gc.get_objects() if isinstance(one, Kernel)], parameters_in_c()
     assert {one.name for one in known} >= {"score_beads", "mean_pool", "rescore"} <= set(in_c)
     names = {"int": "int64_t", "float": "double"}

@@ -1,4 +1,4 @@
-"""IBM Model 1: the kernels are their reference."""
+"""IBM Model 1: kernels agree with their reference."""
 
 import numpy as np
 from hypothesis import given
@@ -49,7 +49,7 @@ def test_model1_is_its_reference(seed: int, iterations: int, lanes: int) -> None
 @given(st.integers(0, 2**32 - 1), st.lists(st.integers(0, 200), max_size=4))
 def test_distinct_sorts_sentences_of_any_length(seed: int, lengths: list[int]) -> None:
     generator = np.random.default_rng(seed)
-    most = int(generator.choice([1, 5, 300, 2**31 - 1]))  # few: many repeats
+    most = int(generator.choice([1, 5, 300, 2**31 - 1]))  # few words, many repeats
     sentences = [generator.integers(0, most, length).astype(np.int32) for length in lengths]
     ids, offsets = distinct(*flat([one.tolist() for one in sentences]))
     for one, first, last in zip(sentences, offsets, offsets[1:], strict=False):

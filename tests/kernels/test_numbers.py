@@ -1,4 +1,4 @@
-"""Numbers in text: found as the reference finds them, and compared."""
+"""Numbers in text: parsed and compared as by the reference."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""miner.kernels.pool against its reference, at every type of table."""
+"""miner.kernels.pool agrees with its reference for every type of table."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from miner.ragged import offsets_of
 def random_table(
     generator: np.random.Generator, size: int, d: int, dtype: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw a table with some zero rows, the scales of its rows, and its numbers."""
+    """Draw a table with some zero rows; return it with the scales of its rows, and its values."""
     table = generator.normal(size=(size, d)).astype(np.float32)
     table[generator.random(size) < 0.1] = 0
     part = EncoderPart.of(table, dtype)
@@ -32,7 +32,7 @@ def random_table(
     st.sampled_from(["int4", "int8", "float32"]),
 )
 def test_mean_pool_is_its_reference(seed, d, size, lengths, dtype):
-    """Random shapes. Zero lengths are empty sentences, and ids of 20 pieces repeat often."""
+    """Lengths of zero are empty sentences; ids of 20 pieces repeat often."""
     generator = np.random.default_rng(seed)
     d += d % 2 if dtype == "int4" else 0
     table, scales, numbers = random_table(generator, size, d, dtype)
@@ -41,12 +41,11 @@ def test_mean_pool_is_its_reference(seed, d, size, lengths, dtype):
     out = np.full((len(lengths), d), np.nan, dtype=np.float32)
     mean_pool(table, scales, ids, offsets, out)
     expected = mean_pool_reference(numbers, scales, ids, offsets)
-    # Float32 sums of up to 12 terms, each rounded: an error of 13 roundings, against the length of
-    # the sum.
+    # Float32 sums of up to 12 terms: at most 13 rounding errors, relative to the length of the sum.
     rows = numbers.astype(np.float64) * scales[:, None]
     total = np.array([np.linalg.norm(rows[ids[a:b]].sum(0)) for a, b in _spans(offsets)])
     size_of_terms = np.array([np.abs(rows[ids[a:b]]).sum() for a, b in _spans(offsets)])
-    # If rows cancel out except for rounding, any direction is right.
+    # If rows cancel except for rounding, any direction is right.
     allowed = 2.0**-22 * (1 + size_of_terms / np.maximum(total, 1e-30))
     assert (np.abs(out - expected) <= allowed[:, None]).all()
     empty = size_of_terms == 0
@@ -102,7 +101,7 @@ def test_vectors_of_another_length_than_rows_are_refused(dtype: str) -> None:
 
 
 def test_rounding_to_float16_is_numpys() -> None:
-    """Every float16, the adjacent float32 numbers, every tie, and random bits."""
+    """For every float16, the adjacent float32 numbers, every tie, and random bits."""
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)
     finite = np.sort(halves[np.isfinite(halves)])
     ties = (finite[1:] + finite[:-1]) / 2

@@ -1,4 +1,4 @@
-"""Pair features of tokens: the kernel is its reference, and a pair does not see its batch."""
+"""Pair features of tokens: the kernel agrees with its reference, whatever the batch."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ NO_ORDER = np.empty((0, 4), dtype=np.float32)
 
 @given(st.integers(0, 2**32 - 1))
 def test_compare_is_its_reference(seed: int) -> None:
-    """Empty sentences, repeats, ties, zero rows, long texts, pairs in any order."""
+    """With empty sentences, repeats, ties, zero rows, long texts, and pairs in any order."""
     generator = np.random.default_rng(seed)
     size, dimension = int(generator.integers(2, 60)), int(generator.integers(1, 20))
     longest = generator.choice([3, 12, LONGEST + 9, 5 * LONGEST], 2)
@@ -43,7 +43,7 @@ def test_compare_is_its_reference(seed: int) -> None:
     rows = list(zip(source.tolist(), target.tolist(), strict=True))
     arrays = [[np.array(one, dtype=np.int64) for one in side] for side in sides]
     expected = compare_reference(*arrays, rows, *arguments, tables)
-    # A best similarity within rounding of MATCHED may fall on either side of it.
+    # A best similarity within rounding of MATCHED may count on either side.
     np.testing.assert_allclose(
         out[:, [0, 1, 4, 5, 6, 7, 8]], expected[:, [0, 1, 4, 5, 6, 7, 8]], atol=2e-5
     )
@@ -61,7 +61,7 @@ def test_compare_is_its_reference(seed: int) -> None:
 
 
 def test_texts_of_many_tokens() -> None:
-    """2**16 tokens, and more distinct ones in the targets of a source than there are slots."""
+    """With 2**16 tokens, and more distinct target tokens of a source than hash slots."""
     generator = np.random.default_rng(5)
     size = 9000
     embedding = generator.normal(size=(size, 8)).astype(np.float32)
@@ -81,7 +81,7 @@ def test_texts_of_many_tokens() -> None:
     np.testing.assert_array_equal(order, ordered)
     compare(long, long, zeros[:1], zeros[:1], known, lexicon, out[:1], order[:1])
     np.testing.assert_allclose(out[0, [0, 1, 2, 3, 8]], [1, 1, 0, 0, 1], atol=1e-6)
-    assert (order[0] > 0.95).all()  # a token comes twice in some parts
+    assert (order[0] > 0.95).all()  # a token occurs twice in some parts
 
 
 @pytest.mark.parametrize("threads", [1, 3])

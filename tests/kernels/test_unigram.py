@@ -1,4 +1,4 @@
-"""Unigram pieces agree with the reference; test_unigram_pieces compares them with SentencePiece."""
+"""Unigram segmentation agrees with its reference; for SentencePiece see test_unigram_pieces."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from miner.encoder.unigram_model import _trie
 from miner.kernels import unigram
 from miner.ragged import offsets_of
 
-# Numbers of the mark of a space and of the other characters; 0 is no character of a piece.
+# Character numbers: of the space mark and of others; 0 is not a character of a piece.
 MARK, LETTERS = 1, 4
 Text = list[int]
 
@@ -18,7 +18,7 @@ Text = list[int]
 def segmented(
     codes: list[Text], pieces: list[Text], scores: np.ndarray, longer: list[int], dropped: int = 0
 ) -> list[list[int] | None]:
-    """Ids by the kernel, None for a sentence that is left out; the second time by kept words."""
+    """Return the kernel's ids, None for skipped sentences; the second call uses cached words."""
     letters, offsets = flat(pieces)
     entered = np.arange(1, len(pieces) + 1)
     trie = _trie(letters, offsets, entered, scores, LETTERS + 1)
@@ -59,7 +59,7 @@ piece = st.tuples(st.booleans(), st.lists(letters, min_size=1, max_size=5)).map(
 def test_pieces_are_the_reference(
     codes: list[Text], pieces: list[Text], dropped: int, seed: int
 ) -> None:
-    # A few scores of few bits, so that sums tie.
+    # Few scores of few bits, so that sums tie.
     scores = -np.random.default_rng(seed).integers(1, 6, len(pieces) + 1).astype(np.float32) / 2
     scores[0] = scores.min() - 10
     found = segmented(codes, pieces, scores, [], dropped)
@@ -74,7 +74,7 @@ def test_pieces_are_the_reference(
                 text.append(code - 1)
             elif code == unigram.SPACE and text[-1:] != [MARK]:
                 text.append(MARK)
-        # A mark that a code stands for is no space, but begins a word.
+        # A mark inside a code is not a space, but begins a word.
         while text and text[-1] == MARK:
             text.pop()
         assert own == segment_reference(text, ids, scores, MARK, dropped)
@@ -85,7 +85,7 @@ def test_characters_that_become_several() -> None:
     pieces, scores = [[2, 3], [3]], np.array([-20, -1, -1], np.float32)
     one, many = unigram.LONGER, unigram.LONGER - 3
     found = segmented([[one, 3], [one], [many], [], [unigram.REFUSE]], pieces, scores, longer)
-    # More pieces than characters, or more characters than there is room for: left out.
+    # Sentences with more pieces than characters, or too many characters, are skipped.
     assert found == [[1], [1], None, [], None]
 
 

@@ -12,7 +12,7 @@ from miner.kernels import units
 from miner.kernels.ngrams import START, conditional
 from miner.scoring.trigram_lm import Trigrams
 
-# Two words whose fingerprints are the same.
+# Two words with equal fingerprints.
 ALIKE = "\u4f60\ubac8\U00020000", "\u4f61\ub226\U0005236b"
 
 

@@ -1,4 +1,4 @@
-"""Engines within a search: rounding that does not show, bounded memory, devices."""
+"""Engines within a search: hidden rounding, bounded memory, devices."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -32,7 +32,7 @@ from miner.knn.vector_set import VectorSet
 
 
 def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np.ndarray]]:
-    """Return a flat_search with errors up to ``noise`` and ties in random order."""
+    """Return a flat_search with errors up to ``noise``, and ties in random order."""
     generator = np.random.default_rng(seed)
 
     def flat_search(queries: np.ndarray, base: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,7 +46,7 @@ def untrustworthy(seed: int, noise: float) -> Callable[..., tuple[np.ndarray, np
 
 
 def nearly_equal(generator: np.random.Generator, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return vectors whose similarities differ by about the rounding of a float32 product."""
+    """Return vectors whose similarities differ by about float32 rounding."""
     source, target = (np.tile(units(generator, 1, d), (n, 1)) for n in (20, 60))
     source[::3] = np.nextafter(source[::3], np.float16(0))
     target[::2, : d // 2] = np.nextafter(target[::2, : d // 2], np.float16(0))
@@ -74,7 +74,7 @@ def test_faiss_rounding_and_ties_do_not_show(monkeypatch, seed, ties, k, block, 
 
 @pytest.fixture
 def blocks(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
-    """Shapes of the blocks that are read during the test."""
+    """Record the shapes of the blocks read during the test."""
     seen: list[tuple[int, int]] = []
     original = VectorSet.block
 
@@ -95,16 +95,16 @@ def test_less_memory_means_smaller_blocks_and_the_same_lists(kind, blocks):
     assert max(size for size, _ in blocks) == 900
     blocks.clear()
     tight = nearest(kind, source, target, 4, memory=least_memory(kind, source, target, 4))
-    assert blocks[0][0] == LEAST_BLOCK  # ranking takes what memory there is
+    assert blocks[0][0] == LEAST_BLOCK  # ranking takes the remaining memory
     same(tight, roomy)
 
 
 @pytest.mark.parametrize("k", [1, 4, 16])
 @pytest.mark.parametrize("kind", ["int8", "float32", "faiss", "compressed"])
 def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> None:
-    """Allocations of numpy, the result aside, stay within the smallest accepted bound.
+    """numpy allocations, without the result, stay below the smallest accepted bound.
 
-    Scratch of the compiled loops is not counted: a few kilobytes a thread.
+    Scratch memory of the compiled loops is not counted: a few kilobytes per thread.
     """
     generator = np.random.default_rng(13)
     n, m, d = 3000, 1500, 128
@@ -119,7 +119,7 @@ def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> 
     source, target = side(vectors, ann=ann), side(units(generator, m, d))
     small = side(vectors[:300])
     search = "faiss" if kind == "compressed" else kind
-    nearest(search, small, small, k)  # opens the library
+    nearest(search, small, small, k)  # loads the library
     memory = least_memory(search, source, target, k)
     blocks.clear()
     tracemalloc.start()
@@ -133,14 +133,14 @@ def test_memory_is_bounded(k: int, kind: str, blocks: list[tuple[int, int]]) -> 
 
 
 def least_memory(kind: str, source: VectorSet, target: VectorSet, k: int) -> int:
-    """Return the bytes that the error message for too little memory asks for."""
+    """Return the bytes that the error message for too little memory names."""
     with pytest.raises(ResourceError, match=r"--memory 0M is too.*give at least \d+M") as caught:
         nearest(kind, source, target, k, memory=1)
     return int(str(caught.value).split("at least ")[1].split("M")[0]) << 20
 
 
 class Short:
-    """An engine that runs out of memory above ``most`` rows or columns, after a partial merge."""
+    """Engine that runs out of memory above ``most`` rows or columns, after a partial merge."""
 
     def __init__(self, engine: Any, most: int):
         self.engine, self.most, self.sizes = engine, most, []  # type: ignore[var-annotated]
@@ -178,7 +178,7 @@ def test_a_block_that_does_not_fit_is_halved(kind: str, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kind", ["float32", "faiss"])
 def test_lists_are_as_they_were_when_memory_runs_out(kind, monkeypatch):
-    """Products of another shape may round in another way: no pair may be merged twice."""
+    """Products of another shape may round differently, so no pair may be merged twice."""
     generator = np.random.default_rng(15)
     source, target = (units(generator, n, 16).astype(np.float32) for n in (50, 60))
     lists = Lists.empty(50, 5), Lists.empty(60, 5)
@@ -198,7 +198,7 @@ def test_lists_are_as_they_were_when_memory_runs_out(kind, monkeypatch):
             engine.merge(source, 0, target, 0, lists)
     for part in lists:
         assert (part.position == -1).all() and np.isneginf(part.similarity).all()
-    if isinstance(engine, FaissEngine):  # what lists copy could end halfway
+    if isinstance(engine, FaissEngine):  # a partial copy of lists
         found = engine.search(source, target, 7, 5)
         assert [array.dtype for array in found] == [np.float32, np.int32]
 

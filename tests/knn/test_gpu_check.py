@@ -1,4 +1,4 @@
-"""The check of GPUs before a search, in child processes, on a simulated machine."""
+"""The check of GPUs before a search, in child processes of a simulated machine."""
 
 import warnings
 from typing import Any
@@ -68,7 +68,7 @@ def test_a_driver_that_aborts_where_gpus_are_counted(monkeypatch: pytest.MonkeyP
 
 
 def test_a_torch_without_cuda_fails_the_check(sides: Sides) -> None:
-    """The CPU build of torch: its words, not an exception."""
+    """A CPU build of torch gives its own message, not an exception."""
     torch = pytest.importorskip("torch")
     if torch.cuda.is_available():
         pytest.skip("this torch has CUDA")
@@ -105,7 +105,7 @@ def test_the_faster_right_engine_is_chosen(monkeypatch, sides, torch, other, pla
 
 
 def test_small_searches_stay_on_the_processor(monkeypatch: pytest.MonkeyPatch, sides) -> None:
-    """With auto: the check takes longer than the search."""
+    """With `auto`, because the check takes longer than the search."""
     monkeypatch.setattr(
         knn_search, "search_device", lambda device, *rest: "cpu" if device == "cpu" else "cuda"
     )
@@ -145,7 +145,7 @@ def test_a_compressed_index_is_searched_on_a_gpu_if_it_agrees(
 
 
 def test_an_index_that_has_no_kind_on_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HNSW, for one: the CPU searches, and there is nothing to warn of."""
+    """For example HNSW: the CPU searches without a warning."""
     fake = simulate(monkeypatch)
     index = fake.IndexHNSWFlat(8, 4)
     with pytest.raises(NotImplementedError):

@@ -1,4 +1,4 @@
-"""Engines on GPUs: lists by definition, memory, several devices. Processors play the GPUs."""
+"""Engines on GPUs: lists by definition, memory, several devices. CPUs stand in for GPUs."""
 
 import multiprocessing
 import time
@@ -23,7 +23,7 @@ torch = pytest.importorskip("torch")
 
 
 class OnCpus(TorchEngine):
-    """torch's engine, whose devices are processors."""
+    """torch's engine with CPUs as devices."""
 
     @property
     def places(self) -> list[str]:
@@ -53,7 +53,7 @@ def search(engine: GpuEngine, source: VectorSet, target: VectorSet, k: int) -> A
     st.booleans(),
 )
 def test_torch_finds_the_lists_of_the_definition(seed, n, m, k, gpus, tile, float32):
-    """Ties and duplicates; any number of devices, tiles of any height, rounded vectors."""
+    """With ties and duplicates, any number of devices, tiles of any height, rounded vectors."""
     generator = np.random.default_rng(seed)
     made = [coarse(generator, size, 8) for size in (n, m)]
     if float32:
@@ -73,7 +73,7 @@ def test_rounding_stays_within_the_bound() -> None:
     generator = np.random.default_rng(3)
     made = generator.normal(size=(2, 400, 300)).astype(np.float32)
     made /= np.linalg.norm(made, axis=2, keepdims=True)
-    made[1, :50] = made[0, :50]  # similarities of one, where float16 is coarsest
+    made[1, :50] = made[0, :50]  # similarities near 1, where float16 is coarsest
     engine = OnCpus("cuda", 2, [0])
     rows, columns = engine.prepare(made[0], columns=False), engine.prepare(made[1], columns=True)
     product = (rows[0] @ columns[0].T).numpy().astype(np.float64)
@@ -101,7 +101,7 @@ def test_one_of_several_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_blocks_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are held as far as they fit; blocks of columns come once each."""
+    """Rows are held as far as they fit; each block of columns is loaded once."""
     fake = simulate(monkeypatch)
     source, target = (side(part) for part in realistic(np.random.default_rng(6), 3000, 4000, 32))
     wanted = nearest_both(source, target, searching(4, exact=True))
@@ -113,7 +113,7 @@ def test_blocks_follow_the_free_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_that_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks are halved until they fit; in the end the error says what to do."""
+    """Blocks are halved until they fit; the final error says what to do."""
     source, target = (side(part) for part in realistic(np.random.default_rng(7), 900, 1000, 32))
     wanted = nearest_both(source, target, searching(4, exact=True))
     fake = simulate(monkeypatch, memory=64 * 700)

@@ -48,7 +48,7 @@ def lexicon_of(table: dict[int, dict[int, float]]) -> Lexicon:
     st.integers(1, 3),
 )
 def test_retrieval_is_its_definition(queries, base, table, budget, common, width, threads):
-    """Ties, repeated tokens, sentences without tokens, rows that are left out, short lists."""
+    """With ties, repeated tokens, sentences without tokens, excluded rows, short lists."""
     side, asked = ragged(base), ragged(queries)
     rows = np.arange(0, len(base), 1 + len(base) % 2)
     chosen = VectorSet(np.ones((len(base), 1), np.float16), rows)
@@ -73,7 +73,7 @@ def test_retrieval_is_its_definition(queries, base, table, budget, common, width
 @settings(max_examples=40, deadline=None)
 @given(LISTS, LISTS, st.sampled_from([1, 5, 1000]), st.integers(1, 8), st.integers(1, 9))
 def test_the_best_of_all_parts_are_the_best_of_the_whole(queries, base, budget, width, size):
-    """Parts of any size, by the frequencies of the whole: the same positions, scores and ties."""
+    """For parts of any size with the frequencies of the whole: equal positions, scores and ties."""
     side, asked = ragged(base), ragged(queries)
     lexicon = lexicon_of({x: {(x + 1) % SIZE: 0.5} for x in range(SIZE)})
     rows = np.arange(len(base))
@@ -98,7 +98,7 @@ def test_the_best_of_all_parts_are_the_best_of_the_whole(queries, base, budget, 
 
 
 def test_clusters_of_equal_vectors() -> None:
-    """More clusters than different vectors: empty ones keep their centroids."""
+    """With more clusters than distinct vectors: empty clusters keep their centroids."""
     vectors = np.tile(np.float16([1, 0, 0, 0]), (50, 1))
     made = clusters.learn((side(vectors), side(vectors)), 8, 1)
     assert made.shape == (8, 4) and np.isfinite(made).all()

@@ -1,4 +1,4 @@
-"""Searches and the exact kernels: the same lists for every engine, block size and thread count."""
+"""Searches and exact kernels: equal lists for every engine, block size and thread count."""
 
 from functools import partial
 from typing import Any
@@ -54,7 +54,7 @@ def test_rescore_is_its_reference(seed: int, ties: bool, n: int, d: int) -> None
     st.integers(1, 20),
 )
 def test_scan_in_blocks_is_its_reference(seed, ties, n, m, k, block):
-    """k above m leaves places empty; a tie goes to the lower row, across blocks too."""
+    """If k exceeds m, slots stay empty; ties go to the lower row, also across blocks."""
     generator = np.random.default_rng(seed)
     make = coarse if ties else units
     queries, base = (make(generator, size, 5).astype(np.float32) for size in (n, m))
@@ -97,7 +97,9 @@ def test_a_similarity_is_one_number_from_both_sides() -> None:
     st.integers(1, 3),
 )
 def test_lists_are_those_of_brute_force(monkeypatch, kind, seed, n, m, d, k, block, threads):
-    """Ties, duplicates, zero rows, rows left out, k above n, empty sides, every block size."""
+    """With ties, duplicates, zero rows, excluded rows, k above n, empty sides, and every block
+    size.
+    """
     monkeypatch.setattr(knn_search, "BLOCK", block)
     generator = np.random.default_rng(seed)
     source = side(coarse(generator, n, d), generator.random(n) < 0.8)
@@ -107,7 +109,7 @@ def test_lists_are_those_of_brute_force(monkeypatch, kind, seed, n, m, d, k, blo
 
 @pytest.mark.parametrize("kind", ALL)
 def test_more_ties_than_are_kept(kind: str) -> None:
-    """Of 200 equal similarities, the first rows win; those that FAISS keeps are arbitrary."""
+    """The first rows of 200 equal similarities win; FAISS keeps arbitrary ones."""
     generator = np.random.default_rng(4)
     target = np.tile(units(generator, 1, 16), (200, 1))
     target[150] = units(generator, 1, 16)
@@ -134,7 +136,9 @@ def test_progress_adds_up(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shared_component(generator: np.random.Generator, share: float) -> list[np.ndarray]:
-    """Draw vectors with one huge component in all, as some transformers have: int8 loses others."""
+    """Draw vectors with one huge component, as of some transformers, beside which int8 loses the
+    rest.
+    """
     vectors = generator.normal(size=(2, 700, 128))
     vectors *= np.sqrt(1 - share**2) / np.linalg.norm(vectors, axis=2, keepdims=True)
     vectors[:, :, 5] = share
@@ -144,7 +148,7 @@ def shared_component(generator: np.random.Generator, share: float) -> list[np.nd
 @pytest.mark.parametrize(
     "draw",
     [
-        # As many dimensions as the vectors of large language models have.
+        # As many dimensions as vectors of large language models.
         lambda generator: realistic(generator, 200, 150, 4096),
         *(partial(shared_component, share=share) for share in (0.0, 0.8, 0.95)),
     ],
@@ -160,7 +164,7 @@ def test_no_neighbour_is_missed_in_hard_vectors(draw: Any) -> None:
 
 
 def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[VectorSet, VectorSet]:
-    """Return two sides of 1000 vectors: 40 clusters of 50 near-duplicates, spread over both."""
+    """Return two sides of 1000 vectors: 40 clusters of 50 near-duplicates over both sides."""
     centre = units(generator, 40, d).astype(np.float64)
     made = np.repeat(centre, 50, axis=0) + noise * units(generator, 2000, d)
     made = units_of(made[generator.permutation(2000)])
@@ -174,7 +178,7 @@ def clusters(generator: np.random.Generator, d: int, noise: float) -> tuple[Vect
     ids=str,
 )  # fmt: skip
 def test_int8_lists_do_not_depend_on_the_machine(settings, monkeypatch):
-    """Some rows are in doubt and searched again, some are not."""
+    """Some rows are in doubt and searched again, others are not."""
     monkeypatch.setattr(knn_search, "int8_suffices", lambda *arguments: True)
     again: list[int] = []
     original = refine.search_float32

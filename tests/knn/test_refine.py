@@ -1,4 +1,4 @@
-"""Exact ranking of candidates: by definition, the same for a small and for a large file."""
+"""Exact ranking of candidates: by definition, equal for small and large files."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from miner.knn.vector_set import VectorSet
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(0, 9), st.integers(1, 60), st.integers(1, 400))
 def test_candidates_are_ranked_by_exact_similarities(tmp_path_factory, seed, count, size, pages):
-    """Ties, empty places, rows that are left out; parts of a mapped file from one row on."""
+    """With ties, empty slots, excluded rows, and parts of a mapped file from any row."""
     generator = np.random.default_rng(seed)
     path: Path = tmp_path_factory.mktemp("vectors") / "all.npy"
     np.save(path, generator.integers(-3, 4, (size, 6)).astype(np.float16))

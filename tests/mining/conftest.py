@@ -1,4 +1,4 @@
-"""The near-copies, searched and calibrated once for all tests of mining."""
+"""Fixtures of the mining tests: a corpus of near-copies, searched and calibrated once."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from miner.precision.search_result import SearchResult
 
 @pytest.fixture(scope="session")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> SearchResult:
-    """The near-copies, searched with the model that ships."""
+    """Search the near-copies with the shipped model."""
     encoder, work = Encoder.load("default"), tmp_path_factory.mktemp("near")
     sides = [
         Index.build(encoder, NEAR / name, work / name, format="plain")
@@ -28,5 +28,5 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> SearchResult:
 
 @pytest.fixture(scope="session")
 def calibrated_copies(copies: SearchResult) -> tuple[SearchResult, Estimate]:
-    """The search of the copies, calibrated with three threads, and its estimate."""
+    """Calibrate the search of the near-copies with three threads."""
     return calibrate(replace(copies, settings=replace(copies.settings, threads=3)))

@@ -1,4 +1,4 @@
-"""Further columns of mined pairs, read again from files of any format."""
+"""Carried columns of mined pairs, read again from files of any format."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ KEEP = miner.Keep(default_precision=None, estimate=False)
 
 @pytest.fixture
 def texts(german: list[str], english: list[str], tmp_path: Path) -> tuple[Path, Path]:
-    """JSONL with ids and addresses, and a TSV with a header, both with empty lines."""
+    """Write JSONL with ids and addresses, and TSV with a header, both with empty lines."""
     source, target = tmp_path / "a.jsonl.gz", tmp_path / "b.tsv"
     with open_output(source) as file:
         for number, text in enumerate(german):

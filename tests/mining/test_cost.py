@@ -1,4 +1,4 @@
-"""The plan of a mining: tasks as the pipeline registers them, at the rates of a sample."""
+"""The cost of a mining: registered tasks, times the rates of a sample."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ MILLION = 1_000_000
 
 @pytest.fixture(scope="module")
 def planners(verifying_model: Path) -> dict[bool, Planner]:
-    """Plans with and without the hybrid engine; with it, without decoys."""
+    """Return planners with the exhaustive and the hybrid engine, the latter without decoys."""
     encoder = Encoder.load(verifying_model)
     return {hybrid: Planner(encoder, keep=Keep(estimate=not hybrid)) for hybrid in (False, True)}
 
@@ -55,7 +55,7 @@ def test_the_hybrid_engine_grows_less(planners, samples):
     for kind, most in (("assign", 8), ("retrieve", 16), ("hybrid", 32), ("recall", 1)):
         grown = many[kind].core_seconds / few[kind].core_seconds
         assert 64 * 0.99 < grown < 64 * most * 1.01, kind
-    # A block holds no more; the sample of the centroids grows with the root.
+    # The size of a block is fixed; the sample for centroids grows with the root.
     assert many["hybrid"].memory == few["hybrid"].memory
     assert 4 < (many["centroids"].memory - BASE) / (few["centroids"].memory - BASE) < 9
     few, many = (costs(planners[False], samples[False], n) for n in (MILLION, 64 * MILLION))

@@ -1,4 +1,4 @@
-"""Near-decoys with one fact changed, and sources matched again without their partner."""
+"""Near-decoys with one changed fact, and knock-outs: sources matched without their partner."""
 
 from dataclasses import replace
 
@@ -71,7 +71,7 @@ def test_the_share_kept_falls_with_the_threshold() -> None:
 
 
 def test_a_knock_out_is_the_match_without_the_partner(copies: SearchResult, tmp_path) -> None:
-    """A search without the partner finds the same target, with the same score."""
+    """A search without the partner gives the same target and score."""
     pairs, knocked = copies.pairs, copies.knocked
     assert knocked is not None
     assert copies.verifier is not None
@@ -93,7 +93,7 @@ def test_a_knock_out_is_the_match_without_the_partner(copies: SearchResult, tmp_
     ("sources", "share"), [(1, SHARE), (1 + MOST / 2, SHARE / 2), (1 + MOST, 0)]
 )
 def test_knock_outs_count_where_many_sources_have_a_partner(copies, sources, share, monkeypatch):
-    """Knock-outs of near-copies are left aside."""
+    """Knock-outs of near-copies do not count."""
     monkeypatch.setattr(knock_out, "near_copies", lambda pairs, likely: np.zeros(len(pairs)))
     pairs = replace(copies.pairs, score=np.full(len(copies.pairs), 0.9))
     right = np.ones(len(pairs))
@@ -115,7 +115,7 @@ def test_doubtful_sources_and_second_translations_do_not_count(copies: SearchRes
 
 
 def test_near_copies_lower_the_estimate(copies: SearchResult) -> None:
-    """Knock-outs that score as pairs do leave less of the precision than decoys alone."""
+    """Knock-outs with scores of right pairs lower the precision more than decoys alone."""
     knocked = copies.knocked
     assert knocked is not None
     half = DecoyPairs(*(getattr(knocked, name)[:0] for name in knocked.__dataclass_fields__))

@@ -1,4 +1,4 @@
-"""The demo text and the default model do what the demo promises."""
+"""The demo text and the default model give the results that the demo promises."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_the_estimate_on_the_demo_is_true() -> None:
 
 
 def test_default_model_fits_the_package() -> None:
-    """The whole directory is within 95 MB; lexicon, verifier and decoys take 27 of them at most."""
+    """The model directory takes at most 95 MB, of which lexicon, verifier and decoys take 27."""
     directory = Path(miner.__file__).parent / "models" / "default"
     sizes = {file.name: file.stat().st_size for file in directory.iterdir()}
     assert sum(sizes[name] for name in VERIFYING_FILES) <= 27_000_000

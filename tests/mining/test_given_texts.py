@@ -1,4 +1,4 @@
-"""Texts in place of files, and results that iterate, slice and become tables."""
+"""Texts in memory instead of files, and results that iterate, slice and become tables."""
 
 import numpy as np
 import pyarrow as pa

@@ -1,4 +1,4 @@
-"""Labels of pairs join the evidence of decoys: on near-copies, which decoys miss."""
+"""Labels join the evidence of decoys, shown on near-copies, which decoys miss."""
 
 from itertools import islice
 
@@ -26,7 +26,7 @@ def right(found: SearchResult, gold: set[tuple[str, str]]) -> np.ndarray:
 def labels_of(
     found: SearchResult, gold: set[tuple[str, str]], count: int, seed: int = 1
 ) -> dict[tuple[str, str], float]:
-    """Answers of a judge who never errs about a stratified sample."""
+    """Return the answers of an unerring judge to a stratified sample."""
     stratum = strata(found.pairs.score)
     key = np.random.default_rng(seed).permutation(len(stratum))
     rows = np.array([*islice(asking_order(key, stratum, np.unique(stratum)), count)])
@@ -88,7 +88,7 @@ def test_labels_are_matched_by_text(copies: SearchResult, gold: set[tuple[str, s
 
 
 def test_labels_teach_a_feature_that_decoys_do_not_tell() -> None:
-    """Decoys are like all pairs in the feature, as near-copies are."""
+    """Decoys have the feature values of all pairs, like near-copies."""
     generator = np.random.default_rng(3)
     features = generator.normal(0, 1, (500, 4))
     truth = features[:, 2] > 0

@@ -1,4 +1,4 @@
-"""Likely pairs, read closely: wrong pairs that differ from translations in one fact."""
+"""Fault features of likely pairs: wrong pairs that differ from translations in one fact."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_a_pair_is_read_by_itself(copies: SearchResult, monkeypatch: pytest.Monk
     _, german, english = zip(*copies.pairs.take(found.rows[:40]).texts(), strict=True)
     quality = Quality(copies.verifier.of(("de", "en")))
     logit, _ = logits_and_factors(quality.verifier, quality.function, german, english)
-    # The index holds vectors as float16.
+    # Indexes store vectors as float16.
     plain = [not any(map(str.isdigit, one + two)) for one, two in zip(german, english, strict=True)]
     np.testing.assert_allclose(sigmoid(found.quality[:40])[plain], sigmoid(logit)[plain], atol=1e-3)
     columns, _ = features(copies.verifier, german, english)
@@ -41,7 +41,7 @@ def test_a_pair_is_read_by_itself(copies: SearchResult, monkeypatch: pytest.Monk
 
 
 def test_faults_are_relative_to_the_corpus() -> None:
-    """A model that finds all translations poor does not lower their scores, but faulty ones."""
+    """If the model rates all translations low, only faulty ones lose score."""
     generator = np.random.default_rng(1)
     count = 2 * FEWEST
     sure = np.concatenate([np.full(count, 0.99), np.full(500, 0.01)])
@@ -54,10 +54,11 @@ def test_faults_are_relative_to_the_corpus() -> None:
 
     usual = scores(USUAL + 2)
     expected = 0.99 * sigmoid(USUAL + 2 + np.linspace(-1, 1, count - 1) + FAULTLESS)
-    np.testing.assert_allclose(usual[: count - 1], expected)  # good quality is not lowered
+    # good quality does not lower the score
+    np.testing.assert_allclose(usual[: count - 1], expected)
     poor = scores(USUAL - 4)
     assert (poor[: count - 1] > 0.95).all() and poor[count - 1] < 0.2
-    # A few pairs do not tell.
+    # Too few pairs to fit.
     few = scores(USUAL - 4, np.where(np.arange(count + 500) < FEWEST - 1, sure, 0.01))
     expected = 0.99 * sigmoid(USUAL - 4 + np.linspace(-1, 1, count - 1) + FAULTLESS)
     np.testing.assert_allclose(few[: FEWEST - 1], expected[: FEWEST - 1])

@@ -1,4 +1,4 @@
-"""Precision without gold of pairs that are ranked by margin."""
+"""Precision without gold, of pairs ranked by margin."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ BY_MARGIN = SearchSettings(rank="margin", languages=("de", "en"))
 
 @pytest.fixture(autouse=True, scope="module")
 def few_draws() -> Iterator[None]:
-    """Few decoys are enough for 400 sentences."""
+    """Limit the decoys, since few suffice for 400 sentences."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(miner.precision.decoys, "DRAWS", 4)
         yield
@@ -49,9 +49,9 @@ def test_scores_are_probabilities_in_the_order_of_margins(mined: Mined) -> None:
     assert (np.diff(pairs.raw_score) <= 0).all() and (np.diff(pairs.score) <= 0).all()
     assert 0 <= pairs.score.min() <= pairs.score.max() <= 1
     assert "probabilities on this corpus, estimated from margins" in " ".join(mined.notes)
-    # 0.95 was aimed at.
+    # The target precision was 0.95.
     assert mined.precision == pytest.approx(0.95, abs=0.01)
-    # The text has near-copies, which decoys do not foresee.
+    # Decoys do not represent the near-copies of this text.
     assert len(mined.pairs) > 100 and true_share(mined.pairs) > 0.75
 
 

@@ -1,4 +1,4 @@
-"""Memory of a search with verification and the estimate: bounded, or refused."""
+"""Memory of a search with verification and estimate: bounded, or refused."""
 
 import tracemalloc
 
@@ -12,13 +12,13 @@ from miner.knn.settings import SearchSettings
 from miner.mining.keep import Keep
 from miner.mining.mine import mine
 
-# Bytes of the bounded search: fewer than --memory takes, so that a small corpus exceeds them. The
-# same search allocates 39 MiB without a bound.
+# Memory bound of the search in bytes, below the minimum of --memory, so that a small corpus exceeds
+# it. Without a bound the search allocates 39 MiB.
 MEMORY = 24 << 20
 
 
 def mixed(sentences: list[str], number: int, seed: int) -> list[str]:
-    """Return different sentences of the words of others."""
+    """Return distinct sentences of words from other sentences."""
     words = np.array(" ".join(sentences).split())
     picked = np.random.default_rng(seed).choice(words, size=(number, 8))
     return list(map(" ".join, picked.tolist()))
@@ -41,7 +41,7 @@ def test_memory_is_bounded(knowing_model, german, english, tmp_path, monkeypatch
         mined = mine(*found, keep=keep, settings=SearchSettings(memory=MEMORY, threads=2))
         assert mined.estimate is not None and len(mined.all_pairs)
 
-    search(sides(900, 800))  # loads the model, and compiles kernels where no other test has
+    search(sides(900, 800))  # load the model and its kernels
     many = sides(50_000, 3000)
     tracemalloc.start()
     try:
@@ -52,7 +52,7 @@ def test_memory_is_bounded(knowing_model, german, english, tmp_path, monkeypatch
 
 
 def test_too_little_memory_is_refused_at_once(verifying, monkeypatch):
-    """Too little memory to match the pairs is refused before any work, in one line."""
+    """If matching would not fit, the search is refused before any work, in one line."""
     monkeypatch.setattr("miner.mining.pipeline.MATCHED", 1 << 20)
     with pytest.raises(
         ResourceError, match=r"^--memory 64M is too little for 120 .*at least 121M, or"

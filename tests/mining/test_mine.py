@@ -1,4 +1,4 @@
-"""miner.mine: pairs, estimate and cut by one call, on text files and on indexes."""
+"""miner.mine: pairs, estimate and cut in one call, on text files and indexes."""
 
 import dataclasses
 from pathlib import Path
@@ -98,7 +98,7 @@ def test_pairs_with_sentences_of_other_files(
 
 @pytest.mark.parametrize("rank", ["probability", "margin"])
 def test_copies_are_no_translations(german: list[str], english: list[str], rank: str) -> None:
-    """Sides that differ in case, punctuation, digits and invisible characters are copies."""
+    """Sides that differ only in case, punctuation, digits and invisible characters are copies."""
     copied = [german[0].upper(), f"- {german[1]} 7!", german[2].replace("e", "e\u00ad"), "2020"]
     sides = [*german, "2020"], [*english, *copied]
     found = {}

@@ -1,4 +1,4 @@
-"""miner.scoring.pairs: found pairs cut, written, and read back the same."""
+"""miner.scoring.pairs: pairs are cut, written, and read back unchanged."""
 
 import gzip
 import importlib

@@ -1,4 +1,4 @@
-"""The plan of a mining: one result in whatever parts and after whatever deaths, work done once."""
+"""The mining pipeline: equal results for any parts and any killed workers, each task done once."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ from miner.tasks.workers import Workers
 
 HYBRID = SearchSettings(engine="hybrid")
 FAST = Keep(estimate=False)
-# Kinds of task that depend on the languages.
+# Kinds of tasks that depend on the languages.
 SCORED = {"decoys", "decoy-search", "lists", "verify", "rivals", "best-logits", "score", "match"}
 SCORED |= {"features", "knock-out"}
 
@@ -39,10 +39,10 @@ def expected(corpus: Corpus) -> Mined:
 
 @pytest.fixture(scope="session")
 def finished(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Work directory of a finished mining, which tests must copy before they change it."""
+    """Return the work directory of a finished mining; tests must copy it before changes."""
     work = tmp_path_factory.mktemp("finished") / "work"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(knn_search, "SMALL", 0)  # as all tests here
+        patch.setattr(knn_search, "SMALL", 0)  # as in all tests here
         corpus.mine(work)
     return work
 
@@ -118,7 +118,7 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     [
         ({"retrieval": "intersection"}, {"match", "features", "knock-out"}),
         ({"languages": ("fr", None)}, SCORED),
-        ({"languages": ("de", None)}, set()),  # as identified
+        ({"languages": ("de", None)}, set()),  # as the identified languages
         ({"rank": "margin"}, {"part", "lists", "score", "match"}),
         ({"rank": "margin", "k": 8}, {"part", "score", "match"}),
         ({"duplicates": "each"}, set()),
@@ -130,13 +130,13 @@ def test_processes_of_which_one_is_killed(corpus, tmp_path, kind, monkeypatch):
     ids=lambda value: " ".join(sorted(value)) if isinstance(value, set) else str(value),
 )  # fmt: skip
 def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, change, redone):
-    """Each redoes these kinds of task; only more neighbours are searched again."""
+    """Each setting redoes these kinds of tasks; only a larger k searches again."""
     work = tmp_path / "work"
     shutil.copytree(finished, work)
     settings, keep = dict(change), change.get("keep", Keep())
     settings.pop("keep", None)
     given = {"settings": SearchSettings(**settings), "keep": keep}
-    # Results name the directory that they are in.
+    # Results name their work directory.
     corpus.mine(work)
     tasks = Tasks(work)
     found = corpus.mine(work, **given)
@@ -146,13 +146,13 @@ def test_a_changed_setting_searches_no_block_again(corpus, finished, tmp_path, c
 
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Search small corpora by hybrid, too."""
+    """Use the hybrid engine for small corpora as well."""
     monkeypatch.setattr(choices, "HYBRID", 0)
 
 
 @pytest.fixture
 def few(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probe and retrieve so few that pairs are missed, with several steps of queries."""
+    """Probe and retrieve so little that pairs are missed, in several steps of queries."""
     monkeypatch.setattr(clusters, "PROBES", 2)
     monkeypatch.setattr(hybrid_stages, "RETRIEVED", 3)
     monkeypatch.setattr(hybrid_stages, "QUERIES", 8)
@@ -161,14 +161,14 @@ def few(always: None, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("rank", ["probability", "margin"])
 @pytest.mark.parametrize("lines", [25, 13])
 def test_hybrid_parts(few: None, corpus: Corpus, tmp_path: Path, rank: str, lines: int) -> None:
-    """Equal for any parts, threads and memory, by clusters alone, too."""
+    """Results are equal for any parts, threads and memory, and by clusters alone."""
     given = {"settings": replace(HYBRID, rank=rank), "keep": FAST}
     wanted = corpus.whole(**given)
     assert wanted.search.recall is not None and wanted.search.recall.forward < 1
     assert wanted.search.settings.engine == "hybrid"
     tasks = Tasks(tmp_path / "work")
     with pytest.MonkeyPatch.context() as patch:
-        if lines == 13:  # codes stay in their files
+        if lines == 13:  # codes are not loaded
             room = hybrid_stages.Room
             patch.setattr(hybrid_stages, "Room", lambda left: room(0))
         found = corpus.mine(tmp_path / "work", lines, **given)
@@ -192,7 +192,7 @@ def test_tokens_find_what_clusters_miss(few: None, corpus: Corpus) -> None:
 
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 9), (40, 3)])
 def test_hybrid_of_small_sides(always, corpus, german, english, tmp_path, sizes):
-    """Fewer sentences than clusters, than neighbours, or than either."""
+    """With fewer sentences than clusters, than neighbours, or than either."""
     for name, text, size in zip("ab", (german, english), sizes, strict=True):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in text[:size]), "utf-8")
     found = mine(tmp_path / "a", tmp_path / "b", encoder=corpus.encoder, settings=HYBRID, keep=FAST)

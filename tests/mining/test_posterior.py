@@ -1,4 +1,4 @@
-"""Probabilities of being right, on scores whose truth is known."""
+"""Probabilities of being right, on simulated scores with known truth."""
 
 import numpy as np
 import pytest
@@ -21,10 +21,10 @@ NOTHING_MORE = np.zeros(RESAMPLES), np.inf
 def world(
     seed: int, right: int, wrong: int, decoys: int, offset: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log-odds of pairs, which of them are right, and log-odds of decoys.
+    """Simulate log-odds of pairs, their truth, and log-odds of decoys.
 
-    Wrong pairs and decoys have one distribution, decoys ``offset`` fewer in number (natural
-    logarithm).
+    Wrong pairs and decoys have the same distribution; there are fewer decoys by the factor
+    exp(``offset``).
     """
     generator = np.random.default_rng(seed)
     logit = np.concatenate([generator.normal(3, 1.5, right), generator.logistic(-6, 0.8, wrong)])
@@ -57,9 +57,9 @@ def test_what_is_asked_is_reached(seed: int, right: int, share: float) -> None:
 @pytest.mark.parametrize("right", [0, 10])
 @pytest.mark.parametrize("wider", [0.0, 0.1])
 def test_little_is_kept_where_little_is_parallel(right: int, wider: float) -> None:
-    """Chance pairs are never taken for right ones, nor if they fall off more slowly than decoys.
+    """Chance pairs are never taken for right ones, even if their tail is heavier than the decoys'.
 
-    A chance match is the best of many, so that its log-odds are about those of a maximum.
+    A chance match is the best of many, so that its log-odds are distributed as a maximum.
     """
     for seed in range(20):
         generator = np.random.default_rng(seed)
@@ -73,7 +73,9 @@ def test_little_is_kept_where_little_is_parallel(right: int, wider: float) -> No
 
 
 def test_decoys_that_match_less_are_scaled() -> None:
-    """Half as many decoys are matched as the corpus's own wrong pairs: the low scores tell."""
+    """If half as many decoys are matched as wrong pairs of the corpus, low scores reveal the
+    factor.
+    """
     histogram, logit, true = fitted(1, 1000, 1.0, offset=float(np.log(2)))
     mixture = histogram.fit()
     assert np.exp(mixture.scale) == pytest.approx(2, rel=0.1)
@@ -103,7 +105,7 @@ def test_intervals_hold_the_truth() -> None:
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 200), st.integers(1, 200))
 def test_probabilities_rise_with_log_odds(seed: int, m: int, n: int) -> None:
-    """Ties, few pairs, few decoys: no error, and the order stays."""
+    """With ties, few pairs or few decoys, nothing fails and the order is preserved."""
     generator = np.random.default_rng(seed)
     logit = np.sort(np.round(generator.normal(0, 4, m), 1))
     decoys = np.round(generator.normal(-2, 4, n), 1)
@@ -121,7 +123,7 @@ def test_a_mixture_keeps_to_a_total() -> None:
     half = mixture.within(logit, found / 2)
     assert half.probability(logit).sum() == pytest.approx(found / 2, rel=1e-6)
     assert half.within(logit, found / 4).probability(logit).sum() == pytest.approx(found / 4)
-    # Resamples are lowered by as much.
+    # Resamples are lowered by the same amount.
     kept = np.array([500.0])
     assert (
         histogram.resampled(half, *NOTHING_MORE, kept)[0].mean()
@@ -131,7 +133,7 @@ def test_a_mixture_keeps_to_a_total() -> None:
 
 @pytest.mark.parametrize("cut", [-6.0, -2.0, -0.5])
 def test_right_pairs_below_the_cut_count(cut: float) -> None:
-    """The number of normal log-odds is told by the ones above a cut."""
+    """Normal log-odds above a cut determine the number below it."""
     logit = np.random.default_rng(1).normal(-1.0, RIGHT_SPREAD, 4000)
     sharp = Mixture(low=cut, spread=1.0, scale=0.0, tilt=0.0, intercept=0.0, slope=50.0)
     none = np.empty(0)
@@ -142,7 +144,7 @@ def test_right_pairs_below_the_cut_count(cut: float) -> None:
 
 
 def test_right_pairs_that_lose_to_rivals_count() -> None:
-    """Pairs are only found if they beat what their source matches else."""
+    """A right pair is mined only if it beats all other candidates of its source."""
     generator = np.random.default_rng(1)
     logit, rivals = generator.normal(0.0, RIGHT_SPREAD, 4000), generator.normal(-2.5, 1.5, 4000)
     found = logit[logit > rivals]
@@ -153,7 +155,7 @@ def test_right_pairs_that_lose_to_rivals_count() -> None:
 
 
 def test_right_pairs_are_no_more_than_rows() -> None:
-    """Where nearly all rows have a partner, recall is never certain, nor are there more pairs."""
+    """If nearly all rows have a partner, recall is uncertain, and pairs do not exceed rows."""
     generator = np.random.default_rng(1)
     logit = generator.normal(-3.0, RIGHT_SPREAD, 1500)
     logit = logit[logit > -6.5]
@@ -166,7 +168,7 @@ def test_right_pairs_are_no_more_than_rows() -> None:
 def test_right_pairs_are_not_taken_for_a_heavy_tail() -> None:
     """Over half of the lines are parallel, and scores of right and wrong pairs overlap.
 
-    With few starts some of these corpora ended where a heavy tail of wrong pairs explains all.
+    From few starting points some of these fits ended with a heavy tail of wrong pairs.
     """
     for seed in range(30):
         generator = np.random.default_rng(seed)
@@ -178,7 +180,7 @@ def test_right_pairs_are_not_taken_for_a_heavy_tail() -> None:
 
 
 def test_intervals_do_not_depend_on_the_others() -> None:
-    """A report asks for one threshold, a table for several."""
+    """A report asks for one threshold, a table for several; their intervals agree."""
     histogram, _, _ = fitted(1, 400, 0.3)
     mixture = histogram.fit()
     several = histogram.resampled(mixture, *NOTHING_MORE, np.array([100.0, 300.0, 400.0]))

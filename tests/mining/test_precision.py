@@ -38,7 +38,7 @@ SURE = Identified((("de", 1.0),), "de"), Identified((("en", 1.0),), "en")
 
 
 def competing(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> SearchResult:
-    """Search with decoys: of the model, or these sentences."""
+    """Return a search with the model's decoys, or with these sentences as decoys."""
     return search_indexes(*sides, verifier_for(sides[0]), estimating=True, decoys=pool)
 
 
@@ -48,7 +48,7 @@ def guessed(sides: tuple[Index, Index], pool: Sequence[str] | None = None) -> Es
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 300))
 def test_expected_wrong_is_in_range_and_in_order(seed: int, m: int) -> None:
-    """Ties are kept together, and nothing at all is fine."""
+    """With ties kept together, and with no pair at all."""
     score = -np.sort(-np.round(np.random.default_rng(seed).random(m), 2))
     wrong, q_value = expected_wrong(score)
     kept = np.searchsorted(-score, -score, side="right")
@@ -129,7 +129,7 @@ def test_calibrating_a_search(
     assert guess.decoys >= 500 and len(guess.q_value) == len(pairs) == len(copies.pairs)
     assert (np.diff(pairs.score) <= 0).all() and (pairs.score == guess.score).all()
     assert pairs.raw_score is not None and pairs.q_value is not None
-    # The pairs are those of the search, each with its features and its score by the model.
+    # The pairs of the search, each with its features and its score by the model.
     own = {(s, t): (score, row) for s, t, score, row in rows(copies.pairs, copies.pairs.score)}
     assert own == {(s, t): (score, row) for s, t, score, row in rows(pairs, pairs.raw_score)}
     kept = guess.count(guess.threshold(0.9) or 2.0)
@@ -163,7 +163,7 @@ def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
 
 @pytest.mark.parametrize(("stay", "used"), [(0, 510), (510, 510), (515, 515), (10**6, None)])
 def test_decoys_like_the_targets_are_used(verifying, monkeypatch, stay, used):
-    """Decoys of the model go that do not resemble the targets, but some stay; given ones do."""
+    """Decoys of the model that do not resemble the targets are dropped; given decoys too."""
     found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
@@ -181,7 +181,7 @@ def test_decoys_like_the_targets_are_used(verifying, monkeypatch, stay, used):
 
 
 def test_translations_among_the_decoys_are_dropped(verifying, english):
-    """Near-copies of targets are as good as these, and tell nothing of chance matches."""
+    """Decoys that are near-copies of targets match as well as these, not by chance."""
     found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
@@ -194,7 +194,7 @@ def test_translations_among_the_decoys_are_dropped(verifying, english):
 
 
 def test_decoys_of_other_lengths_are_doubted(verifying):
-    """Short decoys among long ones have the weight where targets are short."""
+    """Short decoys among long ones get the weight of the short targets."""
     found = competing(verifying)
     assert found.target_text is not None and found.competed is not None
     assert not isinstance(found.competed, str)
@@ -228,7 +228,7 @@ def test_near_copies_are_doubted(verifying, lead, doubted):
 
 @pytest.mark.parametrize(("sources", "doubted"), [(5000, True), (1, False)])
 def test_targets_that_fill_the_lists(verifying, sources: int, doubted: bool) -> None:
-    """Few lists are always filled by few targets."""
+    """Few targets always fill few lists."""
     found = competing(verifying)
     sides = copy(found.pairs.source), copy(found.pairs.target)
     sides[0].distinct, sides[1].distinct = sources, 5000
@@ -241,7 +241,7 @@ def test_targets_that_fill_the_lists(verifying, sources: int, doubted: bool) -> 
 def test_without_matched_decoys_nothing_is_estimated(
     verifying: tuple[Index, Index], tmp_path: Path, english_file: Path
 ) -> None:
-    """Every source of a file that meets itself is taken, so that decoys tell nothing."""
+    """Each source is mined with itself, so that decoys give no evidence."""
     encoder = Encoder.load(verifying[0].model_name)
     same = verifying[1], Index.build(encoder, english_file, tmp_path / "same")
     with pytest.raises(ResourceError, match="none of .* decoys was matched"):
@@ -257,7 +257,7 @@ def test_counting_decoys() -> None:
 
 
 def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index]) -> None:
-    """A model with decoys of the sources' language alone has none for these targets."""
+    """A model with decoys in the sources' language only has none for these targets."""
     encoder = Encoder.load(verifying[0].model_name)
     pool = encoder.model.read_decoys()
 
@@ -273,7 +273,7 @@ def test_decoys_are_in_the_language_of_the_targets(verifying: tuple[Index, Index
 
 
 def test_too_few_targets_are_not_estimated(verifying, english, tmp_path):
-    """Three lines say nothing of precision, however many decoys there are."""
+    """Three lines do not suffice, however many decoys there are."""
     (tmp_path / "few").write_text("\n".join(english[:3]) + "\n", encoding="utf-8")
     encoder = Encoder.load(verifying[0].model_name)
     few = Index.build(encoder, tmp_path / "few", tmp_path / "few.index")
@@ -288,7 +288,7 @@ def test_a_precision_that_is_met_exactly() -> None:
 
 
 def test_few_matched_decoys_are_doubted(verifying: tuple[Index, Index]) -> None:
-    """The mixture scales few decoys as well as many; a doubt says that they are few."""
+    """The mixture scales few decoys like many; a warning names their number."""
     guess = guessed(verifying)
     assert guess.matched < precision.FEWEST_MATCHED and guess.resample is not None
     assert any(f"only {guess.matched} decoys found a source" in doubt for doubt in guess.doubts)
@@ -296,7 +296,7 @@ def test_few_matched_decoys_are_doubted(verifying: tuple[Index, Index]) -> None:
 
 
 def test_recall_is_withheld_where_the_model_is_blind(verifying: tuple[Index, Index]) -> None:
-    """No search tells how many translations a model does not see."""
+    """A search cannot count translations that the model does not recognise."""
     guess = guessed(verifying)
     assert guess.recall(5) is not None
     found = competing(verifying)

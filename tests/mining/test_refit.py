@@ -1,4 +1,4 @@
-"""The function fitted again: folds, shrinkage, fairness and weights of decoys."""
+"""The refit function: folds, shrinkage, fairness and weights of decoys."""
 
 import numpy as np
 import pytest
@@ -12,9 +12,9 @@ from miner.scoring.pair_features import TokenizedText
 def corpus(
     seed: int, right: int, wrong: int, decoys: int
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Log-odds of pairs and decoys, their features, and which pairs are right.
+    """Simulate log-odds of pairs and decoys, their features, and which pairs are right.
 
-    The model knows the first feature; the second, which it does not know, tells as much.
+    The model knows the first feature; the second is equally informative.
     """
     generator = np.random.default_rng(seed)
     features = np.concatenate(
@@ -55,7 +55,7 @@ def test_few_pairs_keep_the_function_of_the_model() -> None:
 
 
 def test_no_pair_is_scored_by_a_function_that_saw_it() -> None:
-    """The scores of a fold stay as they are when the features of its pairs change."""
+    """Scores of a fold do not change with the features of its pairs."""
     logit, decoy, features, _ = corpus(2, 500, 3000, 1500)
     weight = np.ones(len(decoy))
     start = refit.scored(logit, decoy, weight, slope=1.0)
@@ -63,7 +63,7 @@ def test_no_pair_is_scored_by_a_function_that_saw_it() -> None:
     one = refit.refit(start, weight, features, fold)
     changed = features[0].copy()
     own = np.flatnonzero(fold[0] == 0)
-    # Two pairs of the fold exchange their features: nothing else sees them.
+    # Two pairs of the fold swap features, which affects nothing else.
     changed[own[[0, -1]]] = features[0][own[[-1, 0]]]
     other = refit.refit(start, weight, (changed, features[1]), fold)
     assert one is not None and other is not None
@@ -84,7 +84,7 @@ def test_likely_pairs_alone_are_fitted_by_features_that_they_alone_have() -> Non
     assert (fitted.logit[rest] == start.mixture.log_odds(logit[rest])).all()
     right = [true[np.argsort(-one.logit)][: true.sum()].mean() for one in (start, fitted)]
     assert right[1] > right[0] + 0.03
-    # All rows are the usual case.
+    # All rows are typical.
     both = tuple(np.arange(len(one)) for one in (logit, decoy))
     folds = both[0] % refit.FOLDS, both[1] % refit.FOLDS
     one = refit.refit(start, weight, features, folds)

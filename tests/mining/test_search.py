@@ -1,4 +1,4 @@
-"""miner.search: pairs found; the same whatever the machine."""
+"""miner.search: the mined pairs, equal on every machine."""
 
 import unicodedata
 
@@ -40,7 +40,7 @@ def test_columns_say_what_they_are(pairs: Pairs) -> None:
 
 @pytest.mark.parametrize("retrieval", RETRIEVALS)
 def test_a_threshold_keeps_what_equals_it(indexes: tuple[Index, Index], retrieval: str) -> None:
-    """In every retrieval mode: at a score, that score stays and the next lower one goes."""
+    """At a threshold equal to a score, that score is kept and the next lower one dropped."""
     found = mine(*indexes, retrieval=retrieval)
     for place in (0, 10, len(found) - 1):
         threshold = float(found.score[place])
@@ -101,7 +101,7 @@ def test_sentences_without_vector_are_never_paired(build, german, english):
 
 
 def variants(sentence: str) -> list[str]:
-    """Near-identical forms: spaces, final punctuation, letter case, Unicode form."""
+    """Return near-identical forms of a sentence: spaces, final punctuation, case, Unicode form."""
     return [
         sentence.replace(" ", "  "),
         sentence.rstrip(".") + " .",
@@ -111,7 +111,7 @@ def variants(sentence: str) -> list[str]:
 
 
 def test_near_identical_duplicates_are_no_rivals(verifying, lone_file, english, tmp_path):
-    """A sentence in several forms takes part once, in every rank, and is reported as asked."""
+    """Several forms of a sentence compete once, by every ranking, and are reported as requested."""
     encoder = Encoder.load(verifying[0].model_name)
 
     def build(name: str, lines: list[str]) -> Index:

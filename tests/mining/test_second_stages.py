@@ -1,4 +1,4 @@
-"""A second opinion in mining: one result in whatever parts, no sentence read twice, both count."""
+"""Second opinion in mining: equal results for any parts, no sentence read twice."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from miner.tasks.workers import Workers
 
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The corpus is small: its candidates are all in doubt, and parts have few sentences."""
+    """Adapt the limits to a small corpus: all candidates are in doubt, parts are short."""
     monkeypatch.setattr(second_reading, "SPAN", 16)
     monkeypatch.setattr(second_reading, "TOGETHER", 5)
 
@@ -43,11 +43,11 @@ def expected(corpus: Corpus, verifying_model: Path) -> Mined:
 def test_parts_of_any_size(corpus, second, expected, tmp_path, lines):
     found = corpus.mine(tmp_path / "work", lines, second=second)
     assert same(replaced(found), replaced(expected), tmp_path / "compared")
-    assert len(second.read) == len(set(second.read)) + 1  # a probe of the dimension
+    assert len(second.read) == len(set(second.read)) + 1  # one call probes the dimension
 
 
 def replaced(found: Mined) -> Mined:
-    """Leave out the line with the seconds."""
+    """Remove the line with the seconds."""
     assert any(line.startswith("second opinion: ") for line in found.notes)
     notes = tuple(line for line in found.notes if not line.startswith("second opinion: "))
     return replace(found, notes=notes)
@@ -77,7 +77,7 @@ def test_nothing_is_read_twice(corpus, second, tmp_path):
     assert fewer.search.second is not None
     assert 0 < fewer.search.second.pairs <= found.search.second.pairs // 2
     assert fewer.search.second.sentences < found.search.second.sentences
-    corpus.mine(work, second=second)  # those that the smaller band left out
+    corpus.mine(work, second=second)  # candidates outside of the smaller band
     again = set(second.read[count:])
     assert len(again) < found.search.second.sentences
     assert corpus.mine(work).search.second is None
@@ -94,7 +94,7 @@ def test_the_most_doubtful_pairs_are_read(corpus, second):
     read = [one for one, _, added in doubt if not np.isnan(added)]
     sure = [(one, score) for one, score, added in doubt if np.isnan(added) and score > 0.5]
     assert read and sure and max(read) <= min(one for one, _ in sure)
-    # Pairs that are too sure to be read stay as they are.
+    # Pairs outside of the band keep their scores.
     assert all(np.isclose(log_odds(np.array(score)), one) for one, score in sure)
 
 
@@ -127,7 +127,8 @@ def test_a_faulty_encoder_costs_nothing_but_a_line(corpus, verifying_model, tmp_
     good.fingerprint = "one"  # type: ignore[attr-defined]
     found = attempt(good)
     assert found.search.second is not None
-    assert len(good.read) - 1 < found.search.second.sentences  # the parts before the fault stay
+    # parts finished before the fault are kept
+    assert len(good.read) - 1 < found.search.second.sentences
 
 
 def test_both_opinions_count(corpus, german, english):

@@ -1,4 +1,4 @@
-"""Verification in a search: ranks, features of the right pairs, and what is refused."""
+"""Verification in a search: ranks, features of right pairs, and refused settings."""
 
 import dataclasses
 from pathlib import Path
@@ -35,7 +35,7 @@ def test_probability_ranks_where_there_is_a_verifier(verifying, indexes):
     assert right > 50
     by_margin = search(*verifying, SearchSettings(rank="margin"))
     assert by_margin.features is None and by_margin.score[0] > 1
-    assert search(*indexes).features is None  # this model has none
+    assert search(*indexes).features is None  # this model has no verifier
 
 
 def test_a_verifier_that_is_not_there(indexes, verifying, other_model):

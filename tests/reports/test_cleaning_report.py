@@ -1,4 +1,4 @@
-"""Tests of miner.reports.cleaning_report: the samples, the text, and the page in a browser."""
+"""miner.reports.cleaning_report: samples, text, and the page in a browser."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def config_of(tmp_path: Path, text: str, model: Path | str = "default") -> Filte
     return read_config(tmp_path / "plan.toml", Context(model=str(model)))
 
 
-# Runs whose scores are still read.
+# Runs whose scores are read later.
 _open = ExitStack()
 
 
@@ -167,10 +167,10 @@ def test_samples_are_those_nearest_to_the_bounds(found: Cleaned) -> None:
         (values <= 7).sum() - 1,
         (values > 7).sum() + 1,
     )
-    # The expensive filter scored only the rows that cheap ones left.
+    # The expensive filter scored only rows that passed the cheap ones.
     cosine = summaries["cosine"]
     assert cosine.inside.sum() + cosine.outside.sum() == (~np.isnan(found.scores("cosine"))).sum()
-    # Copies have no order.
+    # Rejected copies have no order.
     assert [group.title for group in summaries["duplicates"].groups] == ["Some of those it removed"]
 
 
@@ -196,7 +196,7 @@ def test_a_curve_of_a_cheap_score_warns(tmp_path: Path, tiny_model: Path) -> Non
     done = run(tmp_path, text, tiny_model)
     curve = curve_of(done.whole(), done.unbounded())
     assert curve.most
-    assert (np.diff(curve.threshold) > 0).all()  # lower is better, so that low is strict
+    assert (np.diff(curve.threshold) > 0).all()  # lower is better, so low values are strict
     assert curve.threshold[curve.now] == 1.5
     assert "looked only at pairs" in written(tmp_path, done)
 
@@ -262,7 +262,7 @@ def test_a_choice_of_the_best_and_rows_that_cannot_be_read(tmp_path, tiny_model)
     rows = next(
         group.rows for group in summaries[0].groups if group.title.startswith("Just within")
     )
-    # Next to the bound, though the selection took them later.
+    # Near the bound, although the selection removed them.
     assert not found.kept[rows].any() and (found.removed[rows] == 2).all()
     (unread, some), (label, around) = samples.others(found)
     assert (unread, sorted(some[0].rows)) == ("unreadable", [len(lines), len(lines) + 1])
@@ -304,9 +304,9 @@ def test_the_command_writes_a_page_or_json(tmp_path, miner):
 
 @needs_browser
 def test_the_page_in_a_browser(found: Cleaned, place: Path, tiny_model: Path) -> None:
-    # A name that would end a script, if it were not escaped.
+    # A name that would end a script element if it were not escaped.
     text = COSINE + LENGTH + "label = '</script><h1>no'\n" + RATIO + COPIES
     cleaning_report.write(place / "odd.html", run(place, text, tiny_model))
-    # The curve, and a histogram of each filter that measures; the score's has a line, too.
+    # A curve for each filter with scores, and a histogram; the score's has a line, too.
     said = slid(place / "odd.html", charts=4, lines=2)
     assert f"--threshold 0.2 keeps {found.kept.sum()} pairs" in said

@@ -1,4 +1,4 @@
-"""Pages of a search and of an alignment: whole, self-contained, and alive in a browser."""
+"""Reports of a search and of an alignment: complete, self-contained, interactive."""
 
 import re
 from html import unescape
@@ -37,7 +37,7 @@ def guess(calibrated: tuple[SearchResult, Estimate]) -> Estimate:
 
 
 def mined(found: SearchResult, estimate: Estimate | None, threshold: float | None) -> Mined:
-    """Return a result that lacks the best pair, which was left out."""
+    """Return a result without the best pair, which was excluded."""
     pairs = found.pairs
     kept = len(pairs) if threshold is None else pairs.count_at_least(threshold)
     best = RemovedPairs(pairs.take(slice(0, 1)), ["test.txt"], np.zeros(1), np.ones(1))
@@ -70,10 +70,10 @@ def test_parts_of_the_page(page: Path, found: SearchResult, guess: Estimate) -> 
         "right pairs to judge by",
     ):
         assert part in text, part
-    # Equal pages are equal files: no random name is left.
+    # Equal reports are identical files: no random names remain.
     assert 'id="chart-1"' in text
     assert not re.search("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", text)
-    # Nothing is fetched: no address in any element that loads.
+    # No element loads an address.
     assert not re.findall(
         r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"']?(?:https?:)?//", text
     )
@@ -107,7 +107,7 @@ def test_the_page_in_a_browser(page: Path) -> None:
 
 
 def aligned(size: int = 3) -> Aligned:
-    """Two pairs of documents: a 2-1 bead behind an unaligned sentence, and a 1-1 bead."""
+    """Return two document pairs: an unaligned sentence and a 2-1 bead, and a 1-1 bead."""
     document = Document("a.de", [f"Satz <{n}>" for n in range(size)], np.arange(size))
     other = Document("a.en", ["one", "two"], np.arange(2))
     spans = np.array([[1, 3, 0, 1], [0, 1, 1, 2]])

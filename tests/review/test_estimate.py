@@ -1,4 +1,4 @@
-"""Estimates by answers: they are unbiased, and their intervals hold, in simulated reviews."""
+"""Estimates by answers are unbiased and their intervals hold, in simulated reviews."""
 
 from itertools import islice
 
@@ -12,7 +12,7 @@ PAIRS, REVIEWS = 1200, 100
 
 
 def pairs(kind: str, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of pairs that a miner might find, and which pairs are right."""
+    """Draw scores of mined pairs, and which pairs are right."""
     logit = np.concatenate(
         [generator.normal(6, 2, PAIRS // 2), generator.normal(-3, 2, PAIRS // 2)]
     )

@@ -1,4 +1,4 @@
-"""The page of a review, asked as a browser asks, and as others might."""
+"""The page of a review, requested as by a browser and by attackers."""
 
 import http.client
 import json
@@ -39,7 +39,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def ask(
     server: Server, name: str, given: object = None, **headers: str | None
 ) -> tuple[int, Any, http.client.HTTPResponse]:
-    """Send what a page sends, but for other ``headers``; None leaves one out."""
+    """Send the request of a page with other ``headers``; None omits one."""
     host = f"127.0.0.1:{server.server_port}"
     every = {"Host": host, "Origin": f"http://{host}", "Content-Type": "application/json"}
     every |= {key.replace("_", "-"): value for key, value in headers.items()}  # type: ignore[misc]
@@ -72,7 +72,7 @@ def test_a_review_on_the_page(server: Server) -> None:
     _, state, _ = ask(server, at + "answer", {"row": first["row"], "answer": "yes"})
     second = state["question"]
     assert second["row"] != first["row"] and state["done"] == 1
-    # A second click, or a second page that still shows the first pair, answers nothing.
+    # A second click, or another page with the same pair, records nothing.
     _, again, _ = ask(server, at + "answer", {"row": first["row"], "answer": "no"})
     assert again == state
     given = {"row": second["row"], "answer": "no", "kind": "other name"}
@@ -130,7 +130,7 @@ def test_faulty_answers_are_refused(server: Server, given: object) -> None:
 
 
 def test_a_real_browser_on_a_phone(server: Server, tmp_path: Path) -> None:
-    """Keys answer, words are marked, nothing is wider than the screen, nothing is blocked."""
+    """Keys answer, words are marked, nothing exceeds the screen or is blocked."""
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
     found = shutil.which("chromium"), shutil.which("chromedriver")
     if None in found:

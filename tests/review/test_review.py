@@ -1,4 +1,4 @@
-"""A review: which pairs are asked about, what is kept, what the summary says."""
+"""Reviews: the sampled pairs, the stored answers, the summary."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from miner.text.formats import BitextFormat
 
 
 def scored(path: Path, count: int = 200, seed: int = 1) -> Path:
-    """A file of mined pairs; the target of a right one ends with "+"."""
+    """Write mined pairs; targets of right pairs end with "+"."""
     generator = np.random.default_rng(seed)
     score = np.sort(generator.beta(0.4, 0.4, count))[::-1]
     right = generator.random(count) < score
@@ -27,7 +27,7 @@ def kept(tmp_path: Path) -> Origin:
 
 
 def answer_all(review: Review, count: int = 10**6) -> list[str]:
-    """Answer questions truthfully; their sources."""
+    """Answer all questions truthfully; return their sources."""
     asked = []
     while len(asked) < count and (question := review.next()):
         review.answer(question, "yes" if question.target.endswith("+") else "no")

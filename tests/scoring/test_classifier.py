@@ -1,4 +1,4 @@
-"""miner.scoring.classifier: the definition, whatever the batch, and nothing damaged is used."""
+"""miner.scoring.classifier agrees with its definition for any batch; damaged files are refused."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def reference(model: Model, sentence: Sequence[int]) -> float:
-    """P(good) of a sentence by the numbers of its words, in plain numpy, as the paper writes it."""
+    """Compute P(good) of a sentence from its word numbers, by the paper's formulas."""
     tokens = model.parts[0].table()[list(sentence)].astype(np.float64)
     if not len(tokens):
         return 0.5
@@ -76,7 +76,7 @@ def test_the_definition_whatever_the_batch(classifier, sentences, data):
 
 
 def test_without_a_known_word(classifier: Classifier) -> None:
-    """Nothing is known of it; the bias would say what the training text was like."""
+    """Its probability is one half; the bias would reflect the training text."""
     found = classifier.probability(["", "   ", "unheard of", "w1"])
     assert (found[:3] == 0.5).all() and found[3] != 0.5
 
@@ -119,7 +119,7 @@ def test_parts_that_do_not_fit() -> None:
         ([1], "'classification' is no table"),
         ({"other": "0"}, "lists an unknown file 'other'"),
         ({CLASSIFIER: "0"}, "does not match the fingerprint"),
-        (None, "not a classifier"),  # a pickle with the right digest
+        (None, "not a classifier"),  # a pickle with a correct digest
     ],
 )
 def test_damaged_on_disk(tmp_path: Path, listed: object, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The comparer: its kernel agrees with a reference; a logit depends on the pair alone."""
+"""The comparer: its kernel agrees with a reference; a logit depends on the pair only."""
 
 import numpy as np
 import pytest
@@ -27,12 +27,12 @@ from miner.scoring.comparer import (
 from miner.scoring.pair_features import TokenTable
 
 TOKENS = 14
-# Lengths of a token's vector and of a hidden layer.
+# Sizes of a token's vector and of a hidden layer.
 SIZE, HIDDEN = 5, 7
 
 
 def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
-    """A random embedding and a random lexicon in which about a third of all pairs stand."""
+    """Draw an embedding, and a lexicon with about a third of all pairs."""
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(tokens, 6)).astype(np.float32)
     table[1] = 0
@@ -47,7 +47,7 @@ def knowledge(seed: int, tokens: int = TOKENS) -> TokenTable:
 
 
 def network(seed: int, tokens: int = TOKENS) -> dict[str, np.ndarray]:
-    """Random arrays of a comparer, with an aligner and a table of surprise."""
+    """Draw the arrays of a comparer, with an aligner and a table of match quantiles."""
     generator = np.random.default_rng(seed)
     shapes = [
         (tokens, SIZE),
@@ -97,11 +97,11 @@ def check_kernels(pairs, seed):
         span = slice(starts[row], starts[row + 1])
         related = related_reference(source, target, whole, table.lexicon)
         expected_ids, partners, expected = aligned_reference(source, target, whole, related)
-        # Ties of float32 scores may break otherwise, also between the places of one token.
+        # Ties of float32 scores may be broken differently, also between positions of one token.
         distinct = all(len(set(side)) == len(side) for side in (source, target))
         if distinct and (ids[span] == expected_ids).all():
             np.testing.assert_allclose(numbers[span, :18], expected, atol=2e-5)
-            if max(len(source), len(target)) <= 3:  # the reference weighs all alignments
+            if max(len(source), len(target)) <= 3:  # the reference enumerates all alignments
                 matches = matches_reference(source, target, partners, related, matching)
                 np.testing.assert_allclose(numbers[span, 18:], matches, atol=2e-3)
         compared = comparer.compared(ids[span], numbers[span])

@@ -1,4 +1,4 @@
-"""Texts that must not occur: the lines of a file that others copy, nearly copy or translate."""
+"""Decontamination: lines that copy, nearly copy or translate a line of a file."""
 
 import gzip
 from pathlib import Path
@@ -46,13 +46,13 @@ def test_files_without_sentences(content: bytes, tmp_path: Path) -> None:
 
 
 def edited(text: str, generator: np.random.Generator) -> str:
-    """Replace a character; a text of 60 letters keeps more than four fifths of its shingles."""
+    """Replace one character; a text of 60 letters keeps over four fifths of its shingles."""
     place = int(generator.integers(len(text)))
     return text[:place] + "x" + text[place + 1 :]
 
 
 def test_near_copies_agree_with_a_comparison_of_all() -> None:
-    """Bands miss a pair above the bound once in a thousand, and show none below it."""
+    """Bands miss a pair above the bound once in a thousand times, and return none below it."""
     letters = np.array(list("abcdefgh"))
     missed = above = 0
     for seed in range(100):

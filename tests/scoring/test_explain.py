@@ -1,4 +1,4 @@
-"""Tests of miner.scoring.explain: the parts of a probability, and which tokens match."""
+"""miner.scoring.explain: terms of a probability, and matched tokens."""
 
 import numpy as np
 import pytest

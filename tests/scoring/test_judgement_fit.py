@@ -1,4 +1,4 @@
-"""Logistic weights and shifted logits, and functions fitted to answers of erring judges."""
+"""Logistic weights, shifted logits, and functions fitted to answers of erring judges."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from miner.scoring.logistic import FARTHEST, Logistic, fit_ridge, shift_to, sigm
 def answered(
     seed: int, count: int, faults: float = 0.0, errors: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Log-odds of pairs, and answers about them."""
+    """Draw log-odds of pairs, and answers."""
     generator = np.random.default_rng(seed)
     logit = generator.normal(0, 3, count)
     right = (generator.random(count) < sigmoid(logit)) & (generator.random(count) >= faults)
@@ -65,7 +65,7 @@ def test_a_total_out_of_reach() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(1, 6), st.floats(0.5, 30))
 def test_a_fit_ends_where_nothing_pulls(seed: int, count: int, width: int, spread: float) -> None:
-    # Whole Newton steps from far away go in circles: nearly all rows are sure there.
+    # Full Newton steps from far away oscillate, because nearly all rows are certain there.
     draw = np.random.default_rng(seed)
     design = np.column_stack([np.ones(count), draw.normal(0, spread, (count, width))])
     right, wrong = draw.integers(0, 2, count).astype(float), draw.random(count) * 0.2

@@ -41,7 +41,7 @@ def test_weak_and_unknown_languages(model: Model) -> None:
     )
     (said,) = doubts((GERMAN, Identified((), "ko")), model.languages)
     assert said.startswith("the model was not trained on Korean (ko); add it to the model")
-    # A few words do not tell.
+    # A few words do not identify a language.
     assert not list(doubts((dataclasses.replace(FINNISH, characters=20), ENGLISH), model.languages))
 
 
@@ -131,7 +131,7 @@ def test_letters_of_a_later_part_and_of_text_that_is_added(tiny_model, tmp_path,
 
 
 def test_what_was_measured_of_the_quality_tells_of_rows_that_are_judged_alone():
-    """One line a language: its level tells of mining."""
+    """The note names each language once; its level is about mining."""
     facts = {"accuracy": {"x": 0.3}, "quality_bound": 0.02}
     known = {
         "he": KnownLanguage(9, wrong_kept=0.46, **facts),

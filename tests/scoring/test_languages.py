@@ -39,7 +39,7 @@ def test_a_given_language_counts_and_may_be_contradicted() -> None:
     assert str(wrong) == "French (fr) as given"
     for code in ("de", "deu", "de-AT"):
         assert not identify(sentences("de"), code).contradicted
-    # Close languages are confused.
+    # Close languages are mistaken for each other.
     danish = Identified((("da", 0.8), ("no", 0.2)), "nb", 900)
     assert danish.code == "nb" and danish.seen == "da" and not danish.contradicted
     assert Identified((("da", 0.95), ("no", 0.05)), "nb", 900).contradicted
@@ -62,7 +62,7 @@ def test_the_unpacked_model_is_kept_and_replaced_when_damaged(
 ) -> None:
     monkeypatch.setattr("miner.encoder.cached_arrays.folder", lambda: tmp_path)
     found = []
-    for damage in (b"garbage", None):  # and the first time there is nothing
+    for damage in (b"garbage", None):  # and the first call finds no cache
         found.append(Identifier().evidence(["Guten Tag", "Bonjour à tous"]).scores)
         (kept,) = tmp_path.iterdir()
         if damage is not None:

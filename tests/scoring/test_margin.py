@@ -1,4 +1,4 @@
-"""miner.scoring.margin and reference against loops and dicts, straight from the definitions."""
+"""miner.scoring.margin and reference agree with loops and dicts by the definitions."""
 
 import math
 from dataclasses import fields, replace
@@ -27,7 +27,7 @@ from miner.scoring.margin import (
 )
 from miner.scoring.reference import Reference
 
-# A pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
+# Pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
 Row = tuple[float, int, int, float, float, int, int]
 
 
@@ -83,7 +83,7 @@ def reference_retrieve(rows: dict, retrieval: str) -> list[Row]:
     forward, backward = {}, {}
     for row in sorted(rows.values(), key=by_score):
         if row[5] > 0:
-            forward.setdefault(row[1], row)  # sorted: the best comes first, ties by target
+            forward.setdefault(row[1], row)  # sorted, best first, ties by target
         if row[6] > 0:
             backward.setdefault(row[2], row)
     forward_best, backward_best = set(forward.values()), set(backward.values())
@@ -105,9 +105,11 @@ def as_rows(pairs: Candidates) -> list[Row]:
 
 
 def nearest(similarity: np.ndarray, k: int, found: np.ndarray | None = None) -> Neighbors:
-    """Exact top-k lists of each row of a (n, m) matrix, less what ``found`` says was missed."""
+    """Return exact top-k lists of a (n, m) matrix's rows, without those that ``found`` marks as
+    missed.
+    """
     n, m = similarity.shape
-    # What stands beside a -1 must not matter, so it is the worst that a search could leave.
+    # Values beside a -1 must not matter, so they are the worst that a search could leave.
     values = np.full((n, k), np.nan, dtype=np.float32)
     rows = np.full((n, k), -1, dtype=np.int64)
     for i in range(n):
@@ -120,7 +122,7 @@ def nearest(similarity: np.ndarray, k: int, found: np.ndarray | None = None) -> 
 
 @st.composite
 def searches(draw, exact: bool = False) -> tuple[Neighbors, Neighbors]:
-    """Both directions of one small search: few distinct values (ties), negatives, misses, k > n."""
+    """Return both directions of a small search with ties, negatives, misses, and k > n."""
     n, m = draw(st.integers(0, 6)), draw(st.integers(0, 6))
     k = draw(st.integers(1, 8))
     cells = st.lists(st.integers(-3, 8), min_size=n * m, max_size=n * m)
@@ -147,7 +149,7 @@ def test_blocks_of_sources_change_nothing(search, margin, retrieval, size):
     blocks = CandidateBlocks(search[0], Listed.of(search[1], len(search[0])), margin)
     spans = blocks.spans(size)
     assert [row for span in spans for row in range(*span)] == list(range(len(search[0])))
-    for start, end in spans:  # a span may exceed its size by its last source alone
+    for start, end in spans:  # only a span's last source may exceed its size
         assert len(blocks.block(start, end - 1)) < size
     places = search[0].row.size + int((search[1].row >= 0).sum())
     assert len(spans) <= places // size + 1
@@ -189,7 +191,7 @@ def listed(lists: Neighbors, span: tuple[int, int]) -> Listed:
 @settings(max_examples=60)
 @given(searches(exact=True), st.sampled_from(RETRIEVALS), st.integers(1, 4))
 def test_shards_of_sources_change_nothing(search, retrieval, size):
-    """Candidates of some sources, whose rows count from the first of them."""
+    """Candidates of a shard have rows counted from its first source."""
     forward, backward = search
     pairs = candidates(forward, backward)
     kept, found = Retrieval(len(backward), retrieval), []
@@ -295,7 +297,7 @@ Vectors = tuple[np.ndarray, np.ndarray]
 def margin_reference(
     texts: Texts, vectors: Vectors, base: Texts, base_vectors: Vectors, k: int, margin: str
 ) -> np.ndarray:
-    """Pair by pair: the k nearest distinct sentences of the other side, the partner aside."""
+    """Compute margins pair by pair from the k nearest distinct sentences without the partner."""
     out = []
     for pair in range(len(texts[0])):
         means = []
@@ -314,7 +316,7 @@ def margin_reference(
 
 
 def drawn(generator: np.random.Generator, n: int) -> tuple[Texts, Vectors]:
-    """Sentences with copies among them, each with one vector, some of which are zero."""
+    """Draw sentences with duplicates, one vector each, some of them zero."""
     table = np.random.default_rng(0).normal(size=(2, 12, 6))
     table /= np.linalg.norm(table, axis=2, keepdims=True)
     table[:, :2] = 0

@@ -1,4 +1,4 @@
-"""Names of faults: the number, the negation or the word that sinks a pair; where they are shown."""
+"""Named faults of a pair: a number, a negation or a word; and where they are shown."""
 
 import dataclasses
 import re
@@ -31,7 +31,7 @@ PAIRS = {
 
 @pytest.fixture(scope="module")
 def verifier() -> Verifier:
-    """The default model, for which every token that is matched poorly is a surprise."""
+    """Return the default model, for which every poor match is surprising."""
     model = load()
     nats = np.linspace(24, -13, BINS).clip(0, 15)
     table = np.tile(nats * PER_NAT, (len(model.comparer["units"]), 1))
@@ -49,7 +49,7 @@ def test_a_fault_is_named_where_it_is_known(verifier: Verifier) -> None:
     assert [fault.name for fault in FaultNames(verifier)(source, target)] == list(PAIRS.values())
     at = list(PAIRS.values()).index("number")
     assert FaultNames(verifier)(source, target)[at] == ("number", 0, "18 Uhr", ())
-    # Without English on a side, no word is known to negate.
+    # Without English on a side, negations are unknown.
     other = FaultNames(verifier.of(("de", "fr")))
     (fault,) = other(["Der Hund schläft nicht."], ["Le chien dort."])
     assert fault[:3] == ('missing: "nicht"', 0, "nicht")
@@ -65,7 +65,7 @@ def test_the_token_that_sinks_a_pair_has_its_usual_counterparts(verifier: Verifi
 
 
 def filtered(pairs: list[tuple[str, str]], verifier: Verifier, place: Path, miner: Any) -> Any:
-    """Reject all pairs for their quality; return the reasons, and the page of the report."""
+    """Reject all pairs for their quality; return the reasons and the report."""
     verifier.encoder.model.save(place / "model")
     rows = "".join(f"{source}\t{target}\n" for source, target in pairs)
     (place / "a.tsv").write_text(rows, encoding="utf-8")
@@ -105,18 +105,18 @@ def test_the_mark_is_on_the_word_itself(verifier: Verifier, tmp_path: Path, mine
 def test_the_fault_of_a_long_text_is_the_same_in_the_report(
     verifier, tmp_path, miner, monkeypatch
 ) -> None:
-    monkeypatch.setattr(crosslingual, "UNRELATED", 0)  # whatever the quality
+    monkeypatch.setattr(crosslingual, "UNRELATED", 0)  # for any quality
     tail = " Der Hund schläft." * 30, " The dog is sleeping." * 30
     long = ("Im alten Schloss." + tail[0], "In it." + tail[1])
     (reason,), page = filtered([long], verifier, tmp_path, miner)
     name = reason.removeprefix("quality: ").replace('"', "&#34;")
     assert "&#34;" in name and f": {name}" in page and ": number" not in page
-    # Its length is no number of the text.
+    # Its length is not a number of the text.
     assert f"… ({len(long[0])} characters)" in page
 
 
 def test_common_words_are_no_reasons(verifier: Verifier) -> None:
-    """Of shuffled pairs no function word is named, but a negation may be."""
+    """Shuffled pairs name no function word, but may name a negation."""
     faults = FaultNames(verifier)
     common = [
         piece.strip("▁")
@@ -128,13 +128,13 @@ def test_common_words_are_no_reasons(verifier: Verifier) -> None:
 
 
 def test_names_in_another_script_are_no_reasons(verifier: Verifier) -> None:
-    """A word that the other side spells is none; of a pair with other names one is."""
+    """A transliterated word is no reason; a different name is."""
     faults = FaultNames(verifier.of(("he", "en")))
     source = ["הוא אמר לטום", "טום ישן.", "טום אוהב כלבים."]
     found = faults(source, ["He told Tom.", "Tom is sleeping.", "London likes dogs."])
     assert all("tom" not in one.name for one in found[:2])
     assert found[2].name in ('missing: "טום"', 'added: "london"')
-    # A name that has counterparts which are names, too.
+    # A name whose counterparts are also names.
     faults = FaultNames(verifier.of(("ko", "en")))
     (found,) = faults(["톰은 학교에 갔다."], ["Tom went to the market."])
     assert found.name and "tom" not in found.name

@@ -1,4 +1,4 @@
-"""Pair features by their definitions, from the metrics of the kernels."""
+"""Pair features follow their definitions, from the metrics of the kernels."""
 
 import math
 
@@ -16,7 +16,7 @@ SIZE = 40
 
 @pytest.fixture(scope="module")
 def table() -> TokenTable:
-    """Random directions, and a lexicon in which each token has two translations."""
+    """Draw embeddings, and a lexicon in which each token has two translations."""
     generator = np.random.default_rng(0)
     lexicon = Lexicon(
         np.arange(0, 2 * SIZE + 1, 2),
@@ -31,7 +31,7 @@ def table() -> TokenTable:
 
 
 def prepared(seed: int, tokens: list[int], numbers: list[list[int]]) -> TokenizedText:
-    """Sentences of so many random tokens, four characters each, with these numbers."""
+    """Draw sentences of these lengths, four characters per token, with these numbers."""
     generator = np.random.default_rng(seed)
     counts = np.array(tokens)
     return TokenizedText(
@@ -81,7 +81,7 @@ def test_features_follow_their_definitions(table: TokenTable) -> None:
 
 @pytest.mark.parametrize("d", [16, 20, 32])
 def test_tokens_of_four_bits_are_compared_by_their_own_numbers(table: TokenTable, d: int) -> None:
-    """With and without zeros that fill a row to the step of the loops."""
+    """With and without padding of a row to the step of the loops."""
     part = EncoderPart.of(
         np.random.default_rng(d).normal(size=(SIZE, d)).astype(np.float32), "int4"
     )

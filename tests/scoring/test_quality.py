@@ -1,4 +1,4 @@
-"""The quality of a pair: order a score of its own, learned from corrupted pairs."""
+"""The quality of a pair: score and word order, learned from corrupted pairs."""
 
 import dataclasses
 from pathlib import Path
@@ -33,7 +33,7 @@ from miner.scoring.verifier import Verifier
 def ordered(source: list[list[int]], target: list[list[int]], codes, scale, weight) -> np.ndarray:
     n, size = len(source), len(weight)
     rows = np.arange(n)
-    # A lexicon of nothing.
+    # An empty lexicon.
     lexicon = np.zeros(size + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32)
     frequency = np.full(size, 0.5, dtype=np.float32)
     metrics = np.empty((n, COLUMNS), dtype=np.float32)
@@ -49,7 +49,7 @@ texts = st.lists(st.lists(st.integers(0, 11), max_size=14), min_size=1, max_size
 @given(texts, texts, st.integers(0, 99))
 def test_the_kernel_agrees_with_the_reference(source, target, seed):
     generator = np.random.default_rng(seed)
-    # Few directions, so that counterparts tie; pieces 0 and 1 are equal, 2 is zero.
+    # Few dimensions, so that counterparts tie; pieces 0 and 1 are equal, 2 is zero.
     embedding = generator.integers(-1, 2, (12, 4)).astype(np.float32)
     embedding[1], embedding[2] = embedding[0], 0
     weight = generator.random(12).astype(np.float32) + 0.1
@@ -68,7 +68,7 @@ def test_order_of_kept_reversed_and_long_sentences():
     np.testing.assert_allclose(found[0], 1)
     np.testing.assert_allclose(found[1], [1, 1, -1, -1], atol=1e-6)
     np.testing.assert_allclose(found[2], 1)
-    np.testing.assert_allclose(found[3, 2:], 1)  # three pieces have no order
+    np.testing.assert_allclose(found[3, 2:], 1)  # three pieces are too few for an order
 
 
 @settings(deadline=None)
@@ -121,7 +121,7 @@ def test_faults_beyond_the_longest_comparison_lower_the_score(lines):
     quality, german, english = Quality(Verifier(encoder)), sentences("de"), sentences("en")
     pairs = faults(german[:lines], english[:lines], english[-lines // 4 :])
     for left, right in pairs.values():
-        for side in (left, right):  # heads are equal as far as LONGEST
+        for side in (left, right):  # texts are equal up to LONGEST
             assert np.diff(encoder.tokenizer([side])[1])[0] > LONGEST
     left, right = (list(side) for side in zip(*pairs.values(), strict=True))
     score = dict(zip(pairs, quality.score(left, right), strict=True))
@@ -179,7 +179,7 @@ def test_equal_numbers_of_other_digits_do_not_differ(knowing_model):
 
 
 def test_converted_numbers_are_measured_with_the_same_digits(knowing_model):
-    """Whichever side is called the source, and beside other rows."""
+    """In either direction, and beside other rows."""
     verifier = Verifier(Encoder(load(knowing_model)), ("de", "en"))
     pairs = [("Bei 180 °C und 73 m.", "At 240 ft and 350 °F."), ("Der Hund.", "The dog.")]
     same = ("Bei 180 °C und 73 m.", "At 73 ft and 180 °F.")
@@ -193,7 +193,7 @@ def test_converted_numbers_are_measured_with_the_same_digits(knowing_model):
 
 
 def test_the_line_of_the_languages_calibrates_the_quality(knowing_model):
-    """The order of pairs stays; mining reads the model's own function."""
+    """The order of pairs is unchanged; mining uses the uncalibrated function."""
     model = load(knowing_model)
     languages = {"de": KnownLanguage(9, quality_map=(1.5, 0.5)), "en": KnownLanguage(9)}
     mapped = Encoder(dataclasses.replace(model, languages=languages))
@@ -209,6 +209,6 @@ def test_the_line_of_the_languages_calibrates_the_quality(knowing_model):
     assert own.function.intercept == plain.function.intercept
     shown = explain(verifiers[1], pairs[0][0], pairs[1][0], own)
     assert shown.probability == pytest.approx(own.score(pairs[0][:1], pairs[1][:1])[0])
-    # The other way round, and with a language that has no line.
+    # In the other direction, and with a language without a line.
     assert Quality(Verifier(mapped, ("en", "de"))).calibrated.intercept == own.calibrated.intercept
     assert Quality(Verifier(mapped, ("fr", "en"))).calibrated.intercept == plain.function.intercept

@@ -1,4 +1,4 @@
-"""The second opinion's margins equal a plain computation, and do not depend on the company."""
+"""Margins of the second opinion agree with a plain computation, whatever the batch."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def plain_margin(source: np.ndarray, target: np.ndarray, s: int, t: int) -> floa
 
 
 def sides(sizes: tuple[int, int], seed: int, zeros: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Random vectors with a common direction, duplicates and rows of zeros."""
+    """Draw vectors with a common direction, duplicates and zero rows."""
     random = np.random.default_rng(seed)
     found = [random.normal(1, 1, (size, 16)).astype(np.float32) for size in sizes]
     for side in found:
@@ -87,7 +87,7 @@ def test_centre_and_blocks(monkeypatch):
     own, _ = sides((50, FEWEST), 3, 4)
     whole = centred(own)
     assert (whole.any(axis=1) == own.any(axis=1)).all()
-    assert not centred(np.ones((4, 3))).any()  # all at the centre
+    assert not centred(np.ones((4, 3))).any()  # all vectors equal the mean
     assert centred(np.empty((0, 3))).shape == (0, 3)
     monkeypatch.setattr(second_opinion, "BLOCK", 7)
     assert np.allclose(centred(own), whole, atol=1e-7)

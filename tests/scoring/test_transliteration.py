@@ -1,4 +1,4 @@
-"""Names of one side are found in the other, in another script."""
+"""Transliteration: names of one side are matched in another script."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ LATIN, CYRILLIC = "abdegiklmnoprstuv", "абдегиклмнопрстув"
 
 
 class Pieces:
-    """Tokenizer of words, as far as a model of names needs one."""
+    """Word tokenizer with the methods that a model of names uses."""
 
     digest = ""
 
@@ -33,7 +33,7 @@ class Pieces:
 
 
 def bitext(seed: int, count: int) -> tuple[list[str], list[str]]:
-    """Make sentences with names, of which every other one is translated rather than spelled."""
+    """Make sentences with names; every second one is translated, not transliterated."""
     generator = np.random.default_rng(seed)
     spelled = str.maketrans(LATIN, CYRILLIC)
     sides: tuple[list[str], list[str]] = ([], [])
@@ -81,7 +81,7 @@ def test_nothing_to_learn_from() -> None:
     assert learn_names([]) == {}
     latin = (["es lebte Madrid einmal"] * 9, ["there lived Madrid once"] * 9)
     assert learn_names([LanguageText(("de", "en"), ([], []), latin)]) == {}
-    # One name, which no other sentence is without.
+    # A single name, which occurs in all sentences.
     one = (["жыл мадрид"] * 9, ["there lived Madrid"] * 9)
     assert learn_names([LanguageText(("xx", "en"), ([], []), one)]) == {}
 
@@ -102,7 +102,7 @@ def test_phrases_without_spaces_are_not_taken_for_words(monkeypatch: pytest.Monk
     texts: tuple[list[str], list[str]] = ([], [])
     for i in range(300):
         name = generator.choice(len(LATIN), generator.integers(4, 8)).tolist()
-        # Alone, or within a phrase.
+        # By itself, or inside a phrase.
         around = generator.choice(burmese, (2, 60 * (i % 3 > 0))).tolist()
         texts[0].append("".join([*around[0], *(burmese[one] for one in name), *around[1]]))
         texts[1].append("there lived " + "".join(LATIN[one] for one in name).capitalize())

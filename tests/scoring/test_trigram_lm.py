@@ -1,4 +1,4 @@
-"""The language model: its definition, sums to one, texts too small, the kernel."""
+"""Trigram language model: definition, normalisation, minimum text, kernel."""
 
 import math
 
@@ -22,7 +22,7 @@ TEXT = [
         "a dog saw a cat on a mat .",
     )
 ]
-# As numbers and as words, and as few as to repeat often.
+# Words as numbers and strings, few enough to repeat often.
 SENTENCES = st.lists(st.lists(st.sampled_from("abcdef"), max_size=8), max_size=12)
 
 
@@ -36,14 +36,14 @@ def logs(model: Trigrams, sentences: list[list[str]]) -> list[list[float]]:
 
 
 def probability(model: Trigrams, before: tuple[int, ...], word: int) -> float:
-    """Of one word after a sentence's beginning, all as numbers."""
+    """Return P(word | start of the sentence), words as numbers."""
     sentence = [*before] if word == END else [*before, word]
     found = surprise_reference([sentence], model.words, model.pairs, model.triples)[0]
     return math.exp(found[len(before)])
 
 
 class Definition:
-    """Interpolated Kneser-Ney from sets of n-grams, word for word as in the paper."""
+    """Interpolated Kneser-Ney from sets of n-grams, by the paper's formulas."""
 
     def __init__(self, sentences: list[list[str]]) -> None:
         padded = [["<s>", "<s>", *words, "</s>"] for words in sentences if words]
@@ -89,7 +89,7 @@ def test_values_are_those_of_the_definition(text, sentences) -> None:
 
 @given(SENTENCES.filter(any), st.lists(st.sampled_from("abcdefg"), max_size=4))
 def test_probabilities_sum_to_one(text, before) -> None:
-    """Of every word, the end and the unknown word, after anything; and none of them is 0."""
+    """Over all words, the end and the unknown word, after any history; all are positive."""
     model = Trigrams.train(text, "it")
     context = tuple(numbered(model, [before])[0])
     each = [probability(model, context, w) for w in (UNKNOWN, END, *model.numbers.values())]

@@ -1,4 +1,4 @@
-"""Verifier: features that mean what they say, its functions and its files."""
+"""Verifier: meaning of its features, its functions and files."""
 
 import dataclasses
 import json
@@ -47,7 +47,7 @@ def lists(similarity: list[list[float]], row: list[list[int]]) -> Neighbors:
 
 
 def test_leads_gaps_and_ranks() -> None:
-    """Two sources, two targets; (0, 0) is the best of both, (1, 1) has one rival."""
+    """Two sources, two targets: (0, 0) is the best pair of both, (1, 1) has one rival."""
     forward = lists([[0.9, 0.4], [0.5, 0.3]], [[0, 1], [1, 0]])
     backward = lists([[0.9, -np.inf], [0.5, 0.4]], [[0, -1], [1, 0]])
     found = candidates(forward, backward)
@@ -62,14 +62,14 @@ def test_leads_gaps_and_ranks() -> None:
     # (0, 0): leads (0, 1) by 4 and (1, 0) by 5; (1, 1): (1, 0) by 3 and (0, 1) by 2.
     assert features["lead"].tolist() == [4.5, -3.0, -4.0, 2.5]
     assert features["lead_min"].tolist() == [4.0, -4.0, -5.0, 2.0]
-    assert (features["lead_second"] == MAX_LEAD).all()  # nobody has two rivals
+    assert (features["lead_second"] == MAX_LEAD).all()  # no sentence has two rivals
     np.testing.assert_allclose(features["gap_min"], [0.5, -0.5, -0.6, 0.1], atol=1e-6)
     np.testing.assert_allclose(features["rank"], np.log([1, 2, 3, 1]), atol=1e-6)
 
 
 @given(st.integers(0, 99), st.lists(st.integers(0, 40), max_size=3))
 def test_the_best_logits_are_the_three_best_of_each_sentence(seed, sizes):
-    """In any parts, with ties, and with sentences of one candidate or none."""
+    """For any parts, with ties, and with sentences of one candidate or none."""
     generator = np.random.default_rng(seed)
     found, every = BestLogits(9), [[-np.inf] * 3 for _ in range(9)]
     for size in sizes:

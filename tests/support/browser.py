@@ -1,4 +1,4 @@
-"""Pages of reports in a real browser: charts, the slider, and what a page asks for."""
+"""Reports in a real browser: charts, the slider, and requested addresses."""
 
 import shutil
 from pathlib import Path
@@ -10,10 +10,10 @@ needs_browser = pytest.mark.skipif(PROGRAM is None, reason="no Chromium on this 
 
 
 def slid(page: Path, charts: int, lines: int) -> str:
-    """Open a page, wait for its charts, and move the slider to the left, where it is stricter.
+    """Open a page, wait for its charts, and move the slider towards stricter thresholds.
 
-    The threshold must move in so many ``lines``, and the page may load nothing else. Returns what
-    the slider said at first.
+    The threshold must move in ``lines`` charts, and the page may load nothing else. Returns the
+    slider's initial label.
     """
     playwright = pytest.importorskip("playwright.sync_api")
     errors: list[str] = []
@@ -27,7 +27,7 @@ def slid(page: Path, charts: int, lines: int) -> str:
         opened.on("pageerror", lambda error: errors.append(str(error)))
         opened.on("request", lambda request: requests.append(request.url))
         opened.goto(page.as_uri())
-        # Canvases are within the shadow roots that Bokeh makes.
+        # Bokeh puts canvases into shadow roots.
         opened.wait_for_function(f"document.querySelectorAll('.chart').length === {charts}")
         opened.locator(".chart canvas").nth(charts - 1).wait_for(state="attached")
         assert opened.locator("h1").count() == 1

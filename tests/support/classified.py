@@ -1,4 +1,4 @@
-"""Text that a classifier tells apart in a second."""
+"""Text that a classifier learns to separate in a second."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ Texts = tuple[list[str], list[str]]
 
 
 def topics() -> Texts:
-    """Sentences on two topics, among words that both have."""
+    """Return sentences on two topics, with common words."""
     generator = np.random.default_rng(1)
 
     def sentences(own: str) -> list[str]:

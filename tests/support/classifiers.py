@@ -26,7 +26,7 @@ def layer(size: int) -> dict[str, np.ndarray]:
 
 
 def made(encoder: str = "word", **changed: Any) -> Model:
-    """A classifier of 30 words with random weights."""
+    """Return a classifier of 30 words with random weights."""
     generator = np.random.default_rng(4)
     table = generator.normal(size=(len(WORDS), DIMENSION)).astype(np.float16)
     size, network = DIMENSION, {}

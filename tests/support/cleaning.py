@@ -1,4 +1,4 @@
-"""Helpers for tests of filter runs: configurations of tables, filters by scores in columns."""
+"""Helpers for tests of filter runs: TOML configurations, and filters by columns of scores."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ Table = Mapping[str, Any]
 
 
 def toml(tables: tuple[Table, ...], top: Table) -> str:
-    """Format a configuration; JSON values are TOML values, too."""
+    """Format a configuration as TOML; JSON values are valid TOML values."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in top.items()]
     for table in tables:
         lines += ["[[filter]]", *(f"{key} = {json.dumps(value)}" for key, value in table.items())]
@@ -50,10 +50,10 @@ def cleaned(
     report: Reporter = silent,
     **named: Any,
 ) -> Cleaned:
-    """Filter a text in small pieces; the result has the bytes of its outputs, and a summary, too.
+    """Filter a text in small pieces; return the result with the bytes of its outputs.
 
-    ``kept`` is the number of files for the rows kept; the outputs are theirs, of rejected rows, and
-    of all scores.
+    ``kept`` is the number of files for kept rows. Outputs are these files, the rejected rows, and
+    all scores.
     """
     sides = [str(path) for path in (texts if isinstance(texts, tuple) else (texts,))]
     workers = Workers(threads=threads, shard_lines=lines)
@@ -71,13 +71,13 @@ def cleaned(
 
 
 def written(found: Cleaned) -> tuple[list[bytes], bytes]:
-    """Return the outputs of kept rows, and the rejected rows."""
+    """Return the bytes of kept rows, and of rejected rows."""
     *kept, rejected, _ = vars(found)["written"]
     return kept, rejected
 
 
 def parts(found: Cleaned) -> tuple[list[list[bytes]], list[bytes]]:
-    """Return the lines of kept rows, for each file, and the rejected lines."""
+    """Return the lines of kept rows per file, and the rejected lines."""
     outputs, rejected = written(found)
     return [_split(output) for output in outputs], _split(rejected)
 
@@ -90,7 +90,7 @@ def _split(data: bytes) -> list[bytes]:
 
 @contextmanager
 def given_scores() -> Iterator[None]:
-    """Add filters whose scores are in a column: 'expensive' and 'good', of the MODEL stage."""
+    """Register MODEL filters whose scores are columns: 'expensive' and 'good'."""
     with pytest.MonkeyPatch.context() as patch:
         cost = FILTERS["cost"]
         expensive = dataclasses.replace(cost, name="expensive", stage=MODEL)

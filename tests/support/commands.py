@@ -1,4 +1,4 @@
-"""The command line in this process or another, and what a fault looks like."""
+"""The command line in this process or a child process, and checks of error messages."""
 
 import os
 import random
@@ -24,7 +24,7 @@ class Done(NamedTuple):
 
 
 class Miner:
-    """The command line in this process, in a directory of its own, with the small model."""
+    """Runner of commands in this process, in a separate directory, with the small model."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], place: Path, model: Path):
         self.capfd, self.place, self.model = capfd, place, model
@@ -35,10 +35,10 @@ class Miner:
         return Done(code, *self.capfd.readouterr())
 
     def elsewhere(self, *arguments: object, largest: int | None = None) -> Done:
-        """Run in another process, whose files may not grow beyond ``largest`` bytes."""
+        """Run in a child process whose files may not grow beyond ``largest`` bytes."""
         environment, limit = os.environ.copy(), None
         if largest is not None:
-            environment["PYTHONDONTWRITEBYTECODE"] = "1"  # caches would meet the limit, too
+            environment["PYTHONDONTWRITEBYTECODE"] = "1"  # caches would exceed the limit, too
 
             def limit() -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
@@ -74,7 +74,7 @@ def write(name: str, *lines: str) -> Path:
 
 
 def fault(done: Done, *words: object) -> None:
-    """Exit code 1 and one line, the last, that has these words; nothing else is complained of."""
+    """Assert exit code 1 and a last line with these words, and no other complaint."""
     assert done.code == 1, done
     assert done.out == ""
     lines = done.err.splitlines()
@@ -86,7 +86,7 @@ def fault(done: Done, *words: object) -> None:
 
 
 def only(done: Done, *words: object) -> None:
-    """The same, and not a line beside it."""
+    """Assert a fault, and no other line of output."""
     fault(done, *words)
     assert len(done.err.splitlines()) == 1, done.err
 
@@ -99,14 +99,14 @@ def miner(capfd, tmp_path, tiny_model, monkeypatch):
 
 @pytest.fixture
 def ready(miner: Miner, indexes: tuple[Index, Index]) -> Miner:
-    """With the indexes ``de`` and ``en``."""
+    """Return a runner in a directory with the indexes ``de`` and ``en``."""
     for index in indexes:
         shutil.copytree(index.path, miner.place / index.path.name)
     return miner
 
 
 def many(path: Path, n: int) -> Path:
-    """``n`` different lines of words that the small model knows."""
+    """Return ``n`` distinct lines of words that the small model knows."""
     generator = random.Random(1)
     words = ["hund", "bellt", "keller", "und", "die", "katze", "schläft", "klavier", "am", "dem"]
     lines = [" ".join(generator.choices(words, k=8)) + f" {i}" for i in range(n)]
@@ -114,6 +114,6 @@ def many(path: Path, n: int) -> Path:
 
 
 def right(table: str) -> int:
-    """Count the pairs of one line in a table of ids."""
+    """Count pairs of equal line numbers in a table of ids."""
     rows = [line.split("\t") for line in table.splitlines()]
     return sum(row[1] == row[2] for row in rows)

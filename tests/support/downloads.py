@@ -1,4 +1,4 @@
-"""Test server of tiny archives in the official layouts of the public sets, and its fixtures."""
+"""Test server with tiny archives in the official layouts of public sets, and its fixtures."""
 
 import bz2
 import gzip
@@ -21,7 +21,7 @@ from miner.datasets import CATALOG, catalog, convert, download
 
 @dataclass
 class Served:
-    """A file of the server. The fields after ``etag`` make its answers faulty."""
+    """File of the server. Fields after ``etag`` make its answers faulty."""
 
     body: bytes
     etag: str | None = '"one"'
@@ -46,7 +46,7 @@ class Server:
         self.asked: list[tuple[str, str | None]] = []
 
     def add(self, address: str, body: bytes, **more: object) -> Served:
-        """Serve ``body`` at the path of a real address."""
+        """Serve ``body`` at the path of an official address."""
         path = "/" + address.split("://")[1].split("/", 1)[1]
         self.files[path] = Served(body, **more)  # type: ignore[arg-type]
         return self.files[path]
@@ -230,7 +230,7 @@ def serve_all(server: Server) -> None:
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the sizes and checksums, which the tiny files do not have, from the catalogue."""
+    """Remove sizes and checksums from the catalogue, which do not fit the tiny files."""
     for name, dataset in CATALOG.items():
         parts = {
             part: tuple(replace(file, size=None, sha256=None) for file in files)

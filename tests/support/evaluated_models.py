@@ -10,7 +10,7 @@ from support.files import write
 
 
 class Fixed:
-    """Model with the given vectors; unknown sentences have the zero vector."""
+    """Model with fixed vectors; unknown sentences have the zero vector."""
 
     def __init__(self, vectors: dict[str, Sequence[float]], name: str = "fixed"):
         self.name = name
@@ -23,7 +23,7 @@ class Fixed:
 
 
 class Recording:
-    """Model that makes up unit vectors; ``asked`` are its sentences by language."""
+    """Model of random unit vectors; ``asked`` records its sentences by language."""
 
     name = "recording"
 
@@ -41,7 +41,7 @@ def of_all(lots: Iterable[tuple[str, Sequence[str]]]) -> set[str]:
 
 
 def made_up(sentences: Sequence[str], d: int = 16) -> np.ndarray:
-    """Make up unit vectors ``(n, d) float32``; equal sentences have equal vectors."""
+    """Return random unit vectors ``(n, d) float32``, equal for equal sentences."""
     rows = np.zeros((len(sentences), d))
     for row, sentence in zip(rows, sentences, strict=True):
         seed = int.from_bytes(sha256(sentence.encode()).digest()[:8], "big")
@@ -71,7 +71,7 @@ def write_hidden(
 def write_every(place: Path, german: list[str], english: list[str]) -> Path:
     """Write small test sets of every evaluation below ``place``, as `miner data get` does.
 
-    german, english: translations, row by row, at least 60 of each.
+    german, english: at least 60 translations, by row.
     """
     other = english[7:] + english[:7]
     for name in ("2012.MSRpar", "stsb.en.test"):

@@ -24,12 +24,12 @@ from support.commands import MINER as PROGRAM
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"[-+]?(?:\d[\d,]*)?\.?\d+(?:e[-+]?\d+)?")
 MINER = shlex.join(PROGRAM)
-# Relative difference of two numbers that counts as none: processors round differently.
+# Maximum relative difference of equal numbers: processors round differently.
 TOLERANCE = 2e-3
 
 
 class Example(NamedTuple):
-    """A fenced block: its language, its content, and where the content starts in the page."""
+    """Fenced block of a page: language, content, and position of the content."""
 
     language: str
     content: str
@@ -37,12 +37,12 @@ class Example(NamedTuple):
 
 
 def blocks(text: str) -> list[Example]:
-    """Every fenced block of a page, in order."""
+    """Return every fenced block of a page, in order."""
     return [Example(found[1], found[2], found.start(2)) for found in BLOCK.finditer(text)]
 
 
 def commands(content: str) -> Iterator[str]:
-    """Commands of a block: comments dropped, continued lines joined."""
+    """Split a block into commands: without comments, continued lines joined."""
     for line in content.replace("\\\n", " ").splitlines():
         command = re.split(r"(?:^|\s)#", line)[0].strip()
         if command:

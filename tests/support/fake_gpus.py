@@ -15,11 +15,11 @@ PLACE = Path(__file__).parent / "fake_faiss"
 def simulate(
     monkeypatch: pytest.MonkeyPatch, gpus: int = 1, fault: str = "", memory: int = 1 << 40
 ) -> Any:
-    """Let FAISS have ``gpus`` of so much ``memory``, and torch none; return the stand-in."""
+    """Simulate ``gpus`` with ``memory`` for FAISS, and none for torch; return the stand-in."""
     for name, value in {"GPUS": gpus, "FAULT": fault, "MEMORY": memory}.items():
         monkeypatch.setenv(f"FAKE_{name}", str(value))
     monkeypatch.setattr("miner.libraries.DRIVERS", (str(PLACE),))
-    importlib.import_module("faiss")  # the real one, which comes back after the test
+    importlib.import_module("faiss")  # the real module, restored after the test
     monkeypatch.delitem(sys.modules, "faiss")
     monkeypatch.syspath_prepend(str(PLACE))
     module = importlib.import_module("faiss")

@@ -7,7 +7,7 @@ from miner.text.output import open_output
 
 
 def write(path: Path, rows: Iterable[str | Sequence[object]]) -> Path:
-    """Write lines, or rows of tab-separated columns, packed by the suffix; make directories."""
+    """Write lines, or rows of tab-separated columns, compressed by the suffix; make directories."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_output(path) as file:
         for row in rows:

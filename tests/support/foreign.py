@@ -15,7 +15,7 @@ CARD = "---\nlanguage: de\nlicense: apache-2.0\n---\n# An encoder\n"
 
 
 class Plain:
-    """Object that encodes as the model in a directory does, three times as long."""
+    """Encoder object with the vectors of a model directory, three times as long."""
 
     def __init__(self, model: Path):
         self.own = Encoder.load(model)
@@ -25,7 +25,7 @@ class Plain:
 
 
 class Counting(Plain):
-    """Encoder that counts its sentences, and fails in the given way after so many."""
+    """Encoder that counts its sentences, and fails as told after a number of them."""
 
     name = "second"
 
@@ -48,7 +48,7 @@ class Counting(Plain):
 
 
 class Knowing(Plain):
-    """Encoder that knows which sentences translate each other: a direction for each pair."""
+    """Encoder that knows the translations: one random direction per pair."""
 
     name = "knowing"
 
@@ -65,7 +65,7 @@ class Knowing(Plain):
 
 
 class FakeTransformer:
-    """Stands for ``SentenceTransformer``; its directory names the model that it encodes with."""
+    """Stand-in for ``SentenceTransformer``; its directory names the model to encode with."""
 
     max_seq_length = 12
     default_prompt_name = None
@@ -85,7 +85,7 @@ class FakeTransformer:
 
 
 def fake_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let ``import sentence_transformers`` find the fake."""
+    """Let ``import sentence_transformers`` return the fake."""
     module = ModuleType("sentence_transformers")
     module.SentenceTransformer = FakeTransformer  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)

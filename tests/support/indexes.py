@@ -1,4 +1,4 @@
-"""Rows of an index, its refusal, and checksums of an index that a test has changed."""
+"""Helpers for indexes: all rows, refused directories, recomputed checksums."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from miner.index.index import Index
 
 
 def with_checksums(path: Path, **changes: Any) -> Path:
-    """Change the meta of an index, and give all its files, as they are now, right checksums."""
+    """Change the meta of an index, and recompute the checksums of all files."""
     meta = json.loads((path / META).read_text(encoding="utf-8")) | changes
     for name in meta[FILES]:
         data = (path / name).read_bytes()

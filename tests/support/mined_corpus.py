@@ -1,4 +1,4 @@
-"""A corpus of several files, mined in any way, and the comparison of two results."""
+"""A corpus of several files, mined with any settings, and the comparison of results."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ class Corpus:
 
     @property
     def sides(self) -> list[list[str | Path]]:
-        """Files of both sides: paths, or addresses in an object store."""
+        """Return the files of both sides: paths, or addresses in an object store."""
         return [[one if is_remote(one) else Path(one) for one in own] for own in self.texts]
 
     def mine(
@@ -33,17 +33,17 @@ class Corpus:
         workers: Workers = Workers(),
         **more: Any,
     ) -> Mined:
-        """Mine in parts of so many lines, in the directory ``work`` or a temporary one."""
+        """Mine in parts of ``lines`` lines, in the directory ``work`` or a temporary one."""
         own = replace(workers, memory=MEANS, threads=1, shard_lines=lines)
         return mine(*self.sides, encoder=self.encoder, work=work, workers=own, **more)
 
     def whole(self, **more: Any) -> Mined:
-        """Mine in one part, as without any option."""
+        """Mine in one part, without options."""
         return mine(*self.sides, encoder=self.encoder, **more)
 
 
 def same(found: Mined, wanted: Mined, place: Path) -> bool:
-    """All columns of all pairs, the threshold, the table and the words about them agree."""
+    """Assert that all columns of all pairs, the thresholds and the messages agree."""
     place.mkdir(exist_ok=True)
     found.all_pairs.write(place / "found.parquet")
     wanted.all_pairs.write(place / "wanted.parquet")
@@ -55,7 +55,7 @@ def same(found: Mined, wanted: Mined, place: Path) -> bool:
 
 
 class Tasks:
-    """Tasks of a work directory that are done, and which were done since the last look."""
+    """Finished tasks of a work directory, and which of them are new since the last call."""
 
     def __init__(self, work: Path):
         self.work = work

@@ -1,4 +1,4 @@
-"""Searches of the small text, and of sentences that a test names."""
+"""Searches of the small text, and of sentences in a test."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ Build = Callable[..., Index]
 
 @pytest.fixture
 def build(encoder: Encoder, tmp_path: Path) -> Build:
-    """An index of these sentences; the file's name is the index's."""
+    """Build an index of these sentences, named after the file."""
 
     def build(name: str, sentences: Sequence[str], **settings: Any) -> Index:
         (tmp_path / name).write_text("".join(f"{s}\n" for s in sentences), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The small parallel text; and a corpus whose sentences without a pair are near-copies."""
+"""The small parallel text, and a corpus whose unpaired sentences are near-copies."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ def near_lines(side: str) -> list[str]:
 
 
 def near_gold() -> list[tuple[int, int]]:
-    """Return the pairs of the gold by the numbers of their lines, from 1."""
+    """Return the gold pairs by line numbers, from 1."""
     rows = (NEAR / "near.gold").read_text(encoding="utf-8").splitlines()
     return [(int(source), int(target)) for source, target in (row.split("\t") for row in rows)]
 
 
 def near_pairs() -> list[tuple[str, str]]:
-    """Return the texts of the pairs of the gold."""
+    """Return the texts of the gold pairs."""
     german, english = near_lines("de"), near_lines("en")
     return [(german[source - 1], english[target - 1]) for source, target in near_gold()]
 
@@ -26,7 +26,7 @@ def near_pairs() -> list[tuple[str, str]]:
 def write_mining_set(
     directory: Path, pair: str = "de-en", suffix: str = "", *, test_gold: bool = True
 ) -> None:
-    """Write both splits in the format of BUCC; golds have odd and even German line numbers."""
+    """Write both splits in the format of BUCC, with gold of odd and even German line numbers."""
     for split, remainder in (("training", 1), ("test", 0)):
         for language, side in zip(pair.split("-"), ("de", "en"), strict=True):
             rows = [(f"{side}-{n:09}", line) for n, line in enumerate(near_lines(side), 1)]
@@ -37,7 +37,7 @@ def write_mining_set(
 
 
 def write_sets(data: Path) -> None:
-    """Write a small version of every set that encoders are measured on, and training text."""
+    """Write a small version of each set that encoders are measured on, and training text."""
     write_mining_set(data / "bucc-style" / "fr-en", "fr-en")
     for place in ("train/fr-en/near.tsv", "tatoeba/fr-en.tsv"):
         write(data / place, near_pairs())

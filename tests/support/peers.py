@@ -1,4 +1,4 @@
-"""Other people's programs, run on rows of a crawl; tests skip without them, with the reason."""
+"""Other people's programs, run on rows of a crawl; tests skip with the reason without them."""
 
 import lzma
 import os
@@ -18,7 +18,7 @@ DEMO = Path(miner.__file__).parent / "demo"
 
 
 def web_rows(count: int = 300) -> list[tuple[str, str]]:
-    """Rows of a German and English crawl, or pairs of the demo without the data; some faulty."""
+    """Return rows of a German-English crawl, or demo pairs without the data; some faulty."""
     if LABELLED.is_file():
         with lzma.open(LABELLED, "rt", encoding="utf-8", newline="\n") as file:
             columns = [line.rstrip("\n").split("\t") for line in file]
@@ -38,12 +38,12 @@ def _shifted(pairs: list[tuple[str, str]]) -> tuple[list[str], list[str]]:
 
 
 def peer(command: str, *arguments: object, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    """Run a command of another package, from this environment or from the path."""
+    """Run a command of another package, from this environment or the path."""
     beside = Path(sys.executable).with_name(command)
     found = str(beside) if beside.exists() else shutil.which(command)
     if found is None:
         pytest.skip(f"needs the command {command} on the path")
-    miners = cwd / "bin" / "miner"  # the commands of others look for it on the path
+    miners = cwd / "bin" / "miner"  # commands of other packages look on the path
     miners.parent.mkdir(exist_ok=True)
     miners.write_text(
         f"#!/bin/sh\nexec {sys.executable} -c 'import sys; from miner.cli import main; "

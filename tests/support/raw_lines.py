@@ -15,13 +15,13 @@ def put(path: Path, data: bytes) -> Path:
 
 
 def lines_of(data: bytes) -> list[bytes]:
-    """Split at line feeds: a plain reference."""
+    """Split at line feeds, as a plain reference."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     return [line.removesuffix(b"\r") for line in (lines if lines[-1] else lines[:-1])]
 
 
-# Pieces of lines that are hard for readers, but for text whose lines end in carriage returns alone,
-# which is refused.
+# Pieces of lines that are hard for readers, except text with carriage returns only, which is
+# refused.
 hard = st.lists(
     st.sampled_from(
         [b"\n", b"\r\n", b"\t", b"a", b"\xff", b"\xc3", "\u2028".encode(), b"\x85", b"\x0b", b"\r",

@@ -1,4 +1,4 @@
-"""Vector sets to search in, the lists by definition, and a search by each engine."""
+"""Vector sets for searches, lists by definition, and a search by each engine."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ PLENTY = 1 << 32
 QUICK = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-# Engines whose lists are exactly those of the definition; the int8 engine's are not.
+# Engines whose lists equal the definition exactly; the int8 engine's may not.
 EXACT = ("float32", "faiss")
 ALL = (*EXACT, "int8")
 
 
 def coarse(generator: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Return ``(n, d) float16`` of few values, at most unit length: many ties and duplicates."""
+    """Return ``(n, d) float16`` of few values, length at most 1: many ties and duplicates."""
     return (generator.integers(-2, 3, size=(n, d)) / (2 * d)).astype(np.float16)
 
 
@@ -63,7 +63,7 @@ def same(actual: tuple[Neighbors, Neighbors], expected: tuple[Neighbors, Neighbo
 
 
 def searching(k: int, **settings: Any) -> SearchSettings:
-    """Settings with plenty of memory and two threads of a processor, unless told otherwise."""
+    """Return settings with plenty of memory and two CPU threads by default."""
     return SearchSettings(**{"k": k, "memory": PLENTY, "threads": 2, "device": "cpu"} | settings)
 
 
@@ -88,7 +88,7 @@ def check(kind: str, source: VectorSet, target: VectorSet, k: int, **settings: A
 
 
 def realistic(generator: np.random.Generator, n: int, m: int, d: int) -> list[np.ndarray]:
-    """Return two sides as a model makes them: clusters of topics, with translations among them."""
+    """Return two sides like a model's vectors: clusters of topics, with translations."""
     centre = generator.normal(size=(max(1, n // 20), d)) * np.linspace(1.5, 0.2, d)
     topic = centre[generator.integers(len(centre), size=max(n, m))]
     sentence = topic + generator.normal(size=topic.shape)

@@ -1,4 +1,4 @@
-"""Stages of numbers, for tests of the runner: their tasks are called in other processes, too."""
+"""Pipeline of numbers for tests of the runner; other processes call its tasks, too."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ from miner.tasks.task import ARRAYS, Job, Result, hints
 
 @dataclass(frozen=True)
 class Numbers:
-    """Settings of :func:`pipeline`. ``label`` decides nothing."""
+    """Settings of :func:`pipeline`. ``label`` does not enter fingerprints."""
 
     values: tuple[int, ...] = (1, 2, 3)
     more: int = 10
@@ -25,7 +25,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Named:
-    """A number with a name that decides nothing."""
+    """Number with a name that does not enter fingerprints."""
 
     number: int
     label: str = field(metadata={"decides": False})
@@ -38,7 +38,7 @@ def read(job: Job, value: Named) -> dict[str, Any]:
 
 
 def add(job: Job, one: Result, more: int) -> dict[str, Any]:
-    """Add ``more``; the value also says what an earlier result of this task was."""
+    """Add ``more``; the value also has the earlier result of this task."""
     before = None if job.before is None else int(np.fromfile(job.before / ARRAYS, np.int64)[0])
     value = int(one.array("value")[0]) + more
     job.save(value=np.array([value]))
@@ -72,7 +72,7 @@ def refuse(job: Job, words: str) -> None:
 
 
 def die(job: Job, once: str | None = None) -> dict[str, Any]:
-    """Kill the worker; only the first time if there is a file ``once`` to note that in."""
+    """Kill the worker; only the first time if the file ``once`` can note that."""
     job.save(half=np.zeros(3))
     if once is None or not Path(once).exists():
         if once is not None:

@@ -1,4 +1,4 @@
-"""Helpers of tests that read and write text: hard text, compressions, pipes."""
+"""Helpers of tests that read and write text: difficult text, compressions, pipes."""
 
 import bz2
 import gzip
@@ -55,7 +55,7 @@ def tallies(reader: CorpusReader) -> tuple[int, int, int, int]:
 
 @cache
 def noise(suffix: str) -> bytes:
-    """20 000 lines that no codec makes small, so that a cut falls inside the data."""
+    """Return 20 000 incompressible lines, so that a cut falls inside the data."""
     rng = random.Random(7)
     text = b"".join(b"%x\n" % rng.getrandbits(400) for _ in range(20_000))
     if suffix == ".xz":

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from miner.encoder.lexicon import Lexicon
 
-# Text of every script. Odd characters are more frequent than chance would have them.
+# Text of every script; odd characters are oversampled.
 odd = st.sampled_from(
     ["", " ", "\t", "\n", "\x85", "\u2028", "\u3000", "\u2581", "\u200b", "\ufeff", "\0", "\ue000"]
     + ["\ud800", "\udfff", "e\u0301", "\u0301", "\ufb01", "ẞ", "İ", "\U0001f600", "한", "_", "a1"]

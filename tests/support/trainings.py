@@ -1,4 +1,4 @@
-"""Bitext of two invented languages as words and ids, and trainings of it."""
+"""Bitext of two artificial languages as words and ids, and trainings on it."""
 
 import dataclasses
 import itertools
@@ -13,9 +13,9 @@ from miner_train.loop import Trainer
 
 
 def synthetic(count, seed=0, words=60):
-    """``count`` distinct pairs in two invented languages, translated word for word.
+    """Return ``count`` distinct pairs of two artificial languages, translated word for word.
 
-    The languages share no letter, so that only training can tell what translates what.
+    The languages share no letter, so that only training can find translations.
     """
     lexicon = [
         (
@@ -45,7 +45,7 @@ def aligned_files(place: Path, sides: Sequence[Sequence[str]]) -> tuple[str, str
 
 
 def sentences(lists):
-    """Sentences of these lists of ids."""
+    """Return ragged Sentences of these lists of ids."""
     offsets = np.cumsum([0, *map(len, lists)]).astype(np.int64)
     return Sentences(np.array(list(itertools.chain(*lists)), dtype=np.int32), offsets)
 
@@ -57,11 +57,11 @@ MARGIN = dataclasses.replace(
 
 
 class Stop(Exception):
-    """Exception with which a test kills a training."""
+    """Exception by which a test interrupts a training."""
 
 
 def material(count=700):
-    """Pairs as word numbers, the size of their vocabulary; some sentences occur in several."""
+    """Return pairs as word numbers and the size of their vocabulary; some sentences repeat."""
     source, target = synthetic(count)
     source[5:10] = source[:5]
     target[15:20] = target[10:15]

@@ -1,4 +1,4 @@
-"""Clusters: Ray with two nodes of this machine, one of which is killed; Slurm by submitit."""
+"""Clusters: Ray with two nodes on this machine, one of them killed; Slurm by submitit."""
 
 import os
 import sys
@@ -20,7 +20,7 @@ from miner.tasks.run import open_run
 from miner.tasks.task import Task
 from miner.tasks.workers import MEMORY, Workers
 
-# Few tasks: each costs a busy machine a second here.
+# Few tasks: on a busy machine each costs a second.
 MARGIN = SearchSettings(rank="margin")
 
 
@@ -53,7 +53,7 @@ def test_ray_of_which_a_node_is_killed_and_another_joins(corpus, tmp_path, monke
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:1", "auto", "cpu"])
 def test_ray_tasks_that_work_on_a_gpu_ask_for_one(monkeypatch, device: str) -> None:
-    """Only where the search was told to use a GPU: ``auto`` takes what a node offers."""
+    """Only if the search was told to use a GPU; ``auto`` uses what a node offers."""
     asked: list[tuple[int, str]] = []
 
     class Remote:
@@ -71,7 +71,7 @@ def test_ray_tasks_that_work_on_a_gpu_ask_for_one(monkeypatch, device: str) -> N
 
 
 def test_a_gpu_of_this_machine_must_be_there() -> None:
-    """Before the work begins; another machine is not asked."""
+    """Checked before the work begins, and not for other machines."""
     if has_driver():
         pytest.skip("there is a GPU")
     with pytest.raises(ResourceError, match="--device cuda: no GPU here that torch or FAISS finds"):
@@ -89,14 +89,14 @@ def test_no_ray_cluster(tmp_path: Path) -> None:
 
 def test_slurm_by_local_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("submitit")
-    path = str(Path(__file__).parents[1])  # of the stages, for a job
+    path = str(Path(__file__).parents[1])  # seconds of all stages of a job
     monkeypatch.setenv("PYTHONPATH", path, prepend=os.pathsep)
     with open_run(tmp_path / "work", Workers("slurm", 2), "adding", {}) as run:
         assert pipeline(run) == 36
 
 
 def test_means_of_a_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine's are divided among its workers; of others nothing is known."""
+    """This machine's memory and threads are divided among workers; others' are unknown."""
     monkeypatch.setattr("miner.tasks.workers.thread_count", lambda: 8)
     monkeypatch.setattr("miner.tasks.workers.memory_budget", lambda size=None: size or 64 << 30)
     assert Workers().means == {"memory": 64 << 30, "threads": 8}

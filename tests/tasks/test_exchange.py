@@ -1,4 +1,4 @@
-"""The exchange between tasks: each part receives its records of all tasks, in their order."""
+"""The exchange between tasks: each part receives its records of all tasks, in order."""
 
 from typing import Any
 
@@ -35,5 +35,5 @@ def test_records_there_and_back(tmp_path, kept):
         found = [task.value["rows"] for task in answers]
         assert found == [[[3], [], [0]], [[], [], []], [[8, 4, 8], [], [5]], [[12], [], [11]]]
         back = [np.concatenate(received(answers, "doubled", n)).tolist() for n in range(len(SENT))]
-    # In the order that was sent: by part.
+    # In the order of sending, by part.
     assert back == [[6, 16, 8, 16, 24], [], [0, 10, 22]]

@@ -41,7 +41,7 @@ def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget(url: str) -> None:
-    """Let the next run be that of another machine."""
+    """Clear the caches, as on another machine."""
     shutil.rmtree(open_store(url).cache)
     object_store.STORES.clear()
 
@@ -52,7 +52,7 @@ def add_up(url: str, numbers: Numbers = USUAL) -> int:
 
 
 def uploaded(corpus: Corpus, store: Any, url: str) -> tuple[list[str], list[str]]:
-    """Copy the texts of a corpus into a store; return their addresses."""
+    """Upload the texts of a corpus; return their addresses."""
     sides: tuple[list[str], list[str]] = ([], [])
     for addresses, paths in zip(sides, corpus.texts, strict=True):
         for path in paths:
@@ -62,7 +62,7 @@ def uploaded(corpus: Corpus, store: Any, url: str) -> tuple[list[str], list[str]
 
 
 def named(found: Mined, corpus: Corpus) -> Mined:
-    """Give the texts of a result, which ids name, their local names."""
+    """Replace addresses in ids by local names."""
     pairs = found.all_pairs
     left, right = corpus.texts
     sides = pairs.source.with_names(left), pairs.target.with_names(right)
@@ -92,7 +92,7 @@ def test_equal_and_resumed(corpus: Corpus, tmp_path: Path) -> None:
     shown = status(url)
     assert shown.known and not shown.errors
     assert [kind.done for kind in shown.kinds] == [kind.total for kind in shown.kinds]
-    # Another machine has nothing to do, and fetches what it needs.
+    # Another machine has no tasks left, and downloads the files that it needs.
     forget(url)
     before = records(url)
     assert same(corpus.mine(url, settings=MARGIN), expected, tmp_path / "second")
@@ -131,7 +131,7 @@ def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
     own = [path for path in written if "/add/1/" in path]
     assert len(own) == 2 and own[-1].endswith(DONE)
     assert f"/{json.loads(store._fs.cat_file(own[-1]))['at']}/" in own[0]
-    # A file that was altered is named.
+    # An altered file is named.
     forget(url)
     whole = store._fs.cat_file(own[0])
     store._fs.pipe_file(own[0], bytes(len(whole)))
@@ -139,7 +139,7 @@ def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
         ArtifactError, match=r"last/add/1: arrays.bin was altered; delete done.json"
     ):
         add_up(url, Numbers(scale=3))
-    # A file that is gone is named; its result is made again without its record.
+    # A missing file is named; the result is made again if its record is missing.
     forget(url)
     store._fs.rm_file(own[0])
     with pytest.raises(ArtifactError, match=r"memory://last/add/1: .* is missing.*delete its done"):
@@ -166,14 +166,14 @@ def test_records_are_written_last(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=str,
 )
 def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any] | None) -> None:
-    """Others may write to a bucket: no name in a record leads out of the cache."""
+    """Others may write to a bucket: names in a record must not lead out of the cache."""
     url, path = "memory://evil", "/evil/add/1/done.json"
     assert add_up(url) == 36
     store = fsspec.filesystem("memory")
     altered = json.loads(store.cat_file(path)) | (change or {})
     altered["digest"] = altered["digest"] if "digest" in (change or {}) else digest(altered)
     store.pipe_file(path, json.dumps(altered).encode() if change else b"[[")
-    store.pipe_file("/evil/..add/1/done.json", b"{}")  # no name of a task: left alone
+    store.pipe_file("/evil/..add/1/done.json", b"{}")  # not a task's name: unchanged
     forget(url)
     with pytest.raises(ArtifactError, match="memory://evil/add/1/done.json: not the record of a"):
         add_up(url)
@@ -185,7 +185,7 @@ def test_a_record_with_evil_names(tmp_path: Path, change: dict[str, Any] | None)
 
 
 def test_two_machines_with_other_options(tmp_path: Path) -> None:
-    """No lock keeps them apart: a result of the other one is refused, never read."""
+    """There is no lock between them: a result with other options is refused, never read."""
     url = "memory://both"
     with open_run(url, Workers(), "adding", {"numbers": 3}) as run:
         one = run.task("read", read, "0", value=Named(1, ""))
@@ -198,7 +198,7 @@ def test_two_machines_with_other_options(tmp_path: Path) -> None:
         object_store.STORES.clear()
         object_store.STORES.update(ours)
         for store in ours.values():
-            store._records.clear()  # as in a worker that has just begun
+            store._records.clear()  # as in a new worker
         run.task("add", add, "0", one=one, more=10)
         with pytest.raises(MismatchError, match=r"both/read/0: made by another run with other"):
             run.wait()
@@ -206,7 +206,7 @@ def test_two_machines_with_other_options(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fault", ["a link", "others may write", "of another user"])
 def test_a_cache_of_somebody_else(tmp_path: Path, fault: str) -> None:
-    """Its name can be guessed, and the directory of temporary files belongs to everybody."""
+    """Its name can be guessed in a directory of temporary files that everybody may write to."""
     url = "memory://cache"
     cache = open_store(url).cache
     object_store.STORES.clear()

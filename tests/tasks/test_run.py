@@ -1,4 +1,4 @@
-"""The runner: what is done again, what a stopped run leaves, and what a work directory refuses."""
+"""The runner: repeated tasks, interrupted runs, and refused work directories."""
 
 import errno
 import json
@@ -72,7 +72,7 @@ def test_a_changed_argument_redoes_what_depends_on_it(tmp_path, workers, change,
 
 
 def test_the_result_of_other_arguments_is_at_hand(tmp_path: Path) -> None:
-    """`Job.before` is an earlier result of the same task, which may save work."""
+    """`Job.before` is an earlier result of the same task, which can save work."""
     for more, before in ((10, None), (20, 11), (30, 21)):
         add_up(tmp_path, Numbers(more=more))
         assert record(tmp_path, "add/0")["result"] == {"value": 1 + more, "before": before}
@@ -80,7 +80,7 @@ def test_the_result_of_other_arguments_is_at_hand(tmp_path: Path) -> None:
 
 @dataclass(frozen=True)
 class Held:
-    """A result that is waited for, and decides nothing."""
+    """Result in the fingerprint's place: the task waits for it, but it is not fingerprinted."""
 
     result: Result = field(metadata={"decides": False})
 
@@ -105,7 +105,7 @@ def test_a_field_that_decides_nothing_is_waited_for(tmp_path: Path) -> None:
     ids=lambda damage: damage[:20],
 )
 def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
-    """Results that follow from it stand."""
+    """Results computed from it are kept."""
     add_up(tmp_path)
     done, place = Tasks(tmp_path), tmp_path / "add" / "1"
     name = ARRAYS if damage.startswith("file") else DONE
@@ -122,7 +122,7 @@ def test_a_damaged_result_is_made_again(tmp_path: Path, damage: str) -> None:
 
 
 def test_results_that_no_power_cut_outlives(tmp_path, monkeypatch):
-    """Beside an output nothing is synced: after a restart of the machine nothing there counts."""
+    """Work beside an output is not synced, so it does not count after a restart of the machine."""
 
     def stopped(**where: Path | None) -> dict[str, int]:
         with pytest.raises(KeyboardInterrupt), opened(**where) as run:  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def test_status(tmp_path: Path) -> None:
     reading, refused = found.kinds
     assert (reading.total, reading.done, refused.done, refused.failed) == (3, 3, 0, 1)
     assert reading.seconds > 0 and reading.peak > 1 << 20
-    # Another run there has other tasks.
+    # Another run there has different tasks.
     (tmp_path / "read" / "2" / DONE).unlink()
     add_up(tmp_path)
     assert [kind.total for kind in status(tmp_path).kinds] == [3, 3, 1]
@@ -162,7 +162,7 @@ def test_status(tmp_path: Path) -> None:
 
 
 def test_a_fault_of_a_task(tmp_path: Path) -> None:
-    """It is raised with its words when the running tasks have ended; it is noted until mended."""
+    """It is raised with its message when running tasks have ended, and noted until it is fixed."""
     with opened(tmp_path, TWO) as run, pytest.raises(CorpusError, match="^no such thing$"):
         run.task("refused", refuse, words="no such thing")
         run.task("read", read, "0", value=Named(1, ""))
@@ -207,7 +207,7 @@ def test_a_worker_that_always_dies(tmp_path: Path) -> None:
         with pytest.raises(ResourceError, match="deadly/all: its worker was killed 3 times, prob"):
             run.wait()
     assert len(said) == ATTEMPTS - 1
-    # A later run removes what was left.
+    # A later run removes the leftovers.
     assert list(tmp_path.glob("*/.*.partial")) and notes(tmp_path, RUNNING)
     assert add_up(tmp_path) == 36
     assert not list(tmp_path.glob("*/.*.partial")) and not notes(tmp_path, RUNNING)
@@ -227,7 +227,7 @@ def test_a_temporary_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_directory_beside_an_output(tmp_path: Path) -> None:
-    """It is there after a stop or a lack, for the next run, and gone after success or a fault."""
+    """It is kept after an interrupt or lack of resources, and removed after success or a fault."""
     out, place = tmp_path / "out.tsv", tmp_path / "out.tsv.work"
     add_up(None, beside=out)
     assert not place.exists()
@@ -244,7 +244,7 @@ def test_a_directory_beside_an_output(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), opened(None, beside=out) as run:
         assert pipeline(run, Numbers(scale=3)) == 108 and done.new() == ["total/all"]
         raise KeyboardInterrupt
-    # Of something else, it is emptied without a word: nobody named it.
+    # Leftovers of another run are removed silently, because nobody named the directory.
     with opened(None, beside=out, identity={"numbers": 4}) as run:
         assert not (place / "read").exists() and pipeline(run) == 36
     assert not place.exists()

@@ -1,4 +1,4 @@
-"""Jobs of Slurm, of which some are lost, by a stand-in for submitit; what jobs ask for."""
+"""Slurm jobs, some of them lost, by a stand-in for submitit; requested resources."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ GB = 1 << 30
 
 
 class Job:
-    """A job that has left a result, or not."""
+    """Job that may have left a result."""
 
     def __init__(self, name: str, place: Path, run: Callable[[], Any], whole: bool):
         self.job_id, self.result = name, run
@@ -77,7 +77,7 @@ def test_job_that_leaves_the_queue(slurm: Slurm, monkeypatch: pytest.MonkeyPatch
     lost = slurm.results()
     assert [given.task.name for given, _ in lost] == ["search/0001-0000", "search/0005-0000"]
     assert all(record is None for _, record in lost)
-    with pytest.raises(StopIteration):  # it was looked for in vain twice, after an answer
+    with pytest.raises(StopIteration):  # searched twice in vain, after an answer
         next(looks)
 
 
@@ -85,7 +85,7 @@ def test_what_a_job_asks_for(slurm: Slurm) -> None:
     slurm.submit(assignments(6))
     executor: Any = slurm._executor
     assert executor.given["name"] == "miner-search" and executor.given["mem_gb"] == 2
-    assert executor.given["timeout_min"] == 2 * 60  # two tasks a job
+    assert executor.given["timeout_min"] == 2 * 60  # two tasks per job
     assert executor.given["slurm_additional_parameters"] == {"requeue": True}
     executor.refusal = "sbatch: error: invalid account\n"
     with pytest.raises(ResourceError, match=r"refused jobs of search .*\(sbatch: .*account\)"):
@@ -102,7 +102,7 @@ def test_tasks_that_work_on_a_gpu_ask_for_one(slurm: Slurm, tmp_path: Path) -> N
 
 
 def test_needs() -> None:
-    """Memory in GB and minutes, by the hints of a task's function, with room above them."""
+    """Memory in GB and minutes, from the hints of a task's function, with a reserve."""
     reading = Task("read/0", read, {"value": Named(1, "")}, units=100, rows=4096)
     assert need(reading, GB) == (6, ROOM * 100 * 100 / 60 // 1 + 1)
     adding = Task("add/0", add, {"more": 1}, units=100, rows=4096)

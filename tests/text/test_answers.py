@@ -1,4 +1,4 @@
-"""Answers: a file that grows, judges that disagree, and sheets of spreadsheets."""
+"""Answers: a growing file, disagreeing judges, and spreadsheets."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_a_torn_last_line_is_dropped_and_the_next_answer_is_whole(
     answers.mend()
     answers.add(given("no", "ben"))
     assert [one.answer for one in Answers.read(path).given] == ["yes", "no"]
-    path.write_bytes(whole.rstrip(b"\n"))  # only the end of the line is missing
+    path.write_bytes(whole.rstrip(b"\n"))  # only the last line's end is missing
     answers = Answers.read(path)
     answers.mend()
     answers.add(given("no", "ben"))
@@ -75,7 +75,7 @@ def test_agreement_and_kinds() -> None:
     answers.add(given("partly", "ben", "s0"), Answer("s1", PAIR[1], "no", "ben", kind="other name"))
     keys = [key_of(f"s{number}", PAIR[1]) for number in range(6)]
     assert [answers.kinds(key) for key in keys[:3]] == [{"partly"}, {"other name"}, set()]
-    # By hand: 4 of 6 agree, and by chance 1 * 4/6 would.
+    # By hand: 4 of 6 agree; chance agreement is 1 * 4/6.
     assert answers.agreement()[0][3] == pytest.approx(0)
     assert kappa([(1, 1), (0, 0), (1, 0), (0, 1)]) == 0
     assert kappa([(1, 1)] * 3 + [(0, 0)]) == 1
@@ -93,7 +93,7 @@ def test_sheet_goes_out_and_comes_back(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tab", [",", ";", "\t"])
 def test_sheet_of_a_spreadsheet(tmp_path: Path, tab: str) -> None:
-    """With a byte-order mark, quotes, other line ends, other columns, and a changed text."""
+    """With a byte-order mark, quotes, other line ends and columns, and a changed text."""
     path = tmp_path / "sheet.csv"
     name = f"p{key_of(*PAIR):016x}"
     rows = [

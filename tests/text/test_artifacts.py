@@ -1,4 +1,4 @@
-"""Directories of artifacts: replaced whole, and only if they are artifacts of one kind."""
+"""Artifact directories: replaced as a whole, and only by the same kind."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def write(place: Path, text: str) -> None:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """An artifact, in a folder that did not exist."""
+    """Return an artifact in a new folder."""
     write(tmp_path / "a" / "b" / "made", "old")
     return tmp_path / "a" / "b" / "made"
 

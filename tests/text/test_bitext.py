@@ -1,4 +1,4 @@
-"""Tests of miner.text.bitext: two sides that stay aligned, from two files or from one."""
+"""miner.text.bitext: two sides stay aligned, from two files or one."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def test_bitext_from_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("a.tsv", "de\ten\tx\na\tb\t1\n\tc\t2\n\nd\t \t3\ne\tf\n", ("en", "de", True),
          (["b", "f"], ["a", "e"], [2, 6], (5, 3, 0, 0))),
         ("a.tsv", "a\tb\n", (), (["a"], ["b"], [1], (1, 0, 0, 0))),
-        # Positions, even where the header has numbers for names; and these names.
+        # By position, even if header names are numbers; and by name.
         ("a.tsv", "0\t1\na\tb\n", (None, None, True), (["a"], ["b"], [2], (1, 0, 0, 0))),
         ("a.tsv", "0\t1\na\tb\n", ("1", "0", True), (["b"], ["a"], [2], (1, 0, 0, 0))),
         ("a.gz", "a\tb\n", (2, 1), (["b"], ["a"], [1], (1, 0, 0, 0))),
@@ -83,7 +83,7 @@ def test_columns_of_one_file(tmp_path, name, content, columns, expected):
 
 
 def test_bitext_with_more_columns(tmp_path: Path) -> None:
-    """Further columns come unchanged, for the rows that are kept."""
+    """Further columns of kept rows are unchanged."""
     path = put(tmp_path / "a.tsv", "de\ten\tx\ty\na\tb\t1\t\n\tc\t2\t\n\ne\tf\t .5 \tz\n")
     bitext = read_bitext(path, bitext_format=HEADER, more=[3, "y"])
     assert bitext.more == [("1", ""), (" .5 ", "z")]
@@ -107,7 +107,7 @@ def test_more_columns_may_be_numbers(tmp_path: Path) -> None:
     for file in (path, table(tmp_path / "a.parquet", **rows)):
         more = read_bitext(file, bitext_format=DE_EN, more=["i", "f", "b"]).more
         assert [(int(i), float(f), b) for i, f, b in more] == [(3, 0.1, "1"), (-1, 1e-7, "0")]
-        for key in ("i", "f", "b"):  # a sentence is text
+        for key in ("i", "f", "b"):  # sentences must be strings
             with pytest.raises(CorpusError, match="not text"):
                 read_bitext(file, bitext_format=BitextFormat("de", key))
         with pytest.raises(CorpusError, match="'nowhere'"):

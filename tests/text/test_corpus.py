@@ -1,4 +1,4 @@
-"""Tests of miner.text.corpus: every line of every format is accounted for."""
+"""miner.text.corpus: every line of every format is accounted for."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from miner.text.invisible import visible
     suffix=st.sampled_from(list(COMPRESS)),
 )
 def test_any_sentence_survives(tmp_path, sentences, ending, suffix):
-    # A mark before the text keeps a U+FEFF of the text; a \r before a bare \n is the one dropped.
+    # A BOM is dropped once, a U+FEFF after it is text; of \r\r\n the second \r is dropped.
     data = "\ufeff" + "".join(sentence + ending for sentence in sentences)
     path = put(tmp_path / f"a.txt{suffix}", COMPRESS[suffix](data.encode()))
     expected = [s[:-1] if ending == "\n" and s.endswith("\r") else s for s in sentences]

@@ -1,4 +1,4 @@
-"""miner.text.corruptions: one fact of an English sentence changed, or None."""
+"""miner.text.corruptions: an English sentence with one changed fact, or None."""
 
 import random
 
@@ -18,7 +18,7 @@ MATERIAL = Material.of(SENTENCES)
 
 
 def every(text: str, kind: str) -> set[str | None]:
-    """Corruptions by many generators."""
+    """Return the corruptions by many generators."""
     return {corrupt(text, kind, MATERIAL, random.Random(seed)) for seed in range(60)}
 
 

@@ -1,4 +1,4 @@
-"""Tests of miner.text.durable: the order of syncs and renames, swaps, and leftovers."""
+"""miner.text.durable: order of syncs and renames, swaps, leftovers."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ from miner.text.output import all_or_none, atomic_file, open_output
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Syncs and renames in the order in which they happen."""
+    """Record syncs and renames in order."""
     seen: list[str] = []
     sync, exchange = os.fsync, durable._exchange
 
@@ -125,7 +125,7 @@ def test_an_interrupt_between_two_renames(tmp_path, no_swap, monkeypatch):
 
 @pytest.fixture(scope="module")
 def dead() -> int:
-    """Number of a process that has ended."""
+    """Return the id of a process that has ended."""
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     return process.pid
@@ -171,7 +171,7 @@ def test_a_directory_that_cannot_be_listed_is_not_synced(tmp_path, monkeypatch):
     real = os.open
 
     def refuse(path: Any, flags: int, *more: Any, **others: Any) -> int:
-        if os.path.isdir(path):  # of the mode -wx; tests may run as root, whom no mode stops
+        if os.path.isdir(path):  # as by mode -wx, which does not stop root, who may run the tests
             raise PermissionError(errno.EACCES, "Permission denied", path)
         return real(path, flags, *more, **others)
 
@@ -182,7 +182,7 @@ def test_a_directory_that_cannot_be_listed_is_not_synced(tmp_path, monkeypatch):
 
 
 def test_directories_of_the_user_are_no_scratch(tmp_path, dead, monkeypatch):
-    """Neither those with similar names nor one of the whole name without the marker."""
+    """Directories with similar names, or without the marker, are kept."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names = {f"miner-{dead}-news", f"bitext-miner-scratch-{dead}-news2024"}
     for name in names:
@@ -213,7 +213,7 @@ def test_scratch_directories_of_killed_processes_are_removed(tmp_path, dead, mon
         assert place.parent == tmp_path
         with durable.scratch_directory() as own:
             assert sorted(tmp_path.iterdir()) == sorted([place, own])
-        # As another container's process looks: dead, but holding its directory.
+        # A process of another container looks dead, but holds its directory.
         monkeypatch.setattr(durable, "is_alive", lambda pid: False)
         with durable.scratch_directory():
             assert place.exists()
@@ -237,7 +237,7 @@ for number in range(10**6):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux swaps names at once")
 def test_a_killed_writer_leaves_a_whole_directory(tmp_path: Path) -> None:
-    """At every moment there is a directory under the name, and the next run leaves no leftovers."""
+    """At every moment the name has a directory, and the next run removes leftovers."""
     place = tmp_path / "model"
     for _ in range(3):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(place)])
@@ -246,7 +246,7 @@ def test_a_killed_writer_leaves_a_whole_directory(tmp_path: Path) -> None:
             time.sleep(0.01)
         end = time.monotonic() + 0.5
         while time.monotonic() < end:
-            os.stat(place)  # raises where there is nothing
+            os.stat(place)  # raises if the directory is missing
         writer.send_signal(signal.SIGKILL)
         writer.wait()
         assert len((place / "other").read_text()) == 10000

@@ -1,4 +1,4 @@
-"""Data sets of Hugging Face on disk, and the columns of ParaCrawl and HPLT."""
+"""Hugging Face data sets on disk, and the columns of ParaCrawl and HPLT."""
 
 import json
 import sys
@@ -83,7 +83,7 @@ def test_the_hub_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A data set of two files at a stand-in for the hub, in memory."""
+    """Serve a data set of two files from a stand-in for the hub, in memory."""
     fsspec = pytest.importorskip("fsspec")
     from fsspec.implementations.memory import MemoryFileSystem
 
@@ -108,7 +108,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_data_set_of_the_hub(hub: str, tmp_path: Path, miner, monkeypatch) -> None:
-    """Its address, that of a folder, a pattern and a file; all is read through copies."""
+    """By its address, a folder, a pattern and a file; all are read through copies."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     files = [f"{hub}/de-en/train-{number:05}-of-00002.parquet" for number in range(2)]
     for name in (hub, f"{hub}/de-en", f"{hub}/de-en/train-*.parquet"):
@@ -143,7 +143,7 @@ def test_columns_of_paracrawl(tmp_path: Path, miner) -> None:
 
 
 def test_columns_of_hplt(tmp_path: Path, miner) -> None:
-    """A header names the columns behind the four of ParaCrawl, which every output can carry."""
+    """A header names the columns after ParaCrawl's four, which any output can carry."""
     path = tmp_path / "hplt.tsv"
     body = "".join(f"http://a\thttp://b\t{s}\t{t}\t0.9\twide\n" for s, t in PAIRS)
     path.write_text(f"url1\turl2\tsrc\ttgt\tbicleaner-ai\tcollection\n{body}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""miner.text.invisible: what cannot be seen, against Unicode; and the normal forms without it."""
+"""miner.text.invisible agrees with Unicode; normal forms have no invisible character."""
 
 import unicodedata
 
@@ -12,12 +12,12 @@ from miner.text.output import one_line
 from miner.text.text_format import is_blank
 from miner.text.words import plain_form
 
-# Format characters that are seen: signs before and around Arabic, Syriac and Kaithi numbers.
+# Visible format characters: signs before and around Arabic, Syriac and Kaithi numbers.
 SEEN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 JOINERS = "\u200c\u200d"
 EVERY = [chr(code) for code in range(0x110000)]
 FORMAT = [one for one in EVERY if unicodedata.category(one) == "Cf" and one not in SEEN]
-# Invisible characters of other categories: selectors, fillers, inherent vowels.
+# Invisible characters of other categories: variation selectors, fillers, inherent vowels.
 OTHER = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u3164\ufe00\ufe0f\uffa0\U000e0100"
 CONTROLS = [one for one in EVERY if unicodedata.category(one) in ("Cc", "Zl", "Zp")]
 SPACES = [one for one in CONTROLS if one.isspace() or one >= "\x80" or one == "\0"]
@@ -42,7 +42,7 @@ def test_joiners_stay_where_a_script_needs_them() -> None:
     assert visible("می\u200c\u200d\u200cخ\u200e\u200c.") == "می\u200cخ."
     assert visible("\u200cا\u200c ب") == "ا ب"
     assert visible("👩\u200d🔬 ❤\ufe0f") == "👩🔬 ❤"
-    # People type Persian with and without them: one normal form.
+    # Persian is typed with and without them; the normal form is the same.
     assert plain_form("می\u200cخواهم") == plain_form("میخواهم")
     assert bare("می\u200cخواهم") == bare("میخواهم") != bare("می خواهم")
 

@@ -1,4 +1,4 @@
-"""Tests of miner.text.layout and formats: rows with other texts, suffixes of outputs."""
+"""miner.text.layout and formats: rows with replaced texts, suffixes of outputs."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ def test_other_texts_leave_other_columns_as_they_are(tmp_path: Path) -> None:
 
 
 def test_other_texts_of_json(tmp_path: Path) -> None:
-    """Numbers, duplicate keys, escapes and white space of the rest stay to the byte."""
+    """The rest is unchanged: numbers, duplicate keys, escapes and white space."""
     named = {"path": put(tmp_path / "a.jsonl", b'{"source": "a", "target": "b"}\n')}
     rest = rb'{ "target":"b", "n": [1.10, 1e400, -0],"n":1.0, "more": "\ud800\/","source" :"%s" } '
     line = rest % rb"a\u00e4"
@@ -57,7 +57,7 @@ def test_only_the_texts_of_json_change(
     line = text.encode("utf-8", "replace")
     (out,) = layout.with_texts((line,), source, target)
     expected = json.loads(line) | {"source": source, "target": target}
-    assert repr(json.loads(out)) == repr(expected)  # by repr, since NaN is not itself
+    assert repr(json.loads(out)) == repr(expected)  # by repr, since NaN differs from itself
     assert layout.with_texts((out,), "old", "old") == (line,)
 
 
@@ -122,7 +122,7 @@ def test_rows_by_name_are_the_same_unparsed(tmp_path_factory, pairs, ascii_only,
         free = (key for key in ("value", "value_2", "value_3") if key not in expected)
         expected[next(free)] = None
     assert [*found.items()][:2] == [(side, expected[side]) for side in ("source", "target")]
-    assert repr(found) == repr(expected)  # by repr, since NaN is not itself
+    assert repr(found) == repr(expected)  # by repr, since NaN differs from itself
 
 
 def test_lines_that_are_no_rows_by_name_are_parsed(tmp_path: Path) -> None:

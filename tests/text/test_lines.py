@@ -1,4 +1,4 @@
-"""Tests of miner.text.lines: compression, files that cannot be read, lines without end."""
+"""miner.text.lines: compression, unreadable files, endless lines."""
 
 import errno
 import gzip
@@ -54,7 +54,7 @@ def test_truncated(tmp_path: Path, suffix: str, kept: float) -> None:
 @pytest.mark.parametrize("share", [0, 0.5])
 def test_corrupted(tmp_path: Path, suffix: str, share: float) -> None:
     whole = bytearray(noise(suffix))
-    place = int(len(whole) * share) or 10  # behind the header, or in the middle
+    place = int(len(whole) * share) or 10  # after the header, or in the middle
     whole[place : place + 64] = b"\xff" * 64
     path = put(tmp_path / f"a{suffix}", bytes(whole))
     with pytest.raises(CorpusError, match="damaged after line") as caught:
@@ -186,7 +186,7 @@ PIECES = st.lists(st.sampled_from([b"\n", b"\r", b"a", b"\0", b"\xef\xbb\xbf"]))
 @QUICK
 @given(PIECES, st.integers(1, 7))
 def test_parts_of_any_size_give_the_same_lines(tmp_path: Path, data: bytes, part: int) -> None:
-    assume(b"\n" in data or data.count(b"\r") < 2)  # the others are refused
+    assume(b"\n" in data or data.count(b"\r") < 2)  # others are refused
     path = put(tmp_path / "a", data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("miner.text.lines._PART", part)

@@ -1,4 +1,4 @@
-"""Tests of miner.text.locks: one holder at a time, and none that is dead."""
+"""miner.text.locks: one living holder at a time."""
 
 import fcntl
 import os
@@ -66,7 +66,7 @@ def test_a_dead_holder_holds_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_that_its_holder_removes_meanwhile(tmp_path, monkeypatch):
-    """A lock of a file that is gone would exclude nobody."""
+    """A lock on a removed file would exclude nobody."""
     place = tmp_path / "checkpoint"
     real, asked = fcntl.flock, []
 
@@ -84,7 +84,7 @@ def test_a_file_that_its_holder_removes_meanwhile(tmp_path, monkeypatch):
 
 
 def test_a_link_is_no_lock(tmp_path: Path) -> None:
-    """The file of a lock is emptied, which another user's link may not make of a file of ours."""
+    """A lock empties its file, which another user's link must not redirect."""
     victim = tmp_path / "victim"
     victim.write_text("years of work")
     (tmp_path / ".work.lock").symlink_to(victim)

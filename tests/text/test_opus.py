@@ -1,4 +1,4 @@
-"""Files of OPUS: zips of Moses files, and XCES alignments with their documents."""
+"""OPUS files: zips of Moses files, and XCES alignments with their documents."""
 
 import gzip
 from pathlib import Path
@@ -84,7 +84,7 @@ ALIGNED = """<?xml version="1.0" encoding="utf-8"?>
 
 @pytest.fixture
 def aligned(tmp_path: Path) -> Path:
-    """An alignment of two pairs of documents, of words and of text, plain and compressed."""
+    """Write an alignment of two document pairs, of words and of text, plain and compressed."""
     documents = {
         "de/a.xml": "<t><s id='s1'><w>Es</w> <w>regnet</w><w>.</w></s><s id='s2'>Rest</s></t>",
         "en/a.xml": "<text><p><s id='s1'> It\n rains. </s><s id='s2'>Yes &amp; no.</s></p></text>",

@@ -1,4 +1,4 @@
-"""Tests of miner.text.output: output that is whole or absent."""
+"""miner.text.output: output is complete or absent."""
 
 import bz2
 import errno
@@ -80,7 +80,7 @@ def test_disk_full_while_writing(tmp_path, monkeypatch, suffix):
     real = open
 
     def opener(path: Any, *arguments: Any, **named: Any) -> Any:
-        # The inner layer is opened on a descriptor: that one is the full disk.
+        # The inner layer writes to a descriptor, which is on the full disk.
         if isinstance(path, int):
             return io.BufferedWriter(Full())
         return real(path, *arguments, **named)
@@ -128,7 +128,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
     with open_output(link) as out:
         out.write("new")
     assert link.is_symlink() and real.read_text() == "new"
-    pipe = tmp_path / "pipe"  # stands for /dev/null, which a failing test would destroy
+    pipe = tmp_path / "pipe"  # in place of /dev/null, which a failing test would destroy
     os.mkfifo(pipe)
     got: list[bytes] = []
     reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()))
@@ -140,7 +140,7 @@ def test_a_link_stays_a_link_and_a_device_a_device(tmp_path: Path) -> None:
 
 
 class Stdout(io.BytesIO):
-    """Bytes of a standard output that must not be closed."""
+    """Standard output of bytes, which must not be closed."""
 
     failure: BaseException | None = None
 

@@ -19,7 +19,7 @@ def test_patterns(tmp_path: Path) -> None:
 
     assert names("*.zst") == ["[x].zst", "a.zst", "b.zst"]
     assert names("**/*.zst") == ["[x].zst", "a.zst", "b.zst", "sub/c.zst"]
-    assert names("[x].zst") == ["[x].zst"]  # a file of this very name
+    assert names("[x].zst") == ["[x].zst"]  # a file with exactly this name
     assert names("none.zst") == ["none.zst"]
     assert matching("-") == ["-"]
     with pytest.raises(CorpusError, match="no file has such a name"):

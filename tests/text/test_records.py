@@ -1,4 +1,4 @@
-"""Tests of miner.text.records: columns and formats, every fault with its line."""
+"""miner.text.records: columns and formats, and faults with their lines."""
 
 import gzip
 import json
@@ -165,7 +165,7 @@ def test_no_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_parquet_with_any_byte_of_its_directory_damaged(tmp_path: Path) -> None:
-    """Some damages end the process inside pyarrow where a column's metadata are opened."""
+    """Some damages crash pyarrow when it opens the metadata of a column."""
     whole = table(tmp_path / "a.parquet", text=["Guten Tag.", None, "Danke."]).read_bytes()
     code = """if True:
         import sys

@@ -1,4 +1,4 @@
-"""Tests of miner.text.rows: raw rows in, the same rows out, whatever their bytes."""
+"""miner.text.rows: raw rows are returned unchanged, whatever their bytes."""
 
 import os
 import threading
@@ -80,7 +80,7 @@ def test_unreadable_rows(tmp_path: Path, kind: str, line: bytes, words: str) -> 
     if b"\xfc" in line or b"ud800" in line:
         source, target, state = texts(replacing)[1]
         assert "\ufffd" in source + target and state == REPLACED
-    else:  # there is nothing to put in place of a column
+    else:  # no value to replace a column by
         with pytest.raises(CorpusError, match=words):
             texts(replacing)
 

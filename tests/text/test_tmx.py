@@ -1,4 +1,4 @@
-"""TMX: units read from files of other tools, written and read back, and faults told in one line."""
+"""TMX: units of other tools are read and written; faults are one line."""
 
 import gzip
 from pathlib import Path
@@ -100,7 +100,7 @@ def file(path: Path, *units: str, srclang: str = "de", head: str = "") -> Path:
 
 
 def unit(*texts: str, own: str = "") -> str:
-    """A unit of texts such as ``de:Hund``, on one line."""
+    """Return a unit of texts (``de:Hund``) on one line."""
     pairs = [text.split(":") for text in texts]
     tuvs = [f"<tuv xml:lang='{code}'><seg>{text}</seg></tuv>" for code, text in pairs]
     return f"<tu{own and f' srclang={own!r}'}>{''.join(tuvs)}</tu>\n"

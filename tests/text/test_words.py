@@ -1,4 +1,4 @@
-"""Tests of miner.text.words: words with the marks on their letters, against Unicode."""
+"""miner.text.words: words with combining marks agree with Unicode."""
 
 import re
 import unicodedata

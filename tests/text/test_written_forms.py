@@ -1,4 +1,4 @@
-"""miner.text.written_forms: Hindi in Latin letters and Burmese in Zawgyi, and what is neither."""
+"""miner.text.written_forms: Hindi in Latin letters, Burmese in Zawgyi, and other text."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from miner.text.written_forms import written_form
         ("Aap kaise hain?", "hi-Latn"),
         ("YEH BAHUT ACCHA HAI", "hi-Latn"),
         ("Sarkar ne kisanon ke liye nayi yojana shuru ki hai.", "hi-Latn"),
-        # One such word, or words that other languages have, too.
+        # A single such word, or words of other languages.
         ("Hai poucos erros, se é que hai algún.", None),
         ("Hai să ne uităm.", None),
         ("Se hai domande importanti, abbiamo le risposte.", None),
@@ -20,14 +20,14 @@ from miner.text.written_forms import written_form
         ("The main mera account is here, my friend", None),
         ("मैं कल बाज़ार गया था।", None),
         ("", None),
-        # Zawgyi, and the same in Unicode.
+        # Zawgyi, and the same text in Unicode.
         ("ကၽြန္ေတာ္ ေက်ာင္းသြားသည္။", "my-Qaag"),
         ("ကျွန်တော် ကျောင်းသွားသည်။", None),
         ("သူ စာဖတ္ေနသည္။", "my-Qaag"),
         ("သူ စာဖတ်နေသည်။", None),
         ("၂၀၁၉ ျမန္မာ", "my-Qaag"),
         ("၂၀၁၉ မြန်မာ", None),
-        # Stacked consonants; a sentence that was cut; Shan.
+        # Stacked consonants; a truncated sentence; Shan.
         ("ဗုဒ္ဓဘာသာ အင်္ဂလိပ် ဥက္ကဋ္ဌ", None),
         ("ေန သတ္", None),
         ("ၵႂၢမ်းတႆး ၶဝ်ႈ", None),

@@ -1,4 +1,4 @@
-"""Fixture of the tests of training: a checkpoint that has its vocabulary."""
+"""Fixture of the training tests: a checkpoint with a vocabulary."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calibration of the quality by language: lines, bounds, and the model that keeps them."""
+"""Calibration of the quality by language: lines, bounds, and their storage in the model."""
 
 import dataclasses
 
@@ -29,12 +29,12 @@ from miner_train.language_texts import LanguageText
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=400), min_size=1, max_size=4))
 def test_a_bound_lets_few_right_pairs_fall(sources: list[list[float]]) -> None:
-    """In the mean of the sources and in each, but where all pairs are below the lowest bound."""
+    """In the mean over sources and in each, unless all pairs are below the lowest bound."""
     arrays = [np.array(one) for one in sources]
     bound = bound_of(arrays)
     assert LOWEST <= bound <= HIGHEST
     if bound > LOWEST:
-        # Two digits are rounded to the nearest.
+        # Rounded to two digits.
         lost = [float((one < 0.95 * bound).mean()) for one in arrays]
         assert np.mean(lost) <= LOST + 1e-9 and max(lost) <= LOST_OF_EACH + 1e-9
     assert bound_of([np.ones(5)]) == HIGHEST and bound_of([np.zeros(5)]) == LOWEST
@@ -49,7 +49,7 @@ def test_other_languages_count_where_a_language_has_little() -> None:
 
 
 def evidence(constant: float, slope: float, size: int, seed: int = 1) -> QualityEvidence:
-    """Draw pairs whose log-odds of being right are a line of the logits."""
+    """Draw pairs whose log-odds of being right are linear in the logits."""
     generator = np.random.default_rng(seed)
     mixed = generator.normal(-1, 3, size)
     good = generator.random(size) < sigmoid(constant + slope * mixed)
@@ -69,7 +69,7 @@ def test_a_probability_means_the_same_in_each_language() -> None:
         for one in sources:
             assert (one.scores(found[pair].line) < found[pair].bound).mean() <= LOST_OF_EACH + 0.005
     few = calibrations({**texts, ("ka", "en"): [evidence(-3, 1, 5, 4)]})
-    # Five pairs say little: the line is near that of all.
+    # Five pairs are little evidence, so the line is near that of all languages.
     assert few["ka", "en"].line[0] > 0
     assert calibrations({}) == {}
 
@@ -84,7 +84,7 @@ def test_a_model_keeps_the_calibration_of_its_languages(knowing_model) -> None:
     model = dataclasses.replace(model, languages={c: KnownLanguage(9) for c in ("de", "en", "fr")})
     found = {("de", "en"): Calibration((1, 0.5), 0.02), ("de", "fr"): Calibration((3, 1), 0.05)}
     languages = with_calibrations(model, found).languages
-    # Text with English tells of German; what is left of the other text is shared.
+    # Text with English gives the line of German; the rest of the other text is shared.
     assert languages["de"].quality_map == (1, 0.5) and languages["de"].quality_bound == 0.02
     assert languages["fr"].quality_map == (1.5, 1) and languages["fr"].quality_bound == 0.05
     assert languages["en"].quality_map is None
@@ -99,7 +99,7 @@ def test_held_out_text_calibrates_a_model(knowing_model) -> None:
     known = calibrated(model, texts, 1).languages
     assert known["de"].quality_map is not None and known["en"].quality_map is None
     assert known["de"].quality_bound is not None
-    # The function counts, and not an earlier calibration.
+    # The function is calibrated anew, not on top of an earlier calibration.
     again = calibrated(dataclasses.replace(model, languages=known), texts, 1).languages
     assert again == known
     few = [dataclasses.replace(texts[0], held=(held[0][:9], held[1][:9]))]

@@ -12,7 +12,7 @@ from miner_train.language_texts import recorded_languages
 
 
 def split_of(*parts: tuple[str | None, list[str], list[str]]) -> SplitPairs:
-    """Pairs of language pairs, none of them held out; their token ids do not matter."""
+    """Return pairs of several language pairs without held-out ones; token ids do not matter."""
     names = sorted(name for name, _, _ in parts if name is not None)
     source = [text for _, side, _ in parts for text in side]
     target = [text for _, _, side in parts for text in side]

@@ -1,4 +1,4 @@
-"""miner_train.corrupt_pieces: each operation changes what it says, on whole words."""
+"""miner_train.corrupt_pieces: each operation makes its change, on whole words."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""Training pairs, their split, the vocabulary, and the configuration; no torch is needed here."""
+"""Training pairs, their split, vocabulary and configuration; no torch needed."""
 
 import dataclasses
 import io
@@ -25,7 +25,7 @@ from miner_train.vocabulary import train_vocabulary
 
 
 def lists(found):
-    """The inverse of ``sentences``, which also checks that the offsets are whole."""
+    """Invert ``sentences``; also check the offsets."""
     assert found.offsets[0] == 0 and found.offsets[-1] == len(found.ids)
     assert found.ids.dtype == np.int32 and found.offsets.dtype == np.int64
     return [found.ids[a:b].tolist() for a, b in itertools.pairwise(found.offsets.tolist())]
@@ -65,11 +65,11 @@ def test_dropped_share(rate):
     after = dropped(before, rate, np.random.default_rng(1))
     share = 1 - len(after.ids) / len(before.ids)
     assert share == pytest.approx(rate, abs=4 * math.sqrt(rate * (1 - rate) / 30_000))
-    assert len({tuple(pieces) for pieces in lists(after)}) == 300  # each drawn anew
+    assert len({tuple(pieces) for pieces in lists(after)}) == 300  # a new draw each time
 
 
 def words(chunk):
-    """A tokenizer of known words: the number n of each word ``wn``, all others dropped."""
+    """Return a tokenizer of words ``wn``, whose id is n; others are dropped."""
     known = [[int(w[1:]) for w in s.split() if w.startswith("w")] for s in chunk]
     found = sentences(known)
     return found.ids, found.offsets
@@ -81,7 +81,7 @@ def test_prepare_drops_pairs_without_pieces():
     data = prepare(([words], [words]), source, target)
     assert lists(data.source) == [[1, 2], [1, 2], [5], [5]]
     assert lists(data.target) == [[6], [8, 9], [6], [7]]
-    # Texts are told apart even if their pieces are not.
+    # Different texts have different ids, even with equal pieces.
     assert data.source_text[0] == data.source_text[1] != data.source_text[2]
     assert data.source_text[2] != data.source_text[3]
     assert data.target_text[0] == data.target_text[2] != data.target_text[1]
@@ -145,7 +145,7 @@ def test_split(data, heldout, seed):
 
     apart = set().union(*map(in_languages, held))
     assert not set().union(*map(in_languages, training)) & apart
-    # What is neither shares a sentence with a held-out pair, or is of a file held out.
+    # Pairs that share no sentence with a held-out pair, and are in no held-out file.
     for row in set(range(n)) - set(training.tolist()) - set(held.tolist()):
         assert in_languages(row) & apart or pairs.held_out[row]
     again = split(pairs, heldout, seed)
@@ -159,7 +159,7 @@ def test_split_of_distinct_pairs_takes_all_it_may():
     assert [len(rows) for rows in split(pairs, 0, 1)] == [200, 0]
     held = [split(pairs, 20, seed)[1].tolist() for seed in (1, 2)]
     assert held[0] != held[1]
-    assert max(held[0]) > 100 > min(held[0])  # not just the first ones
+    assert max(held[0]) > 100 > min(held[0])  # not only the first pairs
     marked = numbered(range(200), range(200, 400), held_out=np.arange(200) < 30)
     training, rows = split(marked, 20, 1)
     assert set(range(30)) < set(rows.tolist()) and [len(training), len(rows)] == [150, 50]
@@ -183,7 +183,7 @@ def test_text_with_fewer_pieces_or_none():
     assert 20 < tokenizer.size < 20_000
     with pytest.raises(CorpusError, match="no text"):
         train_vocabulary([[], []], TrainConfig())
-    # All letters of the text do not fit into so few pieces.
+    # The text has more distinct letters than pieces.
     with pytest.raises(CorpusError, match=r"no vocabulary of 8 pieces .* 60 sentences .*--pieces"):
         train_vocabulary(synthetic(30), TrainConfig(pieces=8))
 
@@ -201,20 +201,20 @@ def test_vocabulary_asks_for_the_sample(monkeypatch):
     chosen = asked["sentences"]
     assert len(set(chosen)) == len(chosen) == 50
     assert sum(sentence.startswith("b") for sentence in chosen) == 5
-    # Temperature 2 draws 100 pairs of 10,000 and 100 in the ratio 10 : 1.
+    # At temperature 2, 100 draws from 10,000 and 100 pairs have the ratio 10 : 1.
     sides = [[f"{side}{n}" for n in range(10_100)] for side in "ab"]
     language = np.repeat(np.array([0, 1], np.int16), [10_000, 100])
     config = TrainConfig(vocabulary_sample=220, temperature=2)
     train_vocabulary(sides, config, language)
     rare = [sentence for sentence in asked["sentences"] if int(sentence[1:]) >= 10_000]
     assert len(asked["sentences"]) == 220 and len(rare) == 20
-    # No more than there are.
+    # At most all pairs.
     train_vocabulary(sides, dataclasses.replace(config, vocabulary_sample=4400), language)
     assert len(asked["sentences"]) == 4000 + 200
 
 
 def faulty(own):
-    """Values that a setting does not allow, by its choices or its range."""
+    """Return invalid values of each setting, by its choices or range."""
     if own.choices:
         return ["", "none such"] + ["sp+", "sp+sp", "word+none"] * own.several
     if not own.within:
@@ -289,7 +289,7 @@ def test_recipes_are_the_papers():
 
 
 def test_recipes_by_encoder():
-    """Each recipe goes with each encoder that has it, and keeps what no encoder changes."""
+    """Each recipe works with each of its encoders, and keeps settings that no encoder changes."""
     for name, base in RECIPES.items():
         for encoder in (*ENCODERS, "word+trigram", "word+trigram+lstm"):
             found = recipe(name, encoder)

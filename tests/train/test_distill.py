@@ -1,4 +1,4 @@
-"""Distillation: that a student learns its teacher's vectors, goes on, and what cannot teach."""
+"""Distillation: the student learns its teacher's vectors, resumes, and refuses unfit text."""
 
 import dataclasses
 import hashlib
@@ -31,7 +31,7 @@ NUMBERS = 24
 
 
 class Teacher:
-    """Encoder of words: the mean of their vectors, which a dictionary shares with translations."""
+    """Encoder of words: the mean of their vectors, equal for translations in a dictionary."""
 
     name = "teacher"
 
@@ -53,13 +53,13 @@ class Teacher:
         self.asked += sentences
         if len(self.asked) > self.ends:
             raise KeyboardInterrupt
-        # Far from the origin, as the vectors of many transformers are.
+        # Far from the origin, like vectors of many transformers.
         return np.array([2 + sum(map(self.vector, one.split())) for one in sentences])
 
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A text of single sentences in two languages, and a bitext."""
+    """Write sentences in two languages, and a bitext."""
     place = tmp_path_factory.mktemp("text")
     source, target = synthetic(1400)
     lines = [*source[:350], *target[350:700]]
@@ -105,7 +105,7 @@ def test_axes_keep_what_differs() -> None:
 
 
 def test_learned_from_sentences(texts: tuple[Path, Path], tmp_path: Path) -> None:
-    """Without bitext the student finds translations, since the teacher knows them."""
+    """Without bitext the student finds translations through the teacher."""
     said: list[str] = []
     teacher = as_encoder(Teacher())
     distill(teacher, Lessons([str(texts[0])]), CONFIG, tmp_path / "m", report=said.append)
@@ -137,7 +137,7 @@ def test_a_killed_run_goes_on(texts, tmp_path, monkeypatch):
     again = distill(as_encoder(second), lessons, config, tmp_path / "b", comparer=False)
     assert again.fingerprint == whole.fingerprint
     asked = [one for one in second.asked if " " in one]
-    assert 0 < len(set(asked) & set(killed.asked)) <= 101  # a probe, too
+    assert 0 < len(set(asked) & set(killed.asked)) <= 101  # includes a probe
     assert len({*asked, *killed.asked}) > 1900
 
 

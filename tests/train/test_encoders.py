@@ -1,4 +1,4 @@
-"""Every encoder, objective and choice of negatives: it learns, and its models can be used."""
+"""Every encoder, objective and choice of negatives learns and gives usable models."""
 
 import dataclasses
 import itertools
@@ -45,7 +45,7 @@ def named(values: dict[str, Any]) -> str:
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> TextPair:
-    """Fifty pairs in two invented languages."""
+    """Return fifty pairs of two artificial languages."""
     return TextPair(*aligned_files(tmp_path_factory.mktemp("fifty"), synthetic(50)))
 
 
@@ -54,7 +54,7 @@ def fit(text: TextPair, output: Path, config: TrainConfig = SMALL, **changed: An
 
 
 def precision_at_1(model: Model) -> float:
-    """Share of the fifty sources whose nearest target is their translation."""
+    """Return the share of fifty sources whose nearest target is their translation."""
     source, target = synthetic(50)
     sides = "source", "target"
     left, right = (
@@ -66,7 +66,7 @@ def precision_at_1(model: Model) -> float:
 
 @pytest.mark.parametrize("values", EVERY, ids=named)
 def test_every_encoder_learns_fifty_pairs(text, tmp_path, values):
-    """By heart; and the vector of a sentence is the same, bit for bit, whatever it comes with."""
+    """It memorises them, and vectors are bit for bit equal in any batch."""
     model = fit(text, tmp_path / "model", **values)
     assert precision_at_1(model) == 1
     assert model.training["config"]["encoder"] == values["encoder"]
@@ -91,9 +91,9 @@ def test_the_dimension_of_a_mixed_model(text: TextPair, tmp_path: Path) -> None:
 
 
 def test_an_empty_part_of_a_mixed_model(tmp_path: Path) -> None:
-    """Sentences of unknown words, which still have trigrams: whole batches without a word."""
+    """Whole batches without a known word, which still have trigrams."""
     source, target = synthetic(60)
-    # Each sentence is a word of its own, as in a script without spaces.
+    # Each sentence is a single word, as in a script without spaces.
     unspaced = [[sentence.replace(" ", "") for sentence in side] for side in (source, target)]
     text = TextPair(*aligned_files(tmp_path, unspaced))
     model = fit(text, tmp_path / "m", encoder="trigram+lstm", types=12, batch=4, epochs=2)
@@ -115,7 +115,7 @@ def test_random_baselines_are_not_trained(text: TextPair, tmp_path: Path) -> Non
         model = fit(text, tmp_path / encoder, config, encoder=encoder)
         table = model.parts[0].table()
         assert abs(table.mean()) < 0.02 and table.std() == pytest.approx(1, abs=0.02)
-        assert precision_at_1(model) < 0.5  # the languages share nothing
+        assert precision_at_1(model) < 0.5  # the languages have no common piece
         one = Encoder(model)
         same = one.encode([synthetic(50)[0][0]])
         assert np.linalg.norm(same) == pytest.approx(1, abs=1e-6)
@@ -143,7 +143,7 @@ def test_every_objective_learns_fifty_pairs(text, tmp_path, values):
 
 
 def test_an_objective_over_a_network(text: TextPair, tmp_path: Path) -> None:
-    """Recipe s18: contrastive, random negatives, variational dropout, a gated network."""
+    """Recipe s18: contrastive loss, random negatives, variational dropout, a gated network."""
     small = {name: getattr(SMALL, name) for name in ("dimension", "heldout", "batch", "rate")}
     small |= {"segmentation": "none", "epochs": 40, "initial": 0.1}
     assert precision_at_1(fit(text, tmp_path / "model", RECIPES["s18"], **small)) > 0.9
@@ -155,14 +155,14 @@ def table_of(rows: list[tuple[Any, ...]], path: Path) -> TextPair:
 
 
 def test_labelled_pairs_say_what_differs(tmp_path: Path) -> None:
-    """Two sentences that only the labels tell apart: half of the pairs are wrong, and say so."""
+    """Half of the pairs are wrong and labelled so; only the labels separate two sentences."""
     source, target = synthetic(50)
     rows = [(s, t, 1) for s, t in zip(source, target, strict=True)]
     rows += [(s, t, 0) for s, t in zip(source, target[1:] + target[:1], strict=True)]
     labelled = table_of(rows, tmp_path / "labelled.tsv")
     values = {"objective": "contrastive", "negatives": "rand", "margin": 0.8, "epochs": 40}
     assert precision_at_1(fit(labelled, tmp_path / "a", **values)) == 1
-    # Other objectives leave out what is labelled as different.
+    # Other objectives exclude pairs labelled as wrong.
     lines: list[str] = []
     model = train_model([labelled], SMALL, tmp_path / "b", report=lines.append)
     assert model.training["pairs"] == 50
@@ -190,7 +190,7 @@ def test_a_network_that_diverges_is_noticed(text: TextPair, tmp_path: Path, monk
 
 
 def test_a_score_decides_what_is_kept(tmp_path: Path) -> None:
-    """Noise cut-offs (S18): the best by score, or the first of a ranked file."""
+    """Noise cut-offs of S18: the best by score, or the first of a ranked file."""
     source, target = synthetic(50)
     rows = [(s, t, i) for i, (s, t) in enumerate(zip(source, target, strict=True))]
     path = table_of(rows, tmp_path / "ranked.tsv").source
@@ -235,7 +235,7 @@ def test_what_is_random_changes_the_training(text: TextPair, tmp_path: Path, nam
 
 
 def test_batches_of_any_length_share_the_memory_of_gradients() -> None:
-    """Equal to encoders that begin with fresh memory in every step."""
+    """Results equal those of encoders with fresh memory in every step."""
     config = dataclasses.replace(SMALL, embedding_dropout=0.3, adam="dense")
     one, other = (Average(Table(40, config, 0), config) for _ in range(2))
     for step, count in enumerate((9, 3, 20, 1), start=1):
@@ -257,18 +257,18 @@ def restarted(encoder: Average, config: TrainConfig) -> Average:
 
 @pytest.mark.parametrize("encoder", ["sp", "word", "trigram", "lstm-sp"])
 def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> None:
-    """Both columns are the same text: shared embeddings are alike at once, separate ones not."""
+    """On equal text in both columns, shared embeddings agree at once, separate ones do not."""
     source, _ = synthetic(50)
     text = TextPair(*aligned_files(tmp_path, (source, source)))
     model = fit(text, tmp_path / "model", encoder=encoder, vocabularies="separate", epochs=0)
     assert model.architecture.separate and model.verifier is None
     left, right = (Encoder(model, side=side).encode(source) for side in ("source", "target"))
-    # The biases of a network make everything somewhat alike.
+    # The biases of a network make all vectors similar.
     most = 0.999 if encoder == "lstm-sp" else 0.6
     assert abs((left * right).sum(axis=1)).mean() < most
     with pytest.raises(ArtifactError, match="source or target .--side."):
         Encoder(model)
-    # What a column has not is nothing to it.
+    # Pieces that a column lacks have zero embeddings there.
     table = model.parts[0].table()
     halves = [part.any(axis=1) for part in np.split(table, 2)]
     assert model.parameters <= table.any(axis=1).sum() * 32 + 32 * 33 * 4 * 2 + 200
@@ -279,7 +279,7 @@ def test_separate_vocabularies_share_nothing(tmp_path: Path, encoder: str) -> No
 
 
 def test_vocabularies_alike_share_what_is_spelt_alike(tmp_path: Path) -> None:
-    """A loan word of both columns has one embedding, though each column has pieces of its own."""
+    """A loan word of both columns has one embedding, although each column has its own pieces."""
     loans = [[f"{line} hotel" for line in side] for side in synthetic(50)]
     text = TextPair(*aligned_files(tmp_path, loans))
     for vocabularies in ("alike", "separate"):
@@ -317,7 +317,7 @@ def test_the_best_epoch_by_human_grades(text: TextPair, tmp_path: Path) -> None:
 
 
 class Stop(Exception):
-    """Exception with which a test kills a training."""
+    """Exception by which a test interrupts a training."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""miner.train --from: a language is added, and what the model knew stays."""
+"""miner.train --from adds a language and preserves the others."""
 
 import dataclasses
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from miner_train.read import TextPair
 CONFIG = TrainConfig(
     pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, heldout=70, dtype="int8"
 )
-# Letters of the third language, which neither of the others has.
+# Letters that only the third language has.
 OTHER = str.maketrans("bdfgkaeo", "mnlrhäöå")
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model of de-en with all parts, and text of fr-en."""
+    """Return a complete model of de-en, and text of fr-en."""
     place = tmp_path_factory.mktemp("extend")
     bitext = write(place / "de-en" / "text.tsv", zip(*synthetic(700), strict=True))
     with pytest.MonkeyPatch.context() as patch:
@@ -97,13 +97,16 @@ def test_more_text_of_a_known_language_moves_all_vectors(place: Path) -> None:
     [first] = more.training["earlier"]
     assert first["fingerprint"] == base.fingerprint
     assert first["config"] == base.training["config"] != more.training["config"]
-    # Text that the model has seen is recorded once.
+    # Text of both trainings is recorded once.
     assert again.languages == base.languages and more.training["continues"] == base.fingerprint
     assert more.languages["de"].pairs > base.languages["de"].pairs
 
 
 def test_warnings_are_about_what_was_given_and_what_to_expect(place: Path) -> None:
-    """The base has a temperature; the text is small, and one epoch does not learn it."""
+    """Warnings about settings of the user only, and about little text and weak learning.
+
+    The base has a temperature; the text is small, and one epoch does not learn it.
+    """
     base = load(place / "base")
     own = {**base.training, "config": {**base.training["config"], "temperature": 1.6, "apart": 2}}
     base = dataclasses.replace(base, training=own)

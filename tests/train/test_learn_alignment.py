@@ -1,4 +1,4 @@
-"""The aligner, learned from held-out text: its tokens follow in order."""
+"""The aligner learned from held-out text: tokens follow in order."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""miner_train.learn_comparer: it prefers translations; torch and the kernel agree."""
+"""miner_train.learn_comparer prefers translations; torch and the kernel agree."""
 
 import random
 
@@ -39,7 +39,7 @@ def examples(knowing: Encoder, matches: dict[str, np.ndarray]) -> Examples:
 
 
 def make(encoder: Encoder, matches: dict[str, np.ndarray], unknown: float) -> Examples:
-    """Examples of all of the text, with a share of unknown tokens."""
+    """Make examples of all of the text, with a share of unknown tokens."""
     maker = ExampleMaker(encoder, Verifier(encoder).tokens, matching_of(matches), TEXT, 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(comparer_examples, "UNKNOWN", unknown)

@@ -1,4 +1,4 @@
-"""Surprise of tokens: a poor match is news for a token that is usually matched well."""
+"""Match quantiles: a poor match is surprising for a token that usually matches well."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from miner_train.learn_match_quantiles import learn_match_quantiles
 
 def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:
     encoder = Encoder.load(verifying_model, 1)
-    # "Hund" always has its translation; "Guten" stands where nothing is translated.
+    # "Hund" is always translated; "Guten" occurs where nothing is translated.
     texts = [["Der Hund schläft."] * 60 + ["Guten Tag"] * 60, ["The dog sleeps."] * 60 + ["a"] * 60]
     text = LanguageText(("de", "en"), (texts[0][:60], texts[1][:60]), (texts[0], texts[1]))
     arrays = learn_alignment(encoder, [text], 1)

@@ -1,4 +1,4 @@
-"""Quality function: noise of every kind, and a function that recognises it."""
+"""Quality function: corruptions of every kind, which the function recognises."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ def test_half_is_corrupted_and_the_same_each_time(encoder: Encoder):
     held = sentences("de"), sentences("en")
     pairs, good = corrupt(encoder, held, 1)
     assert (pairs, good.tolist()) == (lambda p, g: (p, g.tolist()))(*corrupt(encoder, held, 1))
-    assert 35 <= len(pairs) < 60  # some are joined
+    assert 35 <= len(pairs) < 60  # some pairs are joined
     assert 0.25 < good.mean() < 0.75
     text = " ".join(held[1])
     assert all(target.split()[0] in text for (_, target), ok in zip(pairs, good, strict=True) if ok)
@@ -75,5 +75,5 @@ def test_the_comparer_moves_the_order_by_its_weight():
     assert both.names == (*FEATURES, COMPARED)
     total = function.logit(features) + learning.COMPARER * features[:, -1]
     assert (np.argsort(both.logit(features)) == np.argsort(total)).mean() > 0.999
-    # Calibrated: as many are right as it says, however large the sum is.
+    # Calibrated: the share of right pairs equals the mean probability, at any scale.
     assert sigmoid(both.logit(features)).mean() == pytest.approx(true.mean(), abs=0.005)

@@ -1,4 +1,4 @@
-"""Lexicon and verifier: translations are found, and told from other candidates."""
+"""Lexicon and verifier: translations are found, and separated from other candidates."""
 
 import dataclasses
 
@@ -24,7 +24,7 @@ from miner_train.read import TextPair
 
 
 def test_the_lexicon_finds_translations():
-    """Word i of one language is word i of the other, in sentences of random words."""
+    """Word i of one language translates word i of the other, in random sentences."""
     generator = np.random.default_rng(1)
     number = {f"{side}{i}": 2 * i + (side == "b") for side in "ab" for i in range(40)}
 
@@ -65,7 +65,7 @@ def test_the_regression_finds_its_weights():
     function = fit(features, true, ("a", "b", "c"))
     np.testing.assert_allclose(function.weight, [2, -0.3, 0], atol=0.15)
     assert sigmoid(function.logit(features)).mean() == pytest.approx(true.mean(), abs=0.005)
-    # A translation like the usual one has no parts for or against.
+    # An average translation has no terms for or against.
     np.testing.assert_allclose(function.mean, features[true].mean(axis=0), atol=1e-4)
 
 
@@ -81,7 +81,7 @@ def test_a_verifier_tells_translations_from_others(encoder: Encoder):
     known = knowing(encoder, pairs)
     text = LanguageText(("de", "en"), pairs, ([], []))
     learned = learn_verifier(known, [text], seed=1)
-    assert learned["translations"] == 15  # one in four keeps its partner
+    assert learned["translations"] == 15  # one sentence in four keeps its partner
     again = learn_verifier(known, [text], seed=1)
     assert again == learned
     verifier = Verifier(Encoder(dataclasses.replace(known.model, verifier=learned)))
@@ -104,7 +104,7 @@ def test_too_few_pairs_for_a_verifier_are_a_warning(tmp_path):
 
 
 def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch):
-    """No held-out pair is found again: the model is saved without verification."""
+    """No held-out pair is found, so the model is saved without verification."""
     pairs = sentences("de"), sentences("en")
     known = knowing(encoder, pairs)
     text = LanguageText(("de", "en"), pairs, ([], []))
@@ -113,7 +113,7 @@ def test_text_that_is_no_bitext_makes_no_verifier(encoder: Encoder, monkeypatch)
 
 
 def test_text_by_pair_of_languages(encoder: Encoder):
-    """Files of one pair of languages count together, whatever codes name it."""
+    """Files of one language pair are joined, whatever codes name it."""
     german, english = sentences("de"), sentences("en")
     tokenizers = [encoder.tokenizer], [encoder.tokenizer]
     numbers = np.array([0, 1, UNKNOWN_NUMBER, 2] * 15, dtype=np.int16)

@@ -1,4 +1,4 @@
-"""The training loop: that it learns, that the seed decides all, and that a killed run goes on."""
+"""The training loop learns, depends on the seed only, and resumes after a kill."""
 
 import dataclasses
 import os
@@ -24,7 +24,7 @@ BOTH = pytest.mark.parametrize("config", [SOFTMAX, MARGIN], ids=["softmax", "mar
 
 
 def trained(it, *arguments):
-    """Run a training; all that it ends with."""
+    """Run a training; return its final state."""
     it.run(*arguments)
     return {name: array.tobytes() for name, array in it.arrays().items()}
 
@@ -37,7 +37,7 @@ def ends_of(it):
 
 
 def listening(events):
-    """Return listeners that append all events, of epochs and of progress, to one list."""
+    """Return listeners that append all epoch and progress events to a list."""
     return events.append, lambda *event: events.append(event)
 
 
@@ -50,7 +50,7 @@ def kept_table(it):
 
 
 def unit(table, found):
-    """Unit vectors of Sentences, each from its own pieces, in float64."""
+    """Return unit vectors of Sentences from their pieces, in float64."""
     out = []
     for i in range(len(found)):
         mean = table[found.ids[found.offsets[i] : found.offsets[i + 1]]].astype(float).mean(axis=0)
@@ -69,7 +69,7 @@ def test_progress_counts_every_pair(config):
 
 
 def frozen_loss(config, count):
-    """An epoch at a rate that changes nothing: loss, trainer, cosines, and what is related."""
+    """Run an epoch at rate 0; return loss, trainer, cosines and related pairs."""
     still = dataclasses.replace(config, rate=1e-30, epochs=1, dropout=0.0, heldout=0)
     it = trainer(still, count)
     before = table(it).copy()
@@ -94,7 +94,7 @@ def test_softmax_masks_copies():
 
 @pytest.mark.parametrize("batch, megabatch", [(40, 1), (20, 2), (10, 9)])
 def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
-    """However the pool is cut into mini-batches: the table stands still, so the sum is the same."""
+    """The loss is the same for any mini-batches, because the table does not change."""
     config = dataclasses.replace(MARGIN, batch=batch, megabatch=megabatch, anneal=0)
     loss, it, cosine, same = frozen_loss(config, 40)
     true = np.diag(cosine)
@@ -106,7 +106,7 @@ def test_margin_takes_the_hardest_of_the_megabatch(batch, megabatch):
 
 
 def test_a_pool_without_negatives_is_passed_over():
-    """One text on the source side: nothing may stand against anything, and nothing moves."""
+    """All sources are one text, so there are no negatives, and nothing changes."""
     tokens = sentences([[0]] * 6), sentences([[n] for n in range(1, 7)])
     columns = np.zeros(6, np.int64), np.arange(6), np.ones(6, bool), np.zeros(6, np.int16)
     data = miner_train.data.PairData(*tokens, *columns, np.zeros(6, bool))
@@ -119,12 +119,12 @@ def test_a_pool_without_negatives_is_passed_over():
 
 @pytest.mark.parametrize("per", ["training", "epoch"])
 def test_megabatch_grows_over_epochs(monkeypatch, per):
-    """The pools that negatives are chosen from, by P19's schedule, counted in mini-batches."""
+    """Sizes of the pools of negatives in mini-batches, by P19's schedule."""
     config = dataclasses.replace(
         MARGIN, batch=4, megabatch=4, anneal=5, anneal_per=per, epochs=3, heldout=0, dropout=0.0
     )
     data, size = material(300)
-    data = data.take(np.arange(50, 90))  # 40 pairs without copies
+    data = data.take(np.arange(50, 90))  # 40 pairs without duplicates
     pools = []
     choose = miner_train.objectives.choose_negatives
 
@@ -178,7 +178,7 @@ def test_the_seed_decides_everything(config, monkeypatch):
     )
 
 
-# Of all pairs together in each epoch, then with their groups: all, one group, the other.
+# F1 of all pairs in each epoch, then of their groups.
 @pytest.mark.parametrize(
     "scores, kept, groups",
     [
@@ -230,7 +230,7 @@ def test_without_a_held_out_task_the_last_epoch_is_kept():
 
 
 def stopping(after, events):
-    """Listeners that kill the training at its ``after``-th sign of progress."""
+    """Return listeners that interrupt the training at progress report ``after``."""
     seen = 0
 
     def progress(*event):
@@ -260,10 +260,10 @@ def test_a_killed_training_goes_on(config, every, first_again, checkpoint, monke
     second = []
     it = trainer(config)
     assert trained(it, checkpoint, *listening(second)) == expected
-    # Nothing done twice but what came after the checkpoint.
+    # Only work after the checkpoint is repeated.
     start = len(first) if first_again == "step" else per_epoch + 1
     assert first == whole[: len(first)] and second == whole[start:]
-    # Once done, there is nothing left to do.
+    # A finished training does nothing.
     third = []
     assert trained(trainer(config), checkpoint, *listening(third)) == expected
     assert third == []
@@ -284,7 +284,7 @@ def test_an_interrupt_waits_for_the_step(checkpoint):
     assert signal.getsignal(signal.SIGINT) is handler
     assert len(seen) == 3
     saved = checkpoint.load_state()
-    assert (saved["step"], saved["position"]) == (3, 3 * 64)  # the third step is not lost
+    assert (saved["step"], saved["position"]) == (3, 3 * 64)  # the third step is kept
     assert trained(trainer(SOFTMAX), checkpoint) == expected
 
 
@@ -300,7 +300,7 @@ def test_a_second_interrupt_does_not_wait(checkpoint):
 
 
 def test_training_in_a_thread(checkpoint):
-    """Where no signal handler can be set."""
+    """A thread cannot set signal handlers."""
     expected = trained(trainer(SOFTMAX))
     found = []
     thread = threading.Thread(target=lambda: found.append(trained(trainer(SOFTMAX), checkpoint)))
@@ -316,7 +316,7 @@ def test_a_training_that_diverges_is_an_error():
 
 
 def test_threads_set_elsewhere_do_not_matter():
-    """As a search with --threads in the same program would leave them; and they are put back."""
+    """A search with --threads in the same program may have set threads; they are restored."""
     tables = []
     before = torch.get_num_threads()
     try:

@@ -1,4 +1,4 @@
-"""The objectives against slow definitions, and their gradients against finite differences."""
+"""Objectives agree with slow definitions, their gradients with finite differences."""
 
 import math
 
@@ -34,7 +34,7 @@ def margin_reference(source, target, source_negative, target_negative, margin):
 
 
 def over_reference(queries, candidates, forbidden, scale, margin):
-    """Cross-entropy, one candidate at a time; ``forbidden`` is a set of (query, candidate)."""
+    """Compute cross-entropy one candidate at a time; ``forbidden`` holds (query, candidate)."""
     total = 0.0
     for i, query in enumerate(queries):
         logits = [
@@ -56,7 +56,7 @@ def softmax_reference(source, target, same, scale, margin):
 
 
 def either_reference(source, target, same, scale, margin):
-    """Every sentence of both columns against all others, but for its own and forbidden pairs."""
+    """Compare every sentence of both columns with all others, except forbidden pairs."""
     n = len(source)
     # Candidate b of query a is the sentence (b + n) % 2n: the first n candidates are targets.
     forbidden = {
@@ -70,7 +70,7 @@ def either_reference(source, target, same, scale, margin):
 
 
 def contrastive_reference(left, right, same, margin):
-    """S18, by what its formula means."""
+    """Compute the loss of S18 by the meaning of its formula."""
     total = 0.0
     for x, y, label in zip(left, right, same, strict=True):
         distance = 1 - cosine(x, y)
@@ -88,7 +88,7 @@ def tensors(arrays):
 
 
 def differences(function, arrays, step=1e-6):
-    """Central differences of a function of arrays, by every number in them."""
+    """Return central differences of a function by every number of its arrays."""
     gradients = []
     for array in arrays:
         gradient = np.zeros_like(array)
@@ -105,7 +105,7 @@ def differences(function, arrays, step=1e-6):
 
 
 def masks():
-    """No relation, a symmetric one, and one in which a pair has no negative left."""
+    """Relations: none, a symmetric one, and one that leaves a pair without negatives."""
     none = np.zeros((5, 5), dtype=bool)
     some = none.copy()
     for i, j in ((0, 3), (1, 2)):
@@ -127,7 +127,7 @@ def test_softmax_is_its_definition(same, scale, margin):
 @pytest.mark.parametrize("scale", [20.0, 43.4, 43.5, 43.6, 200.0])
 @pytest.mark.parametrize("turn", [1.0, -1.0])
 def test_softmax_in_float32_at_its_extremes(scale, turn):
-    """Cosines of 1 and -1, where exponentials would vanish or overflow first."""
+    """Cosines of 1 and -1, where exponentials would overflow or vanish first."""
     arrays = vectors(6, 2)
     arrays[0][:3] = turn * arrays[1][:3]
     arrays[0][3] = -turn * arrays[1][3]
@@ -144,7 +144,7 @@ def test_softmax_in_float32_at_its_extremes(scale, turn):
 
 @pytest.mark.parametrize("most", [1, 7, 10, 15])
 def test_softmax_in_blocks_is_the_same(most, monkeypatch):
-    """Blocks of one row, of two with one left over, of three."""
+    """In blocks of one row, of two with one left over, of three."""
     same = torch.from_numpy(np.argwhere(masks()[2]))
     found = []
     for limit in (losses.MOST, most):
@@ -220,7 +220,7 @@ LABELS = [True, False, False, True, False]
 @pytest.mark.parametrize("margin", [0.3, 1.0, 2.0])
 def test_contrastive_is_its_definition(margin):
     arrays = vectors(15, 2)
-    arrays[1][1] = arrays[0][1]  # the same vector, labelled as different: pays margin^2
+    arrays[1][1] = arrays[0][1]  # equal vectors labelled as different cost margin^2
     loss = contrastive_loss(*tensors(arrays), torch.tensor(LABELS), margin)
     assert loss.item() == pytest.approx(contrastive_reference(*arrays, LABELS, margin), rel=1e-9)
 
@@ -228,7 +228,7 @@ def test_contrastive_is_its_definition(margin):
 # Of means (n, d) each, as many as said.
 ALL = {
     "softmax": (2, lambda s, t: softmax_loss(s, t, pairs((0, 3), (3, 0)), 3.0, 0.2)),
-    # Too large a scale for the fused one.
+    # A scale too large for the fused loss.
     "softmax, plain": (2, lambda s, t: softmax_loss(s, t, None, 60.0, 0.2)),
     "margin": (4, lambda *means: margin_loss(*means, 0.4)),
     "contrastive": (2, lambda s, t: contrastive_loss(s, t, torch.tensor(LABELS), 1.1)),
@@ -247,7 +247,7 @@ EVERY = pytest.mark.parametrize("count, loss", ALL.values(), ids=ALL)
 @EVERY
 @pytest.mark.parametrize("zero", [False, True], ids=["", "zero rows"])
 def test_gradients(count, loss, zero):
-    """By numbers; of zero rows, which have none, by what they do to the gradient of others."""
+    """By finite differences; zero rows, which have no gradient, by their effect on others."""
     keep = np.ones((5, 1))
     if zero:
         keep[[1, 4]] = 0
@@ -257,7 +257,7 @@ def test_gradients(count, loss, zero):
         return loss(*(means[side] * mask[side] for side in range(count)))
 
     inputs = tensors(vectors(17, count))
-    # With these vectors no hinge is at its kink, where the check would fail.
+    # No hinge of these vectors is at its kink, where the check would fail.
     assert torch.autograd.gradcheck(masked, inputs)
     masked(*inputs).backward()
     assert all(tensor.grad.isfinite().all() for tensor in inputs)
@@ -266,7 +266,7 @@ def test_gradients(count, loss, zero):
 @EVERY
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_zero_rows_stay_where_they_are(count, loss, dtype):
-    """Neither NaN nor the gradient of a direction that they have not; all of them zero, or one."""
+    """With one zero row or only zero rows: no NaN and no gradient of an undefined direction."""
     for zero in ([0], [2, 3], list(range(5))):
         arrays = vectors(18, count)
         for array in arrays:

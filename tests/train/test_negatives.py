@@ -1,4 +1,4 @@
-"""The choice of negatives against brute force, on data that is mostly copies and ties."""
+"""Negatives agree with brute force, on data of many duplicates and ties."""
 
 import contextlib
 from unittest import mock
@@ -13,7 +13,7 @@ from miner_train.negatives import choose_negatives, forbidden_pairs
 
 
 def forbidden_pairs_reference(query_text: np.ndarray, candidate_text: np.ndarray) -> np.ndarray:
-    """Find forbidden pairs as train.negatives does, one pair at a time."""
+    """Find forbidden pairs one at a time."""
     found = [
         (i, j)
         for i, query in enumerate(query_text.tolist())
@@ -24,7 +24,7 @@ def forbidden_pairs_reference(query_text: np.ndarray, candidate_text: np.ndarray
 
 
 def allowed_reference(source_text: np.ndarray, target_text: np.ndarray, either: bool) -> np.ndarray:
-    """Find the negatives that each sentence may have, ``(2n, 2n) bool``, one pair at a time."""
+    """Find the allowed negatives of each sentence, ``(2n, 2n) bool``, one pair at a time."""
     n = len(source_text)
     texts = [set(pair) for pair in zip(source_text.tolist(), target_text.tolist(), strict=True)]
     allowed = np.zeros((2 * n, 2 * n), dtype=bool)
@@ -53,7 +53,7 @@ def nearest_reference(
 
 @st.composite
 def problems(draw):
-    """Vectors of small integers, whose products are exact, and text numbers with many copies."""
+    """Draw integer vectors with exact products, and text ids with many duplicates."""
     n = draw(st.integers(0, 12))
     vector = st.lists(st.integers(-2, 2), min_size=2, max_size=2)
     many = st.lists(vector, min_size=n, max_size=n)
@@ -72,17 +72,17 @@ def arrays(problem):
 
 
 def choices(problem, either, a):
-    """List the negatives that sentence ``a``, counted over both columns, may have."""
+    """List the allowed negatives of sentence ``a``, counted over both columns."""
     return np.flatnonzero(allowed_reference(*arrays(problem)[2:], either)[a]).tolist()
 
 
 def brute(problem, either):
-    """The nearest negative of every source, then of every target; of equals the lower row."""
+    """Find the nearest negative of every source, then target; the lower row of equals."""
     return np.concatenate(nearest_reference(*arrays(problem), either)).tolist()
 
 
 def chosen(problem, mode, either, seed=0):
-    """As one list, the sources' negatives first."""
+    """Return negatives of sources and targets as one list."""
     found = choose_negatives(*arrays(problem), mode, either, np.random.default_rng(seed))
     n = len(problem[0])
     assert all(part.dtype == np.int64 and part.shape == (n,) for part in found)
@@ -91,7 +91,7 @@ def chosen(problem, mode, either, seed=0):
 
 @contextlib.contextmanager
 def by_engine(kept):
-    """The search as for many sentences, however few there are."""
+    """Search by the engine for many sentences, whatever their number."""
     with mock.patch.object(negatives, "FEW", 0), mock.patch.object(negatives, "KEPT", kept):
         yield
 
@@ -128,7 +128,7 @@ def examples(function):
 def test_max_is_brute_force(either, problem):
     expected = brute(problem, either)
     assert chosen(problem, "max", either) == expected
-    # Where the engine keeps all, whatever rounding does.
+    # In this case the engine keeps all sentences, despite rounding.
     with by_engine(24):
         assert chosen(problem, "max", either) == expected
 
@@ -138,10 +138,10 @@ def test_max_is_brute_force(either, problem):
 @pytest.mark.parametrize("mode", ["max", "rand", "mix"])
 @examples
 def test_a_negative_is_allowed_if_any_is(mode, draws, either, problem):
-    """Also where the few that are kept or drawn are all out of the question."""
+    """Also if none of the kept or drawn sentences is allowed."""
     with by_engine(1), mock.patch.object(negatives, "DRAWS", draws):
         found = chosen(problem, mode, either)
-        if mode == "rand":  # no vectors are needed
+        if mode == "rand":  # without vectors
             again = choose_negatives(
                 None, None, *arrays(problem)[2:], mode, either, np.random.default_rng(0)
             )
@@ -154,7 +154,7 @@ def test_a_negative_is_allowed_if_any_is(mode, draws, either, problem):
 @EITHER
 @pytest.mark.parametrize("draws", [1, 3, 8])
 def test_rand_is_uniform(either, draws, monkeypatch):
-    """Of each sentence over many seeds, by chi-squared; drawn, and where all are looked at."""
+    """Per sentence over many seeds, by chi-squared; from draws, and from all sentences."""
     monkeypatch.setattr(negatives, "DRAWS", draws)
     times = 2000
     found = np.array([chosen(ONE_TO_MANY, "rand", either, seed) for seed in range(times)])
@@ -179,14 +179,14 @@ def test_mix_tosses_a_coin_for_each_pair(either):
         for mode in ("max", "mix")
     }
     as_max = [mixed == nearest for mixed, nearest in zip(find["mix"], find["max"], strict=True)]
-    # By chance a random one is the nearest too, one time in thousands.
+    # A random negative is the nearest by chance once in thousands of times.
     assert (as_max[0] != as_max[1]).sum() < 10
     assert abs(as_max[0].mean() - 0.5) < 5 * 0.5 / np.sqrt(n)
 
 
 @st.composite
 def texts(draw):
-    """Text numbers of the pairs of queries and of candidates, of which either may be more."""
+    """Return text ids of the pairs of queries and of candidates, of any numbers."""
     number = st.integers(0, draw(st.integers(0, 15)))
     pair = st.tuples(number, number)
     return [
@@ -204,7 +204,7 @@ def test_forbidden_pairs_is_the_plain_loop(sides):
 @EITHER
 @pytest.mark.parametrize("kept", [2, 3, 8])
 def test_the_few_that_are_looked_at_hold_the_nearest(kept, either):
-    """Vectors in general position; many copies, so that some rows must look at all."""
+    """With vectors in general position and many duplicates, so that some rows must search all."""
     generator = np.random.default_rng(3)
     source, target = unit(generator, 400, 64), unit(generator, 400, 64)
     numbers = generator.integers(0, 300, (2, 400))
@@ -233,5 +233,5 @@ def test_what_is_nearer_than_the_bound_is_passed_over(either, count):
                 assert rest.max() < below + 1e-6 and (below == -1 or not np.isfinite(rest.max()))
             else:
                 assert allowed[row, chosen] and similarity[row, chosen] <= below + 1e-6
-                # Of many sentences the engine ranks by int8 those that it keeps.
+                # For many sentences the engine ranks by int8.
                 assert similarity[row, chosen] >= rest.max() - (1e-5 if count < 256 else 0.05)

@@ -1,4 +1,4 @@
-"""miner_train.piece_start: embeddings that begin as a teacher's vectors of the pieces."""
+"""miner_train.piece_start: initial embeddings from a teacher's vectors of pieces."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ NUMBERS = 12
 
 
 class Teacher:
-    """Encoder whose vectors follow from the letters of a text; it counts what it was asked."""
+    """Encoder whose vectors depend on the letters of a text; it counts its calls."""
 
     name, fingerprint = "teacher", "letters"
 
@@ -66,7 +66,7 @@ def test_directions_are_the_teachers_and_lengths_fall_with_frequency(
     centred /= np.linalg.norm(centred, axis=1, keepdims=True)
     np.testing.assert_allclose(
         found[rows] @ found[rows].T / np.outer(length, length), centred @ centred.T, atol=2e-3
-    )  # the cache has half precision
+    )  # the cache is float16
 
 
 def test_dimensions_that_the_teacher_lacks_stay_random(

@@ -1,4 +1,4 @@
-"""From text to a model in one call, and what a stopped training refuses to go on with."""
+"""From text to a model in one call, and refused continuations of a stopped training."""
 
 import dataclasses
 from pathlib import Path
@@ -24,10 +24,10 @@ def text(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def whole(text, tmp_path_factory):
-    """The model of an uninterrupted training."""
+    """Train the model without interruption."""
     output = tmp_path_factory.mktemp("whole") / "model"
     model = train_model([text], FROM_TEXT, output)
-    assert list(output.parent.iterdir()) == [output]  # no checkpoint stays
+    assert list(output.parent.iterdir()) == [output]  # the checkpoint is removed
     return model
 
 
@@ -62,7 +62,7 @@ def test_other_options_or_text_are_refused_until_restart(text, whole, tmp_path):
 
 
 def test_a_file_that_is_held_out_gives_words_and_is_not_trained_on(text, whole, tmp_path):
-    """Its pairs are among those from which the verifier and the bounds are learned."""
+    """Its pairs are used to learn the verifier and the bounds."""
     apart = TextPair(*aligned_files(tmp_path, synthetic(90, seed=7)), held_out=True)
     lines: list[str] = []
     model = train_model([text, apart], FROM_TEXT, tmp_path / "model", report=lines.append)

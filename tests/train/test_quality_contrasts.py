@@ -26,7 +26,7 @@ def test_words_are_dropped_from_either_side() -> None:
 
 
 def test_a_fit_to_contrasts_puts_them_right_and_stays_calibrated() -> None:
-    """The second feature tells a translation from its corruption alone, the first one the rest."""
+    """The second feature separates corruptions, the first one everything else."""
     generator = np.random.default_rng(1)
     true = generator.random(4000) < 0.5
     features = generator.normal(size=(4000, 3)).astype(np.float32)

@@ -22,7 +22,7 @@ CONFIG = TrainConfig(pieces=120, dimension=16, batch=64, epochs=2, rate=0.02, he
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a verifier and a comparer learn from dozens of pairs."""
+    """Lower the limits, so that dozens of pairs suffice."""
     monkeypatch.setattr(learn_verifier, "ENOUGH", 20)
     monkeypatch.setattr(learn_verification, "FEWEST", 100)
     monkeypatch.setattr(learn_comparer, "LEAST", 500)
@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def trained(tmp_path: Path, small: None) -> Path:
-    """A model of invented text without a comparer; its text is ``a`` and ``b``."""
+    """Train a model of artificial text without a comparer; its text is ``a`` and ``b``."""
     text = TextPair(*aligned_files(tmp_path, synthetic(700)))
     train_model([text], CONFIG, tmp_path / "model", comparer=False)
     return tmp_path / "model"

@@ -1,4 +1,4 @@
-"""Order of an epoch: which pairs it holds, and how often."""
+"""Order of an epoch: its pairs, and how often each occurs."""
 
 import dataclasses
 from collections import Counter
@@ -43,7 +43,7 @@ def test_an_epoch_takes_the_share_of_each_language_pair(language, temperature, e
         wanted = dict(zip(kinds.tolist(), shares(counts, temperature).tolist(), strict=True))
         taken = Counter(language[order].tolist())
         assert taken == Counter({kind: share for kind, share in wanted.items() if share})
-    # Pairs of one language pair are taken equally often, but for one pass that is not whole.
+    # Pairs of a language pair occur equally often, up to an incomplete pass.
     repeats = Counter(order.tolist())
     for kind in kinds:
         times = [repeats[row] for row in np.flatnonzero(language == kind).tolist()]

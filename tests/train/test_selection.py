@@ -72,7 +72,7 @@ def test_draw() -> None:
     assert (np.diff(rows) > 0).all() and rows[0] >= 0 and rows[-1] < 1000
     np.testing.assert_array_equal(draw(1000, 100, 3), rows)
     assert draw(1000, 100, 4).tolist() != rows.tolist()
-    # From everywhere alike: the mean of 100 of 1000 is within five standard errors.
+    # Evenly from everywhere: the mean of 100 of 1000 is within five standard errors.
     assert abs(rows.mean() - 499.5) < 5 * 289 / 10
 
 

@@ -1,4 +1,4 @@
-"""Lines about the stages of a training."""
+"""Progress lines of the stages of a training."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Checkpoints of a training: refused if damaged or of another run, replaced whole or not at all."""
+"""Checkpoints: refused if damaged or of another run, replaced as a whole."""
 
 import os
 
@@ -11,13 +11,13 @@ from miner_train.training_checkpoint import Checkpoint
 
 
 def test_checkpoint_without_its_key_begins_anew(checkpoint):
-    """Killed between its two first writes."""
+    """As after a kill between its first two writes."""
     (checkpoint.directory / "key.json").unlink()
     assert checkpoint.load_vocabulary() is None
 
 
 def test_checkpoint_with_other_bytes_is_refused(checkpoint):
-    """Zeroed embeddings are still embeddings: only the checksum tells."""
+    """Zeroed embeddings are valid embeddings, so only the checksum detects them."""
     checkpoint.save_state({"table": np.ones((30, 4))})
     for load, name, content in (
         (checkpoint.load_state, "state.npz", np.ones(4).tobytes()),
@@ -34,7 +34,7 @@ def test_checkpoint_with_other_bytes_is_refused(checkpoint):
 
 
 def test_checkpoint_that_lacks_arrays_is_refused(checkpoint):
-    """No checksum covers the directory of an archive: a longer comment swallows what follows."""
+    """No checksum covers an archive's directory: a longer comment hides what follows."""
     checkpoint.save_state({"first": np.ones(3), "second": np.ones(3)})
     path = checkpoint.directory / "state.npz"
     damaged = bytearray(path.read_bytes())

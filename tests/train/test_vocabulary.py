@@ -1,4 +1,4 @@
-"""miner_train.vocabulary: words, morphs and trigrams by frequency (pieces: see test_data)."""
+"""miner_train.vocabulary: words, morphs and trigrams by frequency (for pieces see test_data)."""
 
 import dataclasses
 import random

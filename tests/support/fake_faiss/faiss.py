@@ -1,8 +1,8 @@
-"""Stand-in for FAISS with GPUs, which the processor plays. The environment says what it has.
+"""Stand-in for FAISS with GPUs, computed on the CPU and configured by the environment.
 
 ``FAKE_GPUS`` is their number, ``FAKE_MEMORY`` the bytes of each [plenty]. ``FAKE_FAULT``: ``abort``
-ends the process as a CUDA fault does, ``count`` already when the GPUs are counted, ``raise`` raises
-at every search, ``rows`` answers with other rows, ``nan`` with no numbers.
+ends the process as a CUDA fault does, ``count`` when the GPUs are counted, ``raise`` raises at
+every search, ``rows`` returns other rows, ``nan`` returns NaN.
 """
 
 import importlib
@@ -101,7 +101,7 @@ class OnGpus:
 def index_cpu_to_gpu(resources, gpu, index, options=None):
     assert resources.temporary
     if isinstance(index, _real.IndexFlat) and not index.ntotal:
-        return index  # for a training, which takes FAISS's own classes
+        return index  # training uses FAISS's own classes
     return OnGpus(index, [gpu], bool(options and options.useFloat16))
 
 

@@ -1,4 +1,4 @@
-"""Paraphrase generator: decoding against plain search, stopped trainings, ranking, the commands."""
+"""Paraphrase generator: decoding agrees with plain search; resumed trainings, ranking, commands."""
 
 import itertools
 import json
@@ -24,7 +24,7 @@ from miner_train.papers.translators import Translation
 
 Run = Callable[..., tuple[int, str, str]]
 NOUNS, VERBS = ("dog", "cat", "bird", "fish", "horse", "mouse"), ("sleeps", "eats", "runs", "sings")
-# Each written sentence is the read one with other words for two of its words.
+# The written sentence is the read one with two words replaced by other words.
 READ = [f"the {noun} {verb} now ." for noun in NOUNS for verb in VERBS]
 WRITTEN = [f"A {noun} {verb} today." for noun in NOUNS for verb in VERBS]
 TINY = GeneratorConfig(
@@ -52,7 +52,7 @@ def random_network(pieces: int = 5) -> networks.GeneratorNetwork:
 
 
 def cost_of(network: networks.GeneratorNetwork, source: list[int], written: list[int]) -> float:
-    """Cost per piece of a sentence with its end, or cut at the limit, by the definition."""
+    """Return the cost per piece of a sentence with its end, or cut at the limit, by definition."""
     start, end = network.pieces + networks.START, network.pieces + networks.END
     ids = [*written, end] if len(written) < networks.limit(source) else written
     total = 0.0
@@ -98,7 +98,7 @@ def test_decoding_does_not_depend_on_the_batch() -> None:
 
 
 def test_draws_follow_the_distribution() -> None:
-    """Of first pieces: shares of many draws, whole and within the nucleus."""
+    """Shares of first pieces over many draws, from the whole distribution and the nucleus."""
     network, source = random_network(4), [1, 2]
     with torch.inference_mode():
         ids = torch.tensor([[[network.pieces + networks.START]]])
@@ -156,7 +156,7 @@ def test_a_stopped_training_ends_alike(generator, tmp_path, monkeypatch):
 
 
 def test_it_learns_to_rewrite(tmp_path: Path) -> None:
-    """A rule of words is learned from most of the sentences, and holds for the others."""
+    """It learns a replacement of words from most sentences, and applies it to the others."""
     config = GeneratorConfig(
         pieces=60, dimension=32, heads=2, layers=1, epochs=45, batch=200, warmup=20, rate=0.01,
         dropout=0.0, heldout=2,
@@ -189,7 +189,7 @@ def test_save_and_load(generator: Generator, tmp_path: Path) -> None:
 
 
 class Letters:
-    """Encoder of letter counts."""
+    """Encoder by letter counts."""
 
     def encode(self, sentences: list[str]) -> np.ndarray:
         counts = np.array([[own.count(letter) for letter in "abcd"] for own in sentences], float)
@@ -202,7 +202,7 @@ def test_ranking_by_hand() -> None:
     assert [one.text for one in plain[0]] == ["a a b c", "d"]  # no copy
     first = plain[0][0]
     assert first.cosine == pytest.approx(4 / math.sqrt(3 * 6), abs=1e-6)
-    # All words, both pairs and the triple of the shorter sentence are in the longer one.
+    # All words, bigrams and the trigram of the shorter sentence occur in the longer one.
     assert first.overlap == 1 and plain[0][1].overlap == 0 and math.isnan(first.perplexity)
     novel = rank(["a b c"], candidates, Letters(), RankWeights(1, 2, 0))
     assert [one.text for one in novel[0]] == ["d", "a a b c"]
@@ -216,7 +216,7 @@ def test_ranking_by_hand() -> None:
 
 def test_mean_overlap_of_short_sentences() -> None:
     assert mean_overlap(["a"], ["a", "b"]) == 1 and mean_overlap([], ["a"]) == 0
-    assert mean_overlap(list("ab"), list("ba")) == 0.5  # words, and no pair
+    assert mean_overlap(list("ab"), list("ba")) == 0.5  # words, but no bigram
 
 
 def test_the_commands(tmp_path: Path, tiny_model: Path, miner: Run) -> None:

@@ -56,7 +56,7 @@ def test_overlap() -> None:
     assert found == Overlap(source=3, target=2, both=1) and found.share == 0.25
     assert overlap(Letters(), [], [""]).share == 0
     assert overlap(Letters(), ["ab"], ["ba"]).share == 1
-    # Pieces of one spelling count as one, though the model has an embedding for each side.
+    # Equal spellings count as one, although each side has its own embedding.
     assert overlap(MarkedTokenizer(Letters(), 1), ["abba", "c"], ["cd"]) == found
 
 
@@ -95,4 +95,4 @@ def test_languages_of_low_and_high_overlap_apart() -> None:
     low, high = correlate_apart(scores, columns, 0.3).items()
     assert (low[0], high[0]) == ("overlap <= 0.3", "overlap > 0.3")
     assert low[1][OVERLAP].value == pytest.approx(0.5) and high[1][OVERLAP].value == 1
-    assert low[1]["rises"].languages == high[1]["rises"].languages == 3  # g has no overlap
+    assert low[1]["rises"].languages == high[1]["rises"].languages == 3  # g is without an overlap

@@ -1,4 +1,4 @@
-"""Training of classifiers: what they learn, the same every time, and what is refused."""
+"""Training of classifiers: what they learn, reproducibility, and refused text."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ SMALL = ClassifierConfig(
 
 
 def orders() -> Texts:
-    """The same words upwards and downwards; no sentence is the reverse of another."""
+    """Return the same words ascending and descending; no sentence is another one reversed."""
     every = list(combinations([f"n{number}" for number in range(12)], 5))
     order = np.random.default_rng(2).permutation(len(every))
     upwards = [" ".join(every[row]) for row in order[:350]]
@@ -75,7 +75,7 @@ def test_the_softmax_against_numpy() -> None:
     assert judged[0] == ((share[:, 1] > 0.5) == good).mean()
     by_logit = (share - truth) / len(good)
     np.testing.assert_allclose(gradient, by_logit @ before["weight"], atol=1e-6)
-    # The first step of Adam goes by the rate, against the gradient's sign.
+    # Adam's first step has the size of the rate, against the gradient's sign.
     after = softmax.learned()
     by_weight = by_logit.T @ vectors
     np.testing.assert_allclose(
@@ -136,7 +136,7 @@ def test_the_test_part_judges_and_chooses_nothing(tmp_path: Path) -> None:
 
 
 def matched(count: int = 120) -> list[list[str]]:
-    """Rows of a reference and two translations: the second has the style of translations."""
+    """Return references with two translations each; the second has the style of translations."""
     generator = np.random.default_rng(4)
     words = [f"w{number}" for number in range(60)]
     rows = []

@@ -1,4 +1,4 @@
-"""``miner paraphrase``: back-translation, stopped runs, and pivots."""
+"""``miner paraphrase``: back-translation, resumed runs, pivots."""
 
 import json
 import math
@@ -51,18 +51,18 @@ def test_build_by_phrases(tmp_path: Path, miner: Run) -> None:
     out = tmp_path / "out.tsv"
     code, _, err = miner("paraphrase", "build", bitext, "--best", 2, "-o", out)
     assert code == 0, err
-    assert "learning phrases from 6 pairs" in err  # a half, twice
+    assert "learning phrases from 6 pairs" in err  # half of the text, twice
     pairs = [line.split("\t") for line in out.read_text().splitlines()]
     assert {reference for reference, _, _ in pairs} <= {row[1] for row in rows}
     assert all(float(cost) > 0 for _, _, cost in pairs)
     assert any(set(english.values()) & set(other.split()) for _, other, _ in pairs)
     code, _, err = miner("paraphrase", "build", bitext, "--learn", bitext, "-o", out)
-    # From its own text it repeats the references.
+    # Trained on its own input, it repeats the references.
     assert code == 1 and "learning phrases from 12 pairs" in err and "no paraphrase is left" in err
 
 
 class Counting:
-    """Translator that counts the sentences, and is killed after some of them."""
+    """Translator that counts its sentences, and is interrupted after some of them."""
 
     def __init__(self, most: int = 1000):
         self.asked: list[str] = []
@@ -91,7 +91,7 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(stopped)
     with place.open("ab") as file:
-        file.write(b'[[1, 3], [[["cut sh')  # as a kill leaves it
+        file.write(b'[[1, 3], [[["cut sh')  # as after a kill
     rest = Counting()
     found = run(rest)
     assert not set(stopped.asked) & set(rest.asked)
@@ -125,9 +125,9 @@ def test_pivots_by_hand() -> None:
     found = {(pair.first, pair.second): pair for pair in pivot_pairs(rows)}
     assert set(found) == {("A.", "b"), ("b", "c")}
     pair = found["A.", "b"]
-    # p(b | a): half by f, of which two thirds are b, half by g, of which half is b.
+    # p(b | a): half through f, 2/3 of which are b, half through g, 1/2 of which are b.
     assert pair.forward == pytest.approx(1 / 2 * 2 / 3 + 1 / 2 * 1 / 2)
-    # p(a | b): two of four by f, one by g.
+    # p(a | b): two of four through f, one through g.
     assert pair.backward == pytest.approx(2 / 4 * 1 / 3 + 1 / 4 * 1 / 2)
     assert pair.pivots == 2 and pair.pmi == pytest.approx(math.log(pair.forward / (4 / 7)))
     assert [one.pivots for one in pivot_pairs(rows, least=2)] == [2]
@@ -144,7 +144,7 @@ def test_the_command_pivot(tmp_path: Path, miner: Run) -> None:
 
 
 class Numbers:
-    """Encoder of sentences 'topic noise': a vector of the topic, with noise of its own."""
+    """Encoder of sentences 'topic noise': a vector of the topic plus that of the noise."""
 
     def encode(self, sentences: list[str]) -> np.ndarray:
         rows = []

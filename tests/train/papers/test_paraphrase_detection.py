@@ -17,7 +17,7 @@ from miner_train.papers.paraphrase_detection import LabelledVectors
 
 
 def labelled(path: Path, language: str = "en") -> LabelledVectors:
-    """Read the pairs of a file and make up their vectors."""
+    """Read the pairs of a file with random vectors."""
     pairs = read_labelled(path)
     model = Recording()
     vectors = model.encode(pairs.first, language), model.encode(pairs.second, language)
@@ -25,7 +25,7 @@ def labelled(path: Path, language: str = "en") -> LabelledVectors:
 
 
 def vectors_of(cosine: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors of pairs with these cosines."""
+    """Return unit vectors of pairs with the given cosines."""
     first = np.tile(np.array([1, 0], dtype=np.float32), (len(cosine), 1))
     return first, np.stack([cosine, np.sqrt(1 - cosine**2)], axis=1).astype(np.float32)
 
@@ -62,7 +62,7 @@ def test_pairs_of_one_kind_alone(tmp_path: Path, grades: tuple[float, ...]) -> N
 
 
 def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
-    """The perceptron holds out a tenth for early stopping, so it needs 10 pairs of each label."""
+    """The perceptron holds out a tenth for early stopping, so it needs 10 pairs per label."""
     for part, n in (("train", 12), ("test", 4)):
         write(tmp_path / "paraphrase" / f"x.{part}.tsv", graded(part, n, (1, 0)))
     with pytest.raises(CorpusError, match="x.train.tsv: .* 6 other pairs; 10 of each"):
@@ -70,7 +70,7 @@ def test_too_few_pairs_to_learn_from(tmp_path: Path) -> None:
 
 
 def cut_reference(score: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Try all cuts; return the pairs that the best cut takes, ``(n,) bool``."""
+    """Try all cuts; return the pairs that the best one takes, ``(n,) bool``."""
     cuts = [np.inf, *sorted(set(score.tolist()), reverse=True)]
     right = [int(((score >= cut) == good).sum()) for cut in cuts]
     return score >= cuts[right.index(max(right))]
@@ -85,7 +85,7 @@ def test_the_threshold_is_the_best_of_all(seed: int, n: int, levels: int) -> Non
     score = learned.similarity
     taken = cut_reference(score, learned.good)
     np.testing.assert_array_equal(paraphrase.predict_by_threshold(learned, learned), taken)
-    # New pairs are taken if they are above the midpoint of the two scores at the cut.
+    # New pairs are taken above the midpoint of the two scores at the cut.
     others = np.linspace(-1, 1, 41)
     tested = LabelledVectors(*vectors_of(others), np.ones(41, dtype=bool))
     found = paraphrase.predict_by_threshold(learned, tested)
@@ -144,7 +144,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_metrics_of_both_sets(data: Path) -> None:
     model = Recording()
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # users should see no warning of a library
+        warnings.simplefilter("error")  # users should not see library warnings
         result = paraphrase.evaluate(model, data)
     assert set().union(*model.asked.values()) == of_all(paraphrase.texts(data))
     assert set(model.asked) == {"en", "de"}
@@ -156,7 +156,7 @@ def test_metrics_of_both_sets(data: Path) -> None:
         for metric in ("accuracy", "f1")
         for by in ways
     }
-    # Two of three are paraphrases. In Opusparcus three of six are, without the grades between.
+    # Two of three are paraphrases; in Opusparcus three of six, without the middle grades.
     assert value["msrpc", "accuracy by majority"] == pytest.approx(2 / 3)
     assert value["msrpc", "f1 by majority"] == pytest.approx(2 * 20 / (30 + 20))
     assert value["opusparcus.de", "accuracy by majority"] == pytest.approx(1 / 2)
@@ -191,7 +191,7 @@ def test_means_by_grade() -> None:
 def test_the_t_test_between_grades_by_hand() -> None:
     score = np.repeat([1.0, 2.0, 3.0], [3, 2, 2])
     rows = paraphrase.by_grade(score, np.array([-0.1, 0.0, 0.1, 0.5, 0.7, 0.5, 0.7]))
-    # Difference of the means, by the root of the sum of both variances over the numbers of pairs.
+    # Difference of means, divided by the root of the summed variances over counts.
     assert rows[1]["t"] == pytest.approx(0.6 / (0.01 / 3 + 0.02 / 2) ** 0.5)
     assert 0 < rows[1]["p"] < 0.1 and rows[2]["t"] == 0 and rows[2]["p"] == 1
     assert rows[0]["histogram"][0] == 2 and rows[0]["histogram"][1] == 1

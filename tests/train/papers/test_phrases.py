@@ -1,4 +1,4 @@
-"""The built-in translator: alignments and phrases against definitions, and what it learns."""
+"""The built-in translator: alignments and phrases by definition, and translations."""
 
 import itertools
 
@@ -16,7 +16,7 @@ from miner_train.papers.phrase_table import PhraseTable, learn_phrases, phrase_s
 
 
 def spans_by_definition(links: np.ndarray, longest: int) -> set[tuple[int, int, int, int]]:
-    """All pairs of spans with a link inside and none that leaves, whose source's edges matter."""
+    """Return all span pairs with a link inside, none leaving, and linked source edges."""
     found = set()
     height, width = links.shape
     for i1, i2 in itertools.combinations(range(height + 1), 2):
@@ -44,7 +44,7 @@ def test_grow_diag_keeps_what_both_say_and_adds_neighbours() -> None:
     forward, backward = np.array([0, 1, 1]), np.array([0, 1])
     links = symmetrised(forward, backward)
     assert links.tolist() == [[True, False, False], [False, True, True]]
-    # A far link that one side has alone is not added.
+    # A distant link in one direction only is not added.
     far = symmetrised(np.array([0, -1, -1, -1, 5]), np.array([0, -1, -1, -1, -1, -1]))
     assert far.sum() == 1 and far[0, 0]
 
@@ -54,7 +54,7 @@ VERBS = {"läuft": "runs", "schläft": "sleeps", "isst": "eats"}
 
 
 def corpus() -> tuple[list[list[str]], list[list[str]]]:
-    """Sentences whose verb stands at the end in one language, and second in the other."""
+    """Return sentences with the verb last in one language, second in the other."""
     source, target = [], []
     for (s, e), (v, w), (o, p) in itertools.product(NOUNS.items(), VERBS.items(), NOUNS.items()):
         source.append(f"der {s} den {o} {v}".split())
@@ -74,7 +74,7 @@ def test_it_learns_words_and_their_order(translator: PhraseTranslator) -> None:
     for s, t in zip(source[1::2], target[1::2], strict=True):
         (best,) = translator.translate([" ".join(s)], 1)[0]
         right += best.text == " ".join(t)
-    assert right >= 20  # of 24 that it has not seen
+    assert right >= 20  # of 24 unseen sentences
 
 
 def test_the_best_come_first_and_differ(translator: PhraseTranslator) -> None:
@@ -83,12 +83,12 @@ def test_the_best_come_first_and_differ(translator: PhraseTranslator) -> None:
         texts = [one.text for one in own]
         assert len(set(texts)) == len(texts) == 4
         assert all(one.cost > 0 for one in own)
-    assert "xylofon" in found[1][0].text  # unknown words stay
+    assert "xylofon" in found[1][0].text  # unknown words are copied
     assert translator.translate(["", "  "], 2) == [[], []]
 
 
 def test_a_wide_beam_finds_the_best_of_all() -> None:
-    """Against the enumeration of all orders and choices, under the same model."""
+    """Compared with all orders and choices, enumerated under the same model."""
     choices = {
         ("a",): [(("x",), -0.1, -0.1), (("y",), -1.0, -0.3)],
         ("b",): [(("y",), -0.2, -0.2)],

@@ -1,4 +1,4 @@
-"""SentEval on small files of its official layout: every set, its protocol, and faults."""
+"""SentEval on small files in its official layout: every set, its protocol, faults."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,7 +76,7 @@ def test_every_set_in_the_official_layout(official: Path) -> None:
         assert one.value > 0.95, (name, metric)
     assert found["MR", "accuracy"].items == 24 and found["TREC", "accuracy"].items == 25
     assert found["SST5", "accuracy"].items == 36 and ("MRPC", "f1") in found
-    # The folder may lie in "downstream", as in SentEval, or in "senteval".
+    # The folder may be in "downstream", as in SentEval, or in "senteval".
     assert find(official.parent, "MR") is None
 
 
@@ -89,7 +89,7 @@ def test_the_readers(official: Path) -> None:
     questions = read("TREC")
     assert questions["train"].first[0] == "good x 0"
     assert questions["train"].first[-1] == "bad caf\xe9"
-    # A label has one number in both parts, whichever comes first.
+    # A label has the same number in both parts, whichever comes first.
     assert questions["train"].label[0] == 0 and questions["test"].label[0] == 1
     assert set(read("SST5")["dev"].label) == {0, 1, 2}
     pairs = read("SICK-E")
@@ -112,7 +112,7 @@ def test_sets_of_miner_data(tmp_path: Path) -> None:
 
 
 def test_grades_are_means_of_a_distribution() -> None:
-    """With one feature that is the class, the prediction is the mean grade of the class."""
+    """If the only feature is the class, the prediction is the class's mean grade."""
     x = np.array([[0.0], [1.0]] * 200) * 9
     grade = np.array([2.25, 3.5] * 200)
     found = senteval.graded({"train": x, "test": x[:2]}, {"train": grade, "test": grade[:2]})
@@ -120,7 +120,7 @@ def test_grades_are_means_of_a_distribution() -> None:
 
 
 def test_no_item_is_judged_by_a_fold_that_it_is_in() -> None:
-    """Random labels cannot be learned: accuracy by folds is that of guessing."""
+    """Random labels cannot be learned, so accuracy over folds is chance."""
     generator = np.random.default_rng(0)
     x, label = generator.normal(size=(300, 150)), generator.integers(0, 2, 300)
     assert (senteval.fitted(x, label, 8.0)(x) == label).mean() > 0.8

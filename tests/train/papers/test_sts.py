@@ -91,7 +91,7 @@ def test_means_are_over_the_sets_that_are_there_and_others_are_named(tmp_path: P
 
 
 def test_captions_of_the_benchmark_are_measured_apart() -> None:
-    """In a file of the official length alone."""
+    """Only in a file of the official length."""
     numbers = [str(n) for n in range(1379)]
     whole = LabelledPairs(np.arange(1379.0), numbers, numbers[::-1])
     found = sts.by_genre({"stsb.en.test": whole, "stsb.de.test": whole})
@@ -113,7 +113,7 @@ def test_training_sets_are_skipped_and_unknown_sets_are_evaluated(tmp_path: Path
     texts = of_all(sts.texts(tmp_path))
     assert model.asked == {"en": texts} and len(texts) == 32
     assert "stsb.en.test: not there" in result.missing
-    assert "2012: not there" in result.missing  # none of its own sets
+    assert "2012: not there" in result.missing  # no set of its own
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``miner train-classifier``: the command, what it replaces, and what it refuses."""
+"""``miner train-classifier``: output, replaced directories, refused input."""
 
 import json
 from collections.abc import Callable

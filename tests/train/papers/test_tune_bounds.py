@@ -1,4 +1,4 @@
-"""Bounds of a filter by what they teach: rows of a grid, and the command."""
+"""Tuned bounds of a filter: rows of the grid, and the command."""
 
 import json
 from collections.abc import Callable
@@ -21,7 +21,7 @@ CONFIG = TrainConfig(
 
 
 def paraphrases() -> tuple[list[str], list[str], np.ndarray]:
-    """Good pairs with high scores, and shuffled ones with low scores."""
+    """Return good pairs with high scores, and shuffled pairs with low scores."""
     source, target = synthetic(200)
     order = np.random.default_rng(1).permutation(100)
     bad = [target[row] for row in order]
@@ -49,7 +49,7 @@ def test_good_pairs_teach_more() -> None:
     assert again[0].correlation == better
     twice = [*source[:100], *source[100:150] * 2]
     halved = tune((twice, target), scores, grid[:2], [graded()], CONFIG, 50)
-    assert [one.within for one in halved] == [100, 50]  # one translation a reference
+    assert [one.within for one in halved] == [100, 50]  # one translation per reference
     scores[:] = np.nan
     with pytest.raises(CorpusError, match="no bounds hold 80 pairs, at most 0 do"):
         tune((source, target), scores, grid, [graded()], CONFIG, 80)
