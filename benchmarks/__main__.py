@@ -1,6 +1,7 @@
-"""Runner of all benchmarks: ``python -m benchmarks NAME [options]``; ``NAME --help`` for options.
+"""Runner of all benchmarks: ``python -m benchmarks NAME [options]``.
 
-Benchmarks write their results to ``benchmarks/results``; ``pages`` makes tables and plots of them.
+``NAME --help`` prints the options. Benchmarks write their results to ``benchmarks/results``;
+``pages`` makes tables and plots of them.
 """
 
 import importlib

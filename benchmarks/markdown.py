@@ -19,12 +19,12 @@ def table(names: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
 
 
 def conjoined(parts: Iterable[list[str]]) -> list[str]:
-    """Join parts of a page with an empty line after each."""
+    """Join parts of a page with blank lines between them."""
     return [text for part in parts for text in (*part, "")]
 
 
 def filled(text: str, sections: Mapping[str, Callable[[], list[str]]]) -> str:
-    """Return the text with the tables of each section between the marks of its name."""
+    """Fill the tables of each section between its marks in the text."""
 
     def content(marked: re.Match[str]) -> str:
         lines = "\n".join(sections[marked[1]]()).strip("\n")

@@ -57,7 +57,7 @@ NAMES = {
 
 
 def named(row: dict[str, Any]) -> str:
-    """Return the name of the model of a result: figures of an earlier default model say so."""
+    """Return the name of a result's model; an earlier default model is marked."""
     if row["name"] != "default":
         return NAMES[row["name"]]
     place = ROOT / "miner" / "models" / "default" / "config.json"
@@ -68,7 +68,7 @@ def named(row: dict[str, Any]) -> str:
 
 
 def conditions(record: dict[str, Any]) -> str:
-    """Return the command of a result, with its machine and versions; of several, a line each."""
+    """Return the command of a result with machine and versions, one line per command."""
     rows = record["results"] if isinstance(record["results"], list) else []
     if sources := [row["measured"] for row in rows if "measured" in row]:
         lines = [conditions({**source, "results": None}) for source in sources]
@@ -111,12 +111,12 @@ def scores(result: dict[str, Any]) -> tuple[str, str, str]:
     return f"{result['precision']:.3f}", f"{result['recall']:.3f}", f"**{result['f1']:.3f}**"
 
 
-# Rows of the README's table: a model, and the score that ranks its pairs.
+# Rows of the README's table: model, and score that ranks its pairs.
 BEST = (("default", "probability"), ("fast", "probability"), ("p19-tuned", "margin"))
 
 
 def best_mining() -> list[str]:
-    """Return six rows of :func:`mining`: the best ranking of each model on both language pairs."""
+    """Return six rows of :func:`mining`: each model's best ranking on both language pairs."""
     found = {
         (row["pair"], row["name"], row["settings"]["rank"]): row
         for row in report.read("bucc.json")["results"]
@@ -201,7 +201,7 @@ def training(record: dict[str, Any]) -> list[str]:
 
 
 def simple(name: str, lines: Callable[[dict[str, Any]], list[str]]) -> Callable[[], list[str]]:
-    """Return a section that makes ``lines`` of a result, with its conditions below them."""
+    """Return a section with the ``lines`` of a result, followed by its conditions."""
 
     def section() -> list[str]:
         record = report.read(name)
@@ -227,14 +227,14 @@ def sections(
 def sectioned(
     name: str, made: Mapping[str, Callable[[dict[str, Any]], list[str]]], key: Sequence[str] = ()
 ) -> Callable[[], list[str]]:
-    """Return a page's section of all measured sections of a result, below a ``key``."""
+    """Return a section with all measured sections of a result, stored under ``key``."""
     return lambda: [*key, "", *sections(report.read(name), made)]
 
 
 def part(
     name: str, lines: Callable[[dict[str, Any], Callable[..., str]], list[str]]
 ) -> Callable[[], list[str]]:
-    """Return a section that makes ``lines`` of a result, and none without the result."""
+    """Return a section with the ``lines`` of a result; empty without the result."""
 
     def section() -> list[str]:
         if not (report.RESULTS / name).exists():

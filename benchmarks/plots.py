@@ -12,7 +12,7 @@ PLACE = Path(__file__).parent.parent / "docs" / "plots"
 # The language pair of the encoders' benchmark, also used for whole models.
 PAIR = "fr-en"
 F1 = f"mining F1, bucc-style {PAIR} test, by ratio margin"
-# Peers by the labels of groups of like throughput. None has trained weights, so none has an F1.
+# Peers of similar throughput share a label. They are untrained and have no F1.
 PEERS = {
     "transformer of BERT-base's size": ("transformer of BERT-base's size",),
     "BiLSTM of LASER's size": ("BiLSTM of LASER's size",),
@@ -111,7 +111,7 @@ def similarity_by_overlap(axes: Any) -> None:
 
 
 def precision_reached(axes: Any) -> None:
-    """Precision by the gold against precision asked for without gold."""
+    """Precision by gold against target precision."""
     rows = report.read("precision.json")["results"]
     markers = dict(zip(dict.fromkeys(row["share"] for row in rows), "osD", strict=False))
     for colour, pair in zip(COLOURS, dict.fromkeys(row["pair"] for row in rows), strict=False):

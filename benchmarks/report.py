@@ -13,7 +13,7 @@ from typing import Any
 from miner import MinerError
 
 RESULTS = Path(__file__).parent / "results"
-# Command line of the program of this environment.
+# Program of this environment.
 PROGRAM = (sys.executable, "-c", "import sys; from miner.cli import main; sys.exit(main())")
 LIBRARIES = ("bitext-miner", "numpy", "sentencepiece", "torch", "faiss-cpu", "faiss-gpu")
 

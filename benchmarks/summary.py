@@ -3,7 +3,7 @@
 from benchmarks import report
 from benchmarks.markdown import table
 
-# Sections of speed.json: the job, and the unit of its throughput.
+# Job and unit of throughput of the sections of speed.json.
 JOBS = {
     "encode": ("text to vectors", "sentences/s"),
     "search": ("4 nearest neighbours, both directions, 50,000 × 50,000", "queries/s"),
@@ -13,7 +13,7 @@ JOBS = {
 
 
 def lines() -> list[str]:
-    """Return the table: what was measured, on which text, the figure, and the page."""
+    """Return the table of main figures: measured quantity, text, figure, page."""
     return table(("measured", "text", "result", "page"), [*_quality(), *_speed()])
 
 

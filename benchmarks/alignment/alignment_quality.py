@@ -33,17 +33,17 @@ from miner.text.bitext import read_bitext
 
 NAME = "align"
 Pairs = list[tuple[str, str]]
-# Prose in running order that may ship: languages beside English, by source.
+# Running prose with a licence that allows training: languages beside English, by source.
 PROSE = {
     "privacyguides": ("de", "fr", "es", "it", "ru", "pl"),
     "opensource-guide": ("de", "fr", "es", "it", "ru", "pl"),
     "djangogirls": ("de", "fr"),
     "rust": ("fr",),
 }
-# Languages that meet in one English text.
+# Languages paired through a common English text.
 BETWEEN = (("de", "fr"), ("fr", "es"), ("it", "de"), ("ru", "fr"), ("pl", "it"), ("es", "de"))
 LINES, SEED = 120, 7
-# Share of foreign lines, if they come in blocks, and if sentences are split, joined and left out.
+# Share of foreign lines: in blocks, and with split, joined and omitted sentences.
 NOISE = (
     *((0.0, False, True), (0.0, False, True), (0.2, False, True), (0.5, True, True)),
     (0.3, False, False),
@@ -129,7 +129,7 @@ def score(
 
 
 def at_precision(sure: np.ndarray, precision: float) -> dict[str, float]:
-    """Return share and precision of the beads that ``--target-precision`` keeps."""
+    """Return share and precision of the beads kept by ``--target-precision``."""
     ranked = sure[np.argsort(-sure[:, 0], kind="stable")]
     means = np.cumsum(ranked[:, 0]) / np.arange(1, len(ranked) + 1)
     kept = int(np.flatnonzero(means >= precision)[-1]) + 1 if (means >= precision).any() else 0
@@ -138,7 +138,7 @@ def at_precision(sure: np.ndarray, precision: float) -> dict[str, float]:
 
 
 def ladder_of(beads: Beads) -> list[Bead]:
-    """Return beads as lists of sentences."""
+    """Return beads as groups of sentence numbers, as hunalign's ladder has them."""
     return [(tuple(range(i, j)), tuple(range(k, m))) for i, j, k, m in beads.spans.tolist()]
 
 
@@ -158,7 +158,7 @@ def books(encoder: Encoder, data: Path, second: SentenceEncoder | None = None) -
 
 
 def laws(encoder: Encoder, data: Path) -> dict[str, Any]:
-    """Align laws with text of other laws put in."""
+    """Align laws with inserted text of other laws."""
     pairs = bitext(data / "heldout", "fr-en.laws")
     generator = np.random.default_rng(SEED)
     record = {}

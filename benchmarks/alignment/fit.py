@@ -1,8 +1,8 @@
-"""Learning of the weights of beads from aligned documents, by conditional likelihood.
+"""Fit of the weights of beads to aligned documents, by conditional likelihood.
 
-The scores of :mod:`miner.alignment` are linear in the weights, so that the gradient is the features
-of the right beads less their expectation: forward and backward sums over all alignments, a penalty
-on the squares of the weights, and L-BFGS.
+The scores of :mod:`miner.alignment` are linear in the weights. The gradient is therefore the
+features of the right beads minus their expectation, by forward and backward sums over all
+alignments, with a penalty on the squares of the weights; L-BFGS minimises the loss.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ROUNDS, RIDGE = 60, 5.0
 
 @dataclass(frozen=True)
 class Example:
-    """Beads of two documents, and the places of the right ones among them."""
+    """Beads of two documents, and the positions of the right ones."""
 
     band: Band
     beads: LikelyBeads
@@ -60,7 +60,7 @@ class Example:
 def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: Encoder) -> Weights:
     """Fit both stages to synthetic documents, each with its languages.
 
-    Documents whose alignment leaves the band teach nothing.
+    Documents whose alignment leaves the band are skipped.
     """
     settings = SearchSettings(k=4, device="cpu")
     none = np.zeros(len(KINDS) + len(FEATURES))
@@ -89,7 +89,7 @@ def fit(documents: Sequence[tuple[AlignedDocuments, tuple[str, str]]], encoder: 
 
 
 def learn(examples: Sequence[Example]) -> np.ndarray:
-    """Return the weights ``(K + F,)`` that fit the examples best, held near zero."""
+    """Return the weights ``(K + F,)`` with the least penalised loss on the examples."""
     size = len(KINDS) + examples[0].beads.features.shape[1]
     weights = torch.zeros(size, dtype=torch.float64, requires_grad=True)
     optimiser = torch.optim.LBFGS([weights], max_iter=ROUNDS, line_search_fn="strong_wolfe")
@@ -105,7 +105,7 @@ def learn(examples: Sequence[Example]) -> np.ndarray:
 
 
 def places_of(beads: np.ndarray, limits: Band) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the cells and kinds ``(k,)`` of beads ``(k, 2)``; None if one is not in the band."""
+    """Return cells and kinds ``(k,)`` of beads ``(k, 2)``; None if a bead is outside the band."""
     low, first = limits
     i, j = np.cumsum(beads, axis=0).T
     cell = first[i] + j - low[i]

@@ -1,7 +1,7 @@
-"""Synthetic documents with known alignments, made of bitext in running order.
+"""Synthetic documents with known alignments, from bitext in running order.
 
-Sentences are split, joined and left out, boundaries move, and text of elsewhere is put in, one
-sentence at a time or in blocks. The alignment is known, since every change is.
+Sentences are split, joined and omitted, boundaries move, and foreign text is inserted, sentence by
+sentence or in blocks. The alignment follows from these changes.
 """
 
 import re
@@ -12,14 +12,14 @@ import numpy as np
 
 from miner.alignment.beads import MOST
 
-# Probabilities that a bead of one sentence each is changed: one side is split; both are, at other
-# places; it is joined with the next one on one side; one side is left out.
+# Probabilities of changes to a bead of one sentence each: one side is split; both are, at different
+# positions; one side is joined to the next bead; one side is omitted.
 SPLIT, SHIFT, JOIN, OMIT = 0.12, 0.015, 0.12, 0.03
 # Sentences shorter than this are not split.
 SHORTEST = 30
 BOUNDARY = re.compile(r"(?<=[,;:.!?)»”–—])\s+")
 BLOCK = 12
-# Shares of words left out of a pair.
+# Shares of the words of a pair that are omitted.
 LOOSE = (0.0, 0.1, 0.2, 0.3)
 
 Texts = list[str]
@@ -43,10 +43,10 @@ def make_documents(
     blocks: bool = False,
     changed: bool = True,
 ) -> AlignedDocuments:
-    """Make two documents of ``pairs``, whose lines follow each other in a text.
+    """Make two documents of ``pairs``, which are consecutive lines of a text.
 
-    ``noise``: sentences of ``foreign`` text that each document receives, as a share of its own;
-    with ``blocks`` several at a place. ``changed``: sentences are split, joined and left out.
+    ``noise``: inserted sentences of ``foreign`` text per document, as a share of its length;
+    ``blocks`` inserts several at a position. ``changed``: split, join and omit sentences.
     """
     beads: list[tuple[Texts, Texts]] = []
     for source, target in pairs:
@@ -60,7 +60,7 @@ def make_documents(
         last = beads[-1] if beads else ([], [])
         size = sum(map(len, (*bead, *last)))
         if chance[1] < JOIN and last[0] and last[1] and size <= MOST + 1:
-            # One side's last sentence and the first of this bead are one sentence.
+            # The last sentence of one side and the first of this bead are joined.
             side = sides[1]
             last[side][-1] = f"{last[side][-1]} {bead[side].pop(0)}"
             for own, more in zip(last, bead, strict=True):
@@ -86,7 +86,7 @@ def make_documents(
 
 
 def loosened(pair: tuple[str, str], generator: np.random.Generator) -> tuple[str, str]:
-    """Leave out words of both sides, since most translations are freer than a model's own text."""
+    """Omit words of both sides, since most translations are freer than the training text."""
     share = generator.choice(LOOSE)
     source, target = (
         " ".join(word for word in text.split(" ") if generator.random() >= share) or text
@@ -96,7 +96,7 @@ def loosened(pair: tuple[str, str], generator: np.random.Generator) -> tuple[str
 
 
 def _split(text: str, generator: np.random.Generator) -> Texts:
-    """Split a sentence in two: at punctuation if there is some inside, else between two words."""
+    """Split a sentence in two: at inner punctuation if there is any, else between two words."""
     if len(text) < SHORTEST:
         return [text]
     places = [found.span() for found in BOUNDARY.finditer(text)]
@@ -108,5 +108,5 @@ def _split(text: str, generator: np.random.Generator) -> Texts:
 
 
 def _singles(bead: tuple[Texts, Texts]) -> list[tuple[Texts, Texts]]:
-    """Return a bead for each sentence that has no counterpart."""
+    """Return a bead for each sentence without a counterpart."""
     return [([text], []) for text in bead[0]] + [([], [text]) for text in bead[1]]

@@ -1,11 +1,13 @@
 """Measure the filter `numbers`: right numbers that it rejects, and altered ones that it flags.
 
-Right pairs are those of human translations with a digit on both sides, as they are and with the
-digits of the language's own script. The text has some wrong numbers, so the rejected share is an
-upper limit. Altered pairs are right pairs with one number of the English side changed that the
-other side has, by rules that know nothing of the filter. The filter was developed on up to 1,200
-pairs a source of the training text; the retrieval sets of Tatoeba are for the report only. Of the
-sets of all languages the rejected pairs are listed, so that a reader sees which numbers are wrong.
+Right pairs are human translations with a digit on both sides, as written and in the digits of the
+language's script. Some of their numbers are wrong, so the rejected share is an upper limit. An
+altered pair is a right pair in which one number of the English side, shared by the other side, is
+changed by rules that do not use the filter.
+
+The filter was developed on up to 1,200 pairs per source of the training text; the retrieval sets of
+Tatoeba are only reported. Rejected pairs of the retrieval sets are listed, so that readers can
+check them.
 """
 
 import re
@@ -23,15 +25,15 @@ from miner.filters.agreement import FILTERS, numbers
 from miner.text.bitext import read_bitext
 
 SEED = 11
-# Sources that people translated with care. Pairs of a source, and altered pairs of a kind.
+# Sources of careful human translations. Pairs per source, and altered pairs per kind.
 SOURCES = ("newstest", "wmt21-23", "wmt24", "xquad", "tatoeba", "tatoeba-test", "tatoeba-decks")
 MOST, ALTERED = 4000, 300
 LANGUAGES = (
     "de", "fr", "es", "ru", "zh", "ja", "ko", "ar", "hi", "th", "fa", "pl", "cs", "vi", "el",
 )  # fmt: skip
-# End of the names of the retrieval sets.
+# Suffix of the names of retrieval sets.
 SUFFIX = "-en.tsv.xz"
-# First digits of the scripts of languages, 0.
+# Digit zero of the scripts of languages.
 ZEROS = {"zh": "０", "ja": "０", "ar": "٠", "hi": "०", "th": "๐", "fa": "۰"}
 
 _NUMBER = re.compile(r"(?<![\w.,:/−-])\d+(?:[.,]\d+)*(?![\w:/]|[.,]\d)", re.ASCII)
@@ -81,7 +83,7 @@ _NEXT = {"million": "billion", "billion": "million", "thousand": "million"}
 
 
 def altered(pair: Pair, kind: str, generator: np.random.Generator) -> str | None:
-    """Return the English side with one number altered that the other side has; None without one."""
+    """Alter a number of the English side that the other side has, too; None if there is none."""
     source, target = pair
     there = {str(int(run)) for run in _DIGITS.findall(source) if len(run) < 20}
     joined = re.sub(r"(?<=\d)[.,\s](?=\d)", "", source)
@@ -106,7 +108,7 @@ def altered(pair: Pair, kind: str, generator: np.random.Generator) -> str | None
 
 
 def measure(data: Path) -> dict[str, Any]:
-    """Return, by language, counts of right and of altered pairs, and of those rejected."""
+    """Count right and altered pairs, and the rejected ones of both, by language."""
     (least,) = (found.minimum for found in FILTERS if found.name == "numbers")
     assert least is not None
 
@@ -154,7 +156,7 @@ def measure(data: Path) -> dict[str, Any]:
 
 
 def _in_set(path: Path, least: float) -> dict[str, Any]:
-    """Count the pairs of a retrieval set, those with digits, and list those rejected."""
+    """Count the pairs of a retrieval set and those with digits; list the rejected ones."""
     language = path.name.removesuffix(SUFFIX)
     bitext = read_bitext(one(path.parent, f"{language}-en.tsv"))
     pairs = [*zip(bitext.source, bitext.target, strict=True)]

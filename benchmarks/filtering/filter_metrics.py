@@ -62,7 +62,7 @@ def removed(kept: np.ndarray, kinds: list[str]) -> dict[str, float]:
 
 
 def _curve(scores: np.ndarray, good: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the distinct scores, falling, with pairs and good pairs kept at each as threshold."""
+    """Return the distinct scores, falling, with the pairs and good pairs kept at each."""
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     last = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])

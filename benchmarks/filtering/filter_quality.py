@@ -143,7 +143,7 @@ def _rows(
     names: Iterable[str],
     metrics: Callable[[System, str], dict[str, Any]],
 ) -> list[dict[str, Any]]:
-    """Measure each system on the ``parts`` of these names, or tell why it is missing."""
+    """Measure each system on the ``parts`` of these names; a missing one has the reason."""
     rows = []
     for system_name, system in systems.items():
         print(f"  {system_name}", flush=True)

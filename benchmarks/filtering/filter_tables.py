@@ -8,7 +8,7 @@ from benchmarks.filtering.noise import KINDS
 from benchmarks.markdown import head, line
 
 SPLIT = {True: "development", False: "report"}
-# Names in the JSON that the tables replace.
+# Names in the JSON, and their replacements in tables.
 RENAMED = {"second look, alone": "verifier, pair features"}
 
 

@@ -1,8 +1,7 @@
-"""Synthetic noise of the kinds of WMT's filtering tasks.
+"""Synthetic noise of the kinds in WMT's filtering tasks.
 
-Each kind is a function of the place of a pair in a corpus, the corpus, and a generator. It returns
-the corrupted pair, which differs from the pair, or None if this kind cannot corrupt it: a pair
-without a number has none to change.
+Each kind is a function of a pair's position, the corpus, and a generator. It returns the corrupted
+pair, or None if it does not apply: a pair without a number has none to change.
 """
 
 import re
@@ -16,14 +15,14 @@ import numpy as np
 Pair = tuple[str, str]
 T = TypeVar("T")
 
-# Tries: wrong targets to choose the nearest in length from, other pairs to find a clause in, and
-# random numbers.
+# Maximum tries: wrong targets to choose the one nearest in length from, other pairs to find a
+# clause in, and random numbers.
 TRIES = 50
-# Fewest words of a text to shuffle or cut, and of a clause.
+# Minimum words of a text to shuffle or cut, and of a clause.
 WORDS, CLAUSE = 4, 3
 _NUMBER = re.compile(r"\d+")
 _NAME = re.compile(r"\b[^\W\d_]{3,}\b")
-# At the start of a sentence, also after an opening quote, every word has a capital.
+# At the start of a sentence, also after an opening quote, capitals do not mark names.
 _START = re.compile(r"^\W*$|[.!?:…]\W*$")
 _BREAK = re.compile(r"(?<=[,;:])\s+")
 _END = re.compile(r"[\s.,;:!?…]*$")
@@ -63,7 +62,7 @@ def misaligned(place: int, corpus: Corpus, generator: np.random.Generator) -> Pa
 
 
 def misaligned_alike(place: int, corpus: Corpus, generator: np.random.Generator) -> Pair | None:
-    """Replace the target by one about as long: of `TRIES` the nearest in characters."""
+    """Replace the target by one of similar length: of `TRIES`, the nearest in characters."""
     pair = corpus.pairs[place]
     others = [corpus.other(place, generator) for _ in range(TRIES)]
     targets = [corpus.pairs[other][1] for other in others if other >= 0]
@@ -155,9 +154,9 @@ def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> 
 
 
 def names(pair: Pair) -> list[str]:
-    """Return the names of a pair: words of three letters or more that occur on both sides.
+    """Return the names of a pair: words of three letters or more on both sides.
 
-    They begin with a capital inside a sentence on both sides, and have a small letter.
+    A name begins with a capital inside a sentence on both sides, and has a lower-case letter.
     """
     return [found.group() for found in _names(*pair)]
 
@@ -186,7 +185,7 @@ def _longer(
         other = corpus.other(place, generator)
         if other < 0:
             return None
-        # The clause does not start a sentence in its new place.
+        # A clause from the start of a sentence loses its capital.
         said = corpus.pairs[other][side]
         clauses = [_END.sub("", one) for one in _BREAK.split(said[:1].lower() + said[1:])]
         clauses = [one for one in clauses if len(one.split()) >= CLAUSE and one not in text]

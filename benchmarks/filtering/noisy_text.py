@@ -28,11 +28,11 @@ from miner.text.corpus import read
 SEED = 6
 SPLITS = ("dev", "test")
 LANGUAGES = ("de-en", "fr-en")
-# Pairs of laws to use, of many, so that the sets have similar sizes.
+# Maximum pairs of laws, so that the sets have similar sizes.
 LAWS = 2_000
 CAPTIONS = {"dev": "multi30k-val", "test": "multi30k-test_2016_flickr"}
 THIRD = {"de-en": ("fr-en", "fr"), "fr-en": ("de-en", "de")}
-# The kind of a pair that is not corrupted.
+# Kind of uncorrupted pairs.
 GOOD = ""
 
 
@@ -87,10 +87,10 @@ class Mixture:
 def mix(
     corpora: Sequence[tuple[Corpus, Sequence[int]]], noises: dict[str, Noise], seed: int = SEED
 ) -> Mixture:
-    """Corrupt half of the pairs of ``corpora``, those at the places given beside each.
+    """Corrupt half of the pairs of ``corpora``, at the positions beside each.
 
-    The half is chosen before the kinds, so that good and corrupted pairs are of the same text. The
-    kinds have equal shares of that half, except those that can corrupt fewer pairs.
+    The half is chosen before the kinds, so that good and corrupted pairs are from the same text.
+    The kinds have equal shares, except those that apply to fewer pairs.
     """
     places = [(corpus, place) for corpus, chosen in corpora for place in chosen]
     order = np.random.default_rng(seed).permutation(len(places)).tolist()
@@ -138,7 +138,7 @@ def mixture(data: Path, languages: str, split: str) -> Mixture:
 
 
 def unordered(pairs: Sequence[Pair], third: Sequence[str]) -> tuple[Corpus, Sequence[int]]:
-    """Make a corpus like :func:`whole`, with each pair a document of its own."""
+    """Make a corpus like :func:`whole` with one document per pair."""
     return whole(pairs, [str(row) for row in range(len(pairs))], third)
 
 
@@ -181,7 +181,7 @@ def _bucc(third: tuple[str, str]) -> str:
 
 
 def one(directory: Path, name: str) -> Path:
-    """Return the file of that name, plain or compressed. Raises MinerError if there is none."""
+    """Return the plain or compressed file with this name. Raises MinerError if there is none."""
     found = find_file(directory, name)
     if found is None:
         raise MinerError(f"{directory}: no {name}, plain or compressed")

@@ -32,7 +32,7 @@ def main() -> None:
         accepted = [bool(made.accept(score)) for score in scores]
         label = f"{name}, {settings['name']}" if settings.get("name") else name
         values = [value(made.score_direction, score) for score in scores]
-        # A filter with two bounds has no better or worse scores, only decisions.
+        # A filter with two bounds has decisions, but no order of scores.
         has_score = None not in values
         values = values if has_score else [float(one) for one in accepted]
         out.append({"name": label, "scores": values, "accepted": accepted})

@@ -1,10 +1,10 @@
-"""Measure what ``--without`` finds: test sentences planted in text that has none of them.
+"""Measure what ``--without`` finds: test sentences planted in text without any.
 
-Three test sets, each of one kind of English sentence: the true pairs of the bucc-style training
-splits (de-en, fr-en; news), and pairs of paraphrases (msrpc, its test split; news). Planted are
-copies in other case and punctuation, edited copies, a test sentence joined to another sentence,
-translations and paraphrases. The other text are sentences of the training splits outside of the
-true pairs, of which each that is found counts as a false alarm.
+The three test sets are English sentences: the true pairs of the bucc-style training splits (de-en,
+fr-en; news), and paraphrases (msrpc, test split; news). Planted are copies in other case and
+punctuation, edited copies, a test sentence joined to another sentence, translations and
+paraphrases. The other text has sentences of the training splits outside of the true pairs; each one
+found is a false alarm.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from miner.text.durable import scratch_directory
 from miner.text.formats import BitextFormat
 
 SEED = 9
-# Sentences of a test set, and of the other text of each language.
+# Sentences per test set, and of other text per language.
 TESTED, OTHERS = 1000, 20_000
 NEAR, COSINES = (0.8, 0.6), (0.9, 0.8, 0.7, 0.65, 0.6, 0.55)
 SETTINGS = {
@@ -73,7 +73,7 @@ EDITS: dict[str, Edit] = {
 
 
 def measure(data: Path) -> dict[str, Any]:
-    """Return the share of each kind that each setting finds, and of other text, by test set."""
+    """Return by test set the share of each kind, and of other text, that each setting finds."""
     found = {}
     others: list[str] = []
     for languages in ("de-en", "fr-en"):
@@ -101,9 +101,9 @@ def shares(
     kinds: Mapping[str, tuple[Sequence[str], int]],
     rest: Sequence[Sequence[str]],
 ) -> dict[str, Any]:
-    """Return the share of each kind that is found by each setting.
+    """Return the share of each kind that each setting finds.
 
-    ``kinds`` are texts with their side, ``rest`` the other text of both sides.
+    ``kinds`` are texts with their side, ``rest`` is the other text of both sides.
     """
     generator = np.random.default_rng(SEED)
     planted = {

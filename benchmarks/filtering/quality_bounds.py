@@ -41,7 +41,8 @@ from miner_train.calibrate_quality import (
 )
 
 Pairs = tuple[list[str], list[str]]
-# Pairs of a source, fewest that count, and of Tatoeba; sentences of a source paired wrongly.
+# Maximum pairs of a source, minimum pairs, and pairs of Tatoeba; wrongly paired sentences of a
+# source.
 MOST, FEWEST, TATOEBA, WRONG = 600, 60, 1000, 200
 USUAL = 0.1
 SEED = 1
@@ -67,9 +68,9 @@ def sources(data: Path, language: str, *, shippable: bool) -> Iterator[tuple[str
 
 
 def wrong_pairs(encoder: Encoder, every: dict[str, Pairs], most: int = WRONG) -> dict[str, Pairs]:
-    """Return wrong pairs by kind: neighbours, shuffled, other domain.
+    """Make wrong pairs by kind: neighbours, shuffled, other domain.
 
-    Of each source, the first ``most`` pairs count.
+    At most ``most`` pairs of each source are used.
     """
     generator = np.random.default_rng(SEED)
     kinds = "neighbours", "shuffled", "other domain"
@@ -94,7 +95,7 @@ def wrong_pairs(encoder: Encoder, every: dict[str, Pairs], most: int = WRONG) ->
 
 
 def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, QualityEvidence]]:
-    """Return what calibrations are learned from, by language pair and source."""
+    """Return the evidence of calibrations, by language pair and source."""
     found: dict[Direction, dict[str, QualityEvidence]] = {}
     for code in encoder.model.languages:
         if code != ENGLISH:
@@ -110,7 +111,7 @@ def learned_from(encoder: Encoder, data: Path) -> dict[Direction, dict[str, Qual
 def without(
     texts: dict[Direction, dict[str, QualityEvidence]], left_out: str | None = None
 ) -> dict[Direction, Calibration]:
-    """Learn the calibrations without a source."""
+    """Learn the calibrations without one source."""
     return calibrations(
         {
             pair: [one for name, one in own.items() if name != left_out]
@@ -120,7 +121,7 @@ def without(
 
 
 def losses(texts: dict[Direction, dict[str, QualityEvidence]]) -> dict[str, dict[str, float]]:
-    """Return the share of right pairs dropped of each source left out, by language."""
+    """Return the dropped share of right pairs of each left-out source, by language."""
     found: dict[str, dict[str, float]] = {pair[0]: {} for pair in texts}
     for source in dict.fromkeys(name for own in texts.values() for name in own):
         learned = without(texts, source)
@@ -132,7 +133,7 @@ def losses(texts: dict[Direction, dict[str, QualityEvidence]]) -> dict[str, dict
 
 
 def measure(encoder: Encoder, data: Path, language: str) -> dict[str, Any]:
-    """Return the bound of a language, and the shares of pairs that it drops and keeps.
+    """Return the bound of a language, and the shares of right and wrong pairs around it.
 
     The encoder's model has its calibration.
     """

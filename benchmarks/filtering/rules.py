@@ -23,7 +23,7 @@ ALLOWED = 0.005
 
 
 def measure(data: Path) -> dict[str, Any]:
-    """Return, by language, the number of pairs, of those dropped by each filter, and by any."""
+    """Return by language the number of pairs, of pairs dropped by each filter, and by any."""
     rows: list[dict[str, Any]] = []
     for path in sorted((data / "tatoeba").glob(f"*{SUFFIX}")):
         language = path.name.removesuffix(SUFFIX)
@@ -43,7 +43,7 @@ def measure(data: Path) -> dict[str, Any]:
 
 
 def tables(results: dict[str, Any]) -> list[str]:
-    """Return the table of right pairs dropped, of the languages and filters that drop any."""
+    """Return the table of dropped right pairs, by language and filter."""
     rows = results["rows"]
     names = [name for name in rows[0]["dropped"] if any(row["dropped"][name] for row in rows)]
     least = [name for name in rows[0]["dropped"] if name not in names]

@@ -25,7 +25,7 @@ from miner.scoring.verifier import Verifier
 # From pairs and their languages ("de-en") to (n,) numbers.
 Score = Callable[[Sequence[Pair], str], np.ndarray]
 NEIGHBOURS = 4
-# Most seconds of a command on one set, which has some thousands of pairs.
+# Maximum seconds of a command on a set of some thousand pairs.
 LIMIT = 600
 MINER = shlex.join(PROGRAM)
 
@@ -36,7 +36,7 @@ class Missing(MinerError):
 
 @dataclass(frozen=True)
 class System:
-    """One row of the tables. ``decides``: it has decisions in place of scores."""
+    """Row of the tables. ``decides``: the system gives decisions instead of scores."""
 
     score: Score
     decides: bool = False
@@ -70,7 +70,7 @@ class Baselines:
             number = {text: row for row, text in enumerate(once)}
             rows.append([number[text] for text in side])
         vectors = [self.encoder.encode(side) for side in distinct]
-        # A sentence without a known piece has no direction, so it is left out of the search.
+        # Sentences without a known piece have zero vectors and are left out of the search.
         source, target = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
         settings = SearchSettings(
             k=NEIGHBOURS, exact=True, device="cpu", threads=self.encoder.threads

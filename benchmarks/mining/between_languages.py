@@ -2,10 +2,10 @@
 
     python -m benchmarks between --data DIR [--model default]
 
-News that was translated into several languages (WMT) gives the pairs: two translations of one
-English sentence. No news is in the training of the model that ships. A third of the pairs stay
-whole; of the others one side is taken, and it joins the sentences that have no counterpart. F1 is
-at the best threshold; precision is that by the gold at thresholds that the tool chose without it.
+The pairs are WMT news: two translations of the same English sentence. No news is in the training of
+the shipped model. A third of the pairs keeps both sides; of the others one side is kept as a
+sentence without a counterpart. F1 is at the best threshold; precision is measured by gold at
+thresholds chosen without it.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from miner.evaluation.labelled_text import find_file
 from miner.text.bitext import read_bitext
 
 PAIRS = ("cs-es", "cs-ru", "es-ru", "es-it", "cs-hu", "ru-fi", "ru-cs", "hu-es")
-# Pairs with a counterpart at most, and sentences of a side at most.
+# Maximum pairs with a counterpart, and maximum sentences of a side.
 MOST, LARGEST, SEED = 1000, 10_000, 7
 NEWS = "newstest.tsv"
 
@@ -61,14 +61,14 @@ def corpus(
 
 
 def measure(encoder: Encoder, data: Path, pair: str) -> Iterator[dict[str, Any]]:
-    """Yield the results of a pair of languages, a precision asked at a time."""
+    """Yield the results of a language pair for each target precision."""
     source, target = (news(data, language) for language in pair.split("-"))
     for row in mined(encoder, *corpus(source, target)):
         yield {"pair": pair, "share": "news", **row}
 
 
 def table(record: dict[str, Any]) -> list[str]:
-    """Lay out precision asked for and reached of each pair of languages."""
+    """Lay out target and reached precision of each language pair."""
     rows = []
     for row in record["results"]:
         reached, f1 = row["reached"], row["best F1"]

@@ -36,7 +36,7 @@ SETS: dict[str, Callable[[Any, int], Collections]] = {
     "pages that differ in one number": numbered_pages,
     "pages with 8 of 12 lines of a site": boilerplate_pages,
 }
-# Precision that a best threshold must have, and precisions that the tool is asked for.
+# Precision of the best threshold, and target precisions.
 WANTED, ASKED = 0.98, (0.98, 0.95)
 
 
@@ -55,14 +55,14 @@ def means(encoder: Encoder, collections: Collections) -> np.ndarray:
 
 
 def curve(right: np.ndarray, shared: int) -> dict[str, float]:
-    """Return recall of all pairs, and of the longest list with the precision wanted."""
+    """Return recall of all pairs, and of the longest list with precision ``wanted``."""
     recall = np.cumsum(right) / shared
     precision = np.cumsum(right) / np.arange(1, len(right) + 1)
     return {"recall": recall[-1], "recall at .98": recall[precision >= WANTED].max(initial=0)}
 
 
 def measure(encoder: Encoder, collections: Collections) -> dict[str, float]:
-    """Pair two collections; return recalls, true precisions at those asked for, CPU seconds."""
+    """Pair two collections; return recall, precision reached at each target, CPU seconds."""
     with tempfile.TemporaryDirectory() as place:
         files = collections.write(Path(place))
         begun = _seconds()
@@ -113,7 +113,7 @@ def main() -> None:
     arguments = parser.parse_args()
     encoder, results = Encoder.load(arguments.model), []
     pieces = laws(arguments.data, arguments.split)
-    measure(encoder, noisy_laws(pieces[:100], 0.3, 0))  # compiles what is compiled once
+    measure(encoder, noisy_laws(pieces[:100], 0.3, 0))  # fill caches
     for name, make in SETS.items():
         made = [make(pieces, seed) for seed in SEEDS]
         runs = [measure(encoder, collections) for collections in made]

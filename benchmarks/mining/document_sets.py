@@ -15,7 +15,7 @@ from miner.text.bitext import read_bitext
 
 FILE = "fr-en.laws.tsv.xz"
 Pair = tuple[str, str]
-# Lines of a page, and the place of one that stays.
+# Lines of a page, and index of a line that is never dropped.
 Page = tuple[list[Pair], int]
 # Lines of a document; share of the documents on both sides, and on one side alone.
 LINES, BOTH, ALONE = 12, 0.6, 0.2
@@ -91,7 +91,7 @@ def numbered_pages(pieces: Sequence[list[Pair]], seed: int) -> Collections:
 
 
 def boilerplate_pages(pieces: Sequence[list[Pair]], seed: int) -> Collections:
-    """Make pages of which eight lines of twelve are common to all pages of a site."""
+    """Make pages that share eight of twelve lines with all pages of a site."""
     random = Random(seed)
     chosen = random.sample(pieces, len(pieces))
     frames, lines = chosen[:TEMPLATES], [pair for piece in chosen[TEMPLATES:] for pair in piece]
@@ -103,7 +103,7 @@ def boilerplate_pages(pieces: Sequence[list[Pair]], seed: int) -> Collections:
 
 
 def _shortened(random: Random, page: Page, side: int) -> list[str]:
-    """Drop some lines of a page on one side, but not the one at its place."""
+    """Drop some lines of a page on one side, except the one at its fixed index."""
     lines, place = page
     kept = (pair for at, pair in enumerate(lines) if at == place or random.random() >= DROPPED)
     return [pair[side] for pair in kept]

@@ -44,7 +44,7 @@ def main() -> None:
                 output = arguments.models / f"{pair}-{name}"
                 model = str(output)
                 seconds = trained_on(pair, RECIPES[name], arguments.data, output)
-            # A model of P19 has no verifier, so margin is its only ranking.
+            # A P19 model has no verifier, so only margins rank.
             for rank in ("margin", "probability")[: 1 if name == "p19-tuned" else 2]:
                 settings = SearchSettings(rank=rank)
                 result = bucc_protocol.measure(

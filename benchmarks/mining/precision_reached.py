@@ -1,16 +1,16 @@
-"""Measure the precision reached, by the gold, against the precision asked for without gold.
+"""Measure the precision reached, by gold, against the target precision, chosen without gold.
 
     python -m benchmarks precision --data DIR [--models models/bench | --model DIR]
         [--split training]
 
-Works on the test splits of the BUCC-style sets with the models of ``benchmarks mining``, or with
-``--model``, such as ``default``. Each split is mined as it is, with the parallel share thinned to a
-tenth (both sentences of nine gold pairs in ten are removed), and with the share raised to 30%
-(sentences outside the gold pairs are removed).
-The tool chooses thresholds for a precision of 0.90, 0.95 and 0.98 by decoys alone. The gold lacks
-some translations, so the true precision is higher. Intervals are those that the tool prints; recall
-is relative to the gold pairs found. Best F1 is that of the model's own scores and of those fitted
-to the corpus, at the threshold tuned on the gold itself.
+Mines the test splits of the BUCC-style sets with the models of ``benchmarks mining``, or with
+``--model``. Each split is mined unchanged, with a tenth of its parallel share (both sentences of
+nine gold pairs in ten are removed), and with a share of 30% (sentences outside of gold pairs are
+removed). The tool chooses thresholds for 0.90, 0.95 and 0.98 by decoys alone.
+
+The gold lacks some translations, so the true precision is higher. Intervals are those that the tool
+prints; recall is relative to the gold pairs found. Best F1 is that of the model's scores and of the
+refit scores, with the threshold tuned on the gold.
 """
 
 import tempfile
@@ -36,7 +36,7 @@ from miner.text.corpus import read
 ASKED = (0.90, 0.95, 0.98)
 SHARES = ("as it is", "thinned to a tenth", "raised to 30%")
 SEED = 5
-# Allowed difference between precision asked for and reached, larger for fewer than FEW pairs.
+# Tolerated shortfall from the target precision, larger for fewer than FEW pairs.
 TOLERANCE, FEW, TOLERANCE_FEW = 0.02, 200, 0.04
 
 
@@ -80,7 +80,7 @@ def bucc_style(
 def measure(
     model: str, data: Path, pair: str, split: str = "test", *, refitting: bool = True
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results of one language pair, share by share."""
+    """Yield the results of one language pair for each parallel share."""
     encoder = Encoder.load(model)
     whole, gold = bucc_style(data, pair, split)
     for share in SHARES:
@@ -111,7 +111,7 @@ def mined(
     *,
     refitting: bool = True,
 ) -> Iterator[dict[str, Any]]:
-    """Mine two sides, sentences by id; yield the results for each precision asked."""
+    """Mine two sides, sentences by id; yield the results for each target precision."""
     with searched(encoder, sides) as found:
         raw = list(each_duplicate(found.pairs).ids())
         found, guess = calibrate(found, refitting=refitting)
@@ -151,7 +151,7 @@ def mined(
 
 
 def table(record: dict[str, Any]) -> list[str]:
-    """Lay out precision asked for and reached."""
+    """Lay out target and reached precision."""
     rows = []
     for row in record["results"]:
         reached = row["reached"]

@@ -42,7 +42,7 @@ QUICK = ((200, 1500), (1,), (0.0, 0.1, 0.5, 0.9, 1.0), (0,))
 FULL = ((200, 600, 1500, 5000, 20_000), (1,), (0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0), (0, 1, 2))
 # Few sources among many targets.
 FEW = ((100,), (80,), (0.5,), (0,))
-# Difference of the precision reached from the one asked for that is allowed.
+# Tolerated difference between target and reached precision.
 TOLERANCE = 0.02
 # A recall that contradicts the right pairs found.
 COLLAPSE, SEVERAL = 0.1, 50
@@ -104,7 +104,7 @@ def corpora(pairs: Pool, *, full: bool) -> Iterator[tuple[dict[str, Any], Any]]:
 
 
 def compared(mined: Mined, gold: dict[int, int]) -> Iterator[dict[str, Any]]:
-    """Yield what each precision asked for keeps, beside the truth."""
+    """Compare with the truth what each target precision keeps."""
     pairs, guess = mined.all_pairs, mined.estimate
     right = [gold.get(source) == target for source, target in rows(mined)]
     correct = np.concatenate([[0], np.cumsum(right, dtype=np.int64)])
@@ -207,12 +207,12 @@ def tables(record: dict[str, Any], conditions: Callable[..., str]) -> list[str]:
 
 
 def groups_at(rows: Sequence[dict[str, Any]], asked: float) -> list[dict[str, Any]]:
-    """Return the results of one precision asked for, of corpora with several right pairs."""
+    """Return the results of one target precision, of corpora with several right pairs."""
     return [row for row in rows if row["asked"] == asked and row["true pairs"] >= SEVERAL]
 
 
 def enough(row: dict[str, Any]) -> bool:
-    """Return True if the precision reached is about the one asked for, or more."""
+    """Return True if the precision reached is near the target, or above it."""
     return row["reached"][0] >= row["asked"] - TOLERANCE
 
 

@@ -41,7 +41,7 @@ from miner.text.bitext import read_bitext
 from miner.text.corruptions import KINDS, Material, corrupt
 
 ANSWERS, SAMPLES = (25, 50, 100, 200, 400), 10
-# Runs of a count of answers: how they are drawn, and the share that is wrong.
+# Runs per number of answers: method of drawing, and share of wrong answers.
 USUAL = 100
 RUNS = (
     *((count, "stratified", 0.0) for count in ANSWERS),
@@ -50,7 +50,7 @@ RUNS = (
     (USUAL, "stratified", 0.15),
 )
 ASKED, ASKED_OF_ROWS = (0.9, 0.95), (0.8,)
-# Sentences without a counterpart, of each side, where near-copies take the place of targets.
+# Unpaired sentences of each side in the set of near-copies.
 OTHERS, SEED = 15_000, 2
 
 Sides = list[dict[str, str]]
@@ -114,7 +114,7 @@ SECTIONS = (*CORPORA, *NOISY)
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Pairs by their scores: which are right, how many are in the gold, and intervals of both."""
+    """Pairs by score: which are right, how many the gold has, and intervals of both."""
 
     score: np.ndarray
     right: np.ndarray
@@ -126,7 +126,7 @@ class Scored:
         return float(2 * self.right[kept].sum() / max(kept.sum() + self.gold, 1))
 
     def reached(self, asked: float) -> dict[str, Any]:
-        """Return the precision reached, and whether the intervals there hold."""
+        """Return the precision reached, and whether the intervals hold."""
         order = np.argsort(-self.score, kind="stable")
         right = self.right[order]
         q_value = expected_wrong(self.score[order])[1]
@@ -195,7 +195,7 @@ def reviewed_by(judged: Judged, right: np.ndarray) -> dict[str, Any]:
 def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
     """Yield the results of a corpus that is mined."""
     sides, gold = CORPORA[name](data)
-    # Reading likely pairs takes nine tenths of a fit, and does not depend on labels.
+    # Fault features take nine tenths of a fit, and do not depend on labels.
     read = faults.read
     known: dict[tuple[int, int], faults.FaultFeatures] = {}
 

@@ -20,7 +20,7 @@ from miner import Encoder
 from miner.precision.estimate import Estimate, calibrate
 
 ASKED = (0.9, 0.95)
-# Lines of a side and true pairs of each sample; three without a pair for each size.
+# Lines per side and true pairs of each sample; three samples without a pair per size.
 SAMPLES = {
     "de-en": ((600, 0), (2000, 0), (6000, 0), (600, 10), (2000, 100), (6000, 1000), (50_000, 0)),
     "fr-en": ((600, 0), (2000, 0), (6000, 0), (600, 10), (2000, 100), (6000, 900)),
@@ -35,7 +35,7 @@ Gold = set[tuple[str, str]]
 
 
 def text(data: Path, pair: str) -> tuple[Sides, list[list[str]], list[tuple[str, str]]]:
-    """Return the sentences of both sides by id, ids that have no counterpart, and true pairs."""
+    """Return the sentences of both sides by id, the unpaired ids, and the true pairs."""
     if pair in ("de-en", "fr-en"):
         sides, gold = bucc_style(data / "bucc-style", pair, "training")
         own = [{names[number] for names in gold} for number in (0, 1)]
@@ -72,7 +72,7 @@ def sample(
 
 
 def measure(encoder: Encoder, data: Path, pair: str) -> Iterator[dict[str, Any]]:
-    """Yield the results of each sample of a language pair, by refit and precision asked for."""
+    """Yield the results of each sample, with and without refit, for each target precision."""
     whole = text(data, pair)
     for lines, true in SAMPLES[pair]:
         for seed in range(1 if true or lines > LARGE else REPEATS):

@@ -43,9 +43,7 @@ def main() -> None:
             for side in ("de", "en")
         )
         verifier = verifier_for(source, "probability", encoder)
-        found = search_indexes(
-            source, target, verifier, estimating=True
-        )  # warm up: compile, read files
+        found = search_indexes(source, target, verifier, estimating=True)  # warm up: read files
         unverified = SearchSettings(k=found.settings.neighbors)
         for _ in range(RUNS):
             seconds["search"].append(

@@ -23,7 +23,7 @@ from miner_train.papers.translators import Translation, Translator
 LANGUAGES = ("de-en", "fr-en")
 SOURCE = "tatoeba"
 SEEDS = (1, 2, 3)
-# Pairs that teach the translator; its beam, narrow for the sake of time; pieces of a vocabulary.
+# Pairs that the translator learns from; its beam, small to save time; pieces of a vocabulary.
 TAUGHT = 20_000
 LIMITS = BeamLimits(beam=10, jump=3)
 PIECES = 8000
@@ -100,5 +100,5 @@ def texts(bench: ExperimentBench, languages: str) -> tuple[list[Pair], list[Pair
 
 
 def copies(reference: str, translation: Translation) -> bool:
-    """Tell if a translation is its reference but for case and final punctuation."""
+    """Return True if a translation equals its reference up to case and final punctuation."""
     return plain_form(translation.text) == plain_form(" ".join(tokens(reference)))

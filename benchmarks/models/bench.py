@@ -16,7 +16,7 @@ from miner.encoder.model import load
 from miner_train.config import TrainConfig
 
 Row = dict[str, Any]
-# The results of a section so far, with its ``rows``.
+# Results of a section so far, with its ``rows``.
 Results = dict[str, Any]
 
 
@@ -42,7 +42,7 @@ class Bench:
         return self.models / "text"
 
     def model(self, text: Text, config: TrainConfig) -> tuple[Path, Spent]:
-        """Return the directory of a model, trained if need be, and the seconds of its training."""
+        """Train a model unless it exists; return its directory and training seconds."""
         config = self.used(config)
         key = json.dumps([text.described["fingerprint"], settings(config)])
         digest = hashlib.sha256(key.encode()).hexdigest()[:8]
@@ -51,20 +51,20 @@ class Bench:
         return output, spent
 
     def used(self, config: TrainConfig) -> TrainConfig:
-        """Return the configuration to train by, smaller in a quick run."""
+        """Return the configuration for the training, smaller in a quick run."""
         return quickly(config) if self.quick else config
 
     def measured(
         self, text: Text, config: TrainConfig, measure: Callable[[Path], dict[str, Any]]
     ) -> Row:
-        """Return settings, training seconds and metrics of a model, or the reason of a failure."""
+        """Return settings, training seconds and metrics of a model, or why it failed."""
         found: Row = {"settings": settings(self.used(config))}
         try:
             model, spent = self.model(text, config)
             fingerprint = load(model).fingerprint
             if fingerprint not in self.known:
                 self.known[fingerprint] = measure(model)
-        except MinerError as error:  # for example a diverging model; the other rows go on
+        except MinerError as error:  # for example if the training diverges; the other rows continue
             print(f"error: {error}", flush=True)
             return {**found, "failed": str(error).splitlines()[0]}
         return {
@@ -128,6 +128,6 @@ def run(
         for results in sections[section](bench):
             rows = old.get(section, [])
             report.merge(path, name, section, completed(results, rows), libraries)
-        # Without old rows that the section no longer has.
+        # Old rows that the section no longer has are dropped.
         report.merge(path, name, section, results, libraries)
         print("\n".join(table(section, results)), flush=True)

@@ -24,7 +24,7 @@ from miner_train.papers import sts, tune_bounds
 from miner_train.papers.bounds import Bounds
 from miner_train.recipes import RECIPES
 
-# References of a row, out of all; a part of P17's bounds.
+# References per row, out of all; P17's bounds, in part.
 SHARE = 0.25
 SHARES: tuple[Bounds, ...] = (
     (0.0, 1.0), (0.0, 0.6), (0.0, 0.8), (0.2, 0.8), (0.2, 1.0), (0.3, 1.0)
@@ -35,7 +35,7 @@ KEPT = (0.4, 0.6, 0.8, 1.0)
 
 
 def highest(scores: np.ndarray) -> list[Bounds]:
-    """Return upper bounds of a score of which low is good, by its own quantiles.
+    """Return upper bounds of a score for which low is good, by its quantiles.
 
     Costs of this translator, and perplexities of so little text, are higher than P17's.
     """

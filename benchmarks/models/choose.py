@@ -16,7 +16,7 @@ from miner_train.config import TrainConfig
 # Pairs scored at a time, and pairs of the sample that margins are computed against.
 BLOCK = 8192
 REFERENCE = 5000
-# Pairs to choose from, at most. FEW paraphrases are chosen, because there are fewer.
+# Maximum pairs to choose from. FEW paraphrases are chosen, because there are fewer.
 MOST = 80_000
 FEW = 5000
 
@@ -56,7 +56,7 @@ def pool(name: str, bench: ExperimentBench) -> Pool:
 
 
 def scores(name: str, pairs: Sequence[Pair], **settings: Any) -> np.ndarray:
-    """Score each pair by the filter ``name``: ``(n,) float64``, higher for better pairs."""
+    """Score each pair by the filter ``name``: ``(n,) float64``, higher is better."""
     entry = FILTERS[name]
     every = {key: setting.default for key, setting in entry.settings.items()} | settings
     reference = [pairs[row] for row in np.linspace(0, len(pairs) - 1, REFERENCE, dtype=int)]
@@ -69,7 +69,7 @@ def scores(name: str, pairs: Sequence[Pair], **settings: Any) -> np.ndarray:
 
 
 def top(pairs: Sequence[Pair], score: np.ndarray, most: int) -> list[Pair]:
-    """Return the ``most`` best pairs by score; pairs with equal scores keep their order."""
+    """Return the ``most`` pairs with the highest scores; equal scores keep their order."""
     return [pairs[row] for row in np.argsort(-score, kind="stable")[:most].tolist()]
 
 
@@ -79,7 +79,7 @@ def within(pairs: Sequence[Pair], value: np.ndarray, low: float, high: float) ->
 
 
 def parts(pairs: Sequence[Pair], score: np.ndarray, number: int = 10) -> list[list[Pair]]:
-    """Cut pairs into equal parts by score, the worst first; the worst remainder is left out."""
+    """Cut pairs into equal parts by score, worst first; drop the remainder of worst pairs."""
     size = len(pairs) // number
     order = np.argsort(score, kind="stable")[len(pairs) - size * number :]
     return [[pairs[row] for row in part.tolist()] for part in order.reshape(number, size)]

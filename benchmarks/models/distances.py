@@ -42,7 +42,7 @@ LANGUAGES = {
     "uk": "ukr",
     "zh": "zho",
 }
-# By name: the file of the features, and the prefix of their names.
+# Feature file and prefix of the feature names, by name of the distance.
 COSINES = {
     "syntactic": ("feature_predictions", "S_"),
     "phonological": ("feature_predictions", "P_"),

@@ -39,7 +39,7 @@ def metrics(model: Path, data: Path, bilingual: bool) -> dict[str, Any]:
     for one in result.metrics:
         if one.dataset == STSB or one.dataset.split(".")[0] in sts.YEARS:
             by_set.setdefault(one.dataset, {"pairs": one.items})[one.name] = one.value
-    # Its name goes on where sets are missing.
+    # It is named although sets are missing.
     means = (one for one in result.metrics if one.dataset.startswith(sts.ALL_YEARS))
     mean = next((one for one in means if one.name == sts.PEARSON), None)
     if mean is None:

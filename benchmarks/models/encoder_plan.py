@@ -58,10 +58,10 @@ class Group:
 
 
 def fitted(recipe: TrainConfig, encoder: str, **changes: Any) -> TrainConfig:
-    """Return the recipe for an encoder, or several joined by "+", with settings of its own."""
+    """Return the recipe for an encoder, or for several joined by "+", with its own settings."""
     own: dict[str, Any] = {}
     for part in encoder.split("+"):
-        # In a combination with an average, embeddings start as the recipe says.
+        # In a combination with an average, initial embeddings follow the recipe.
         own |= {
             name: value
             for name, value in OWN.get(part, {}).items()
@@ -76,7 +76,7 @@ def encoders(recipe: TrainConfig, names: tuple[str, ...]) -> Iterator[Row]:
 
 
 def shortened(rows: Iterable[Row], epochs: int) -> Iterator[Row]:
-    """Train recurrent encoders for ``epochs`` only, and two averages both ways."""
+    """Train recurrent encoders for ``epochs`` passes, and two averages for both numbers."""
     for row in rows:
         short = replace(row.config, epochs=epochs)
         if set(row.config.encoders) & set(RECURRENT):

@@ -40,7 +40,7 @@ def group(name: str, results: dict[str, Any]) -> list[str]:
 
 
 def _apart(rows: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a line with the mean differences of encoders over data sets (P18, Table 10)."""
+    """Return a line with mean differences between encoders over data sets (P18, Table 10)."""
     shown = []
     for pair in combinations([name for name in APART if name in rows], 2):
         one, other = (rows[name]["figures"]["sts"] for name in pair)

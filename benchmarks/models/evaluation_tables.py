@@ -32,7 +32,7 @@ COMPARED = (
 )
 
 Found = dict[tuple[str, str], dict[str, Any]]
-# By head: task, set, metric and factor.
+# Task, set, metric and factor, by column head.
 Columns = Mapping[str, tuple[str, str, str, int]]
 
 

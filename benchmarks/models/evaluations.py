@@ -34,9 +34,9 @@ RECIPE_NAMES = ("fast", "p19-tuned")
 
 @dataclass(frozen=True)
 class Row:
-    """One model. ``place``: its directory among those of ``benchmarks mining``.
+    """Model. ``place``: its directory among those of ``benchmarks mining``.
 
-    config, pair: configuration and text of its training; None for the model that ships.
+    config, pair: configuration and text of its training; None for the shipped model.
     """
 
     name: str

@@ -19,7 +19,7 @@ from miner_train.config import TrainConfig
 from miner_train.papers import sts
 from miner_train.recipes import RECIPES
 
-# Passes over the text, the same in every row; more of them change little.
+# Passes over the text, the same in every row; more passes change little.
 EPOCHS = 5
 P19 = replace(RECIPES["p19-tuned"], epochs=EPOCHS)
 # Both columns are English, so the nearest other sentence may be in either.
@@ -92,7 +92,7 @@ def metrics(model: Path, data: Path, languages: str, mine: bool) -> dict[str, An
         result = tatoeba.evaluate(evaluated, data)
         found["tatoeba"] = pick(result.metrics, languages, "both ways by margin")
     result = sts.evaluate(evaluated, data)
-    # Its name goes on where sets are missing.
+    # It is named although sets are missing.
     means = (one for one in result.metrics if one.dataset.startswith(sts.ALL_YEARS))
     mean = next((one for one in means if one.name == sts.PEARSON), None)
     if mean is None:

@@ -97,7 +97,7 @@ def _described(found: dict[str, Any]) -> list[list[str]]:
     texts = [
         [label, *(form.format(record[side][field]) for side in sides)]
         for field, (label, form) in OF_TEXT.items()
-        if field in record[sides[0]]  # results from before it was measured lack it
+        if field in record[sides[0]]  # older results lack it
     ]
     correlated = record["spearman"]["P(reference)"]["translation"]
     related = [
@@ -123,7 +123,7 @@ def _described(found: dict[str, Any]) -> list[list[str]]:
 
 
 def _written(results: dict[str, Any]) -> list[list[str]]:
-    """Return a line with the means over generated paraphrases, if there are some."""
+    """Return a line with means over generated paraphrases, if there are any."""
     if "means" not in results:
         return []
     means = results["means"]
@@ -133,7 +133,7 @@ def _written(results: dict[str, Any]) -> list[list[str]]:
 
 
 def _training(results: dict[str, Any]) -> list[list[str]]:
-    """Return a line with the CPU time of a section; none where it was not noted."""
+    """Return a line with the CPU time of a section, if it was recorded."""
     rows = results["rows"]
     seconds = [row["training CPU seconds"] for row in rows if row.get("training CPU seconds")]
     if len(seconds) < len(rows):
@@ -149,7 +149,7 @@ def _training(results: dict[str, Any]) -> list[list[str]]:
 
 
 def over_seeds(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join rows that differ in their seed: means, and the ranges in place of intervals."""
+    """Join rows that differ in their seed: means, with ranges instead of intervals."""
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         found.setdefault(row["name"], []).append(row)

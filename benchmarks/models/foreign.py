@@ -39,11 +39,11 @@ PAIRS = ("de-en", "fr-en")
 ASKED = (0.90, 0.95, 0.98)
 SPLITS = ("training", "test")
 SEED = 3
-# Sentences that the student's encoding is timed on, for each of the transformer's; rounds.
+# Timed sentences of the student per sentence of the transformer; rounds.
 TIMES_MORE, ROUNDS = 40, 5
 
 LIBRARIES = ("sentence-transformers", "transformers", "tokenizers")
-# Encodes sentences; what it returns is not looked at.
+# Encodes sentences; the result is not used.
 Encode = Callable[[list[str]], Any]
 
 
@@ -96,7 +96,7 @@ def cut(data: Path, pair: str, share: float, place: Path) -> Path:
 
 
 def indexes(encoder: SentenceEncoder, text: Path, pair: str, split: str) -> tuple[Index, Index]:
-    """Encode both sides of a split, unless their indexes of this encoder are there."""
+    """Encode both sides of a split, unless indexes of this encoder exist."""
     found = []
     for language in pair.split("-"):
         place = text / f"{encoder.fingerprint}.{split}.{language}"
@@ -114,12 +114,14 @@ def mined(
     pair: str,
     threads: int,
 ) -> dict[str, Any]:
-    """Mine both splits of indexes by ``builder``; F1 on test, and precision that was asked for."""
+    """Mine both splits of indexes by ``builder``; return F1 on test, and target and reached
+    precision.
+    """
     task = bucc_protocol.located(text, pair)
     settings = SearchSettings(rank=rank, threads=threads, duplicates="each")
     mine_split = partial(mine, encoder=encoder, settings=settings)
     train, test = (indexes(builder, text, pair, split) for split in SPLITS)
-    # The model's own scores, which both splits share.
+    # Scores of the model, before any refit, are comparable between splits.
     raw = [mine_split(*both, keep=Keep(estimate=False)).all_pairs for both in (train, test)]
     tuned = best_threshold(list(raw[0].ids()), task.gold("training"))
     gold = task.gold("test")
@@ -137,13 +139,13 @@ def mined(
 
 
 def throughput(encoders: dict[str, Encode], texts: list[str]) -> dict[str, float]:
-    """Return the sentences of a second of CPU time, the median of rounds that alternate."""
+    """Return sentences per second of CPU time, as the median of alternating rounds."""
     seconds: dict[str, list[float]] = {name: [] for name in encoders}
     for number in range(ROUNDS + 1):
         for name, encode in encoders.items():
             begun = time.process_time()
             encode(texts)
-            if number:  # the first warms up
+            if number:  # the first round warms up
                 seconds[name].append(time.process_time() - begun)
     return {name: len(texts) / float(np.median(found)) for name, found in seconds.items()}
 

@@ -29,12 +29,12 @@ from miner_train.papers.learn_generator import train_generator
 from miner_train.papers.rerank import means, rank
 
 LANGUAGES = "de-en"
-# One thread: steps are small, and threads that wait for each other cost more than they gain.
+# One thread, because steps are small and synchronisation would cost more than it gains.
 THREADS = 1
 CONFIG = GeneratorConfig(pieces=3000, dimension=128, epochs=5, warmup=100, batch=1000)
-# Pairs that teach the generator, and sentences to rewrite.
+# Pairs that the generator learns from, and sentences to rewrite.
 TAUGHT, REWRITTEN = 12_000, 1000
-# Hypotheses of the beam, which are the candidates of a sentence.
+# Hypotheses of the beam: the candidates of a sentence.
 BEAM = 4
 
 

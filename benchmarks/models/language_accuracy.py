@@ -32,10 +32,10 @@ from miner.text.bitext import read_bitext
 from miner.text.language_codes import ENGLISH
 from miner.text.output import open_output
 
-# Names of the files of each set, below ``train/PAIR``; Tatoeba's are in a folder of their own.
+# File names of each set, below ``train/PAIR``; Tatoeba has a folder of its own.
 UNSEEN = {"news": ("newstest", "wmt21-23", "wmt24"), "games": ("wesnoth",)}
 TATOEBA = "Tatoeba"
-# Pairs of a set at most, fewest that are measured, and the least length of a sentence.
+# Maximum and minimum pairs of a set, and minimum length of a sentence.
 MOST, FEWEST, SHORTEST = 1000, 200, 20
 
 
@@ -59,7 +59,9 @@ def unseen(data: Path, pair: str, names: tuple[str, ...]) -> tuple[list[str], li
 
 
 def dense(text: str) -> int:
-    """Characters of other scripts that one of this text is worth: 3 for Chinese and Japanese."""
+    """Return the Latin characters that one character of this text is worth: 3 in Chinese and
+    Japanese.
+    """
     return 3 if any("\u3040" <= character <= "\u9fff" for character in text) else 1
 
 
@@ -121,7 +123,7 @@ def main() -> None:
         found = measure(model, arguments.data, language)
         measured[language] = dataclasses.replace(known[language], accuracy=found)
         print(language, *(f"{name} {value:.3f}" for name, value in found.items()), flush=True)
-    # English is as good as the best of its partners.
+    # English gets the accuracy of its best partner.
     if ENGLISH in known and measured:
         others = (one.accuracy for one in measured.values())
         best = max(others, key=lambda one: min(one.values(), default=0.0))

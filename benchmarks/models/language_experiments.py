@@ -30,7 +30,7 @@ from miner_train.papers.language_overlap import (
     overlap,
 )
 
-# The sources of each group, and the languages that have them.
+# Sources of each group, and their languages.
 GROUPS = {
     "interface": (("gnome", "mozilla", "phpmyadmin"), ("cs", "de", "es", "fr", "ru")),
     "manual": (("php",), ("de", "es", "fr", "ru")),
@@ -41,9 +41,9 @@ VOCABULARIES = ("shared", "separate")
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 SYNTHETIC = "English in cipher"
 EVERY = "every language"
-# The other reading of overlap: English pieces that the other side uses too, out of all of them.
+# Other definition of overlap: share of English pieces that the other side uses, too.
 ENGLISH_SHARED = "share of English pieces"
-# The metric that languages are compared by.
+# Metric by which languages are compared.
 SCORE = "sts 12-16"
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -135,7 +135,7 @@ def _cipher() -> dict[int, str]:
     generator = np.random.default_rng(SEED)
     table: dict[int, str] = {}
     for letters in ("aeiou", "".join(sorted(set(string.ascii_lowercase) - set("aeiou")))):
-        # The letters stand in a circle, so none stands for itself.
+        # The letters are rotated, so no letter maps to itself.
         circle = [letters[place] for place in generator.permutation(len(letters))]
         for one, other in zip(circle, circle[1:] + circle[:1], strict=True):
             table |= {ord(one): other, ord(one.upper()): other.upper()}

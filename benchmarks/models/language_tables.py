@@ -9,9 +9,9 @@ from benchmarks.markdown import table
 from miner.text.language_codes import ENGLISH, describe
 
 TESTS = ("Tatoeba", "news", "games")
-# Facts about the default filter, where they were measured, and their columns.
+# Facts about the default filter, if measured, and their columns.
 FILTERING = {"right_dropped": "right pairs dropped", "wrong_kept": "wrong pairs kept"}
-# Use of each level of a language.
+# Recommended use of each level of a language.
 GOOD_FOR = {
     "good": "mining and filtering",
     "fair": "mining with verification; read a sample",

@@ -59,7 +59,7 @@ def measure_shuffled(bench: ExperimentBench) -> Iterator[Results]:
     def rows() -> Iterator[tuple[str, str, list[Pair], TrainConfig]]:
         pairs = draw(paraphrases(bench.data), 2 * bench.pairs)
         few = pairs[: bench.pairs]
-        # The last epoch: held-out pairs, of which as many are shuffled, choose any.
+        # Select the last epoch: held-out pairs are shuffled as well, so they cannot select.
         average, gran = (replace(recipe("s18", name), heldout=0) for name in ("word", "gran-gru"))
         group = "average of morphs"
         for share in SHARES:
@@ -115,8 +115,8 @@ def _each(
 
 
 def shuffled(pairs: list[Pair], share: float) -> list[Pair]:
-    """Give a share of the pairs, drawn at random, the second sentence of another of them."""
-    # Not the numbers that held-out pairs are drawn by, or these would be the shuffled ones.
+    """Replace the second sentence of a random share of the pairs by that of another of them."""
+    # Other random numbers than those of held-out pairs, which would else be the shuffled ones.
     order = np.random.default_rng([SEED, 101]).permutation(len(pairs))
     rows = order[: round(share * len(pairs))]
     found = list(pairs)

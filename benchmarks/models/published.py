@@ -1,7 +1,7 @@
-"""Figures that papers and model cards publish: ``published.tsv``, and its tables.
+"""Published figures of papers and model cards: ``published.tsv``, and its tables.
 
-A line has the paper, the version that was read, the place of the figure in it, its row and its
-column there, and the value as printed.
+A line has the paper, the version read, the figure's table, its row and column, and the value as
+printed.
 """
 
 import csv
@@ -18,7 +18,7 @@ PAPERS = ("P19", "P18", "P17", "S18")
 
 @dataclass(frozen=True)
 class Figure:
-    """One published figure; the fields are the columns of the file."""
+    """Published figure; the fields are the columns of the file."""
 
     paper: str
     version: str

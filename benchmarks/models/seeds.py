@@ -1,11 +1,11 @@
-"""Measure the models that one recipe makes from several seeds.
+"""Measure models of one recipe with several seeds.
 
     python -m benchmarks seeds --data DIR --model default --model models/seed2 ...
 
-The model that ships has seed 1. The others have seed N in the second command of ``make model``,
-which trains further, and start from the same model; the third learns their verifier. Mining is that
-of ``benchmarks mining``: F1 on test with the threshold of training, and with the one that the tool
-chose for an estimated precision of 0.95. Other metrics are those of ``benchmarks languages``,
+The shipped model has seed 1. The others have seed N in the second command of ``make model``, the
+further training, and start from the same model; the third command learns their verifier. Mining is
+that of ``benchmarks mining``: F1 on test with the threshold of training, and with the one that the
+tool chose for an estimated precision of 0.95. Other metrics are those of ``benchmarks languages``,
 ``miner evaluate contrast`` (the critical and major kinds of DEMETR in five languages; cases made
 from the gold pairs of the training splits) and ``miner evaluate noisy``.
 """
@@ -27,7 +27,7 @@ from miner.knn.settings import SearchSettings
 from miner.text.corpus import read
 from miner.text.corruptions import KINDS
 
-# Languages of DEMETR that the first models knew, too.
+# Languages of DEMETR that the first models were trained on.
 DEMETR = ("german", "french", "spanish", "russian", "czech")
 HARD = "mean, critical and major"
 

@@ -17,7 +17,7 @@ from miner_train import selection
 from miner_train.papers import paraphrase_detection as paraphrase
 from miner_train.papers import sts
 
-# Fewest letters and digits of a sentence that counts.
+# Minimum letters and digits of a sentence that counts.
 LEAST = 13
 
 # Training text of the model that ships, by directory and name.
@@ -37,7 +37,7 @@ def count(data: Path, pairs: Sequence[str]) -> Found:
     texts["shipped"] = [
         path
         for name in SHIPPED.read_text().split()
-        if (path := train / f"{name}.tsv.xz").is_file()  # some have left the data since
+        if (path := train / f"{name}.tsv.xz").is_file()  # some texts have left the data since
     ]
     found: Found = {}
     for text, files in texts.items():

@@ -1,8 +1,8 @@
-"""Train a small multilingual transformer, which stands for the encoders of other libraries.
+"""Train a small multilingual transformer in place of other libraries' encoders.
 
-Four layers of 256 dimensions over the pieces of the model that ships, whose vectors, reduced by
-PCA, are its word embeddings and stay: a quarter of an hour on a core teaches little more than the
-layers. The mean of the last states is the vector; the objective is the in-batch softmax over
+It has four layers of 256 dimensions over the pieces of the shipped model, whose vectors, reduced by
+PCA, are its frozen word embeddings: in a quarter of an hour on a core only the layers can be
+trained. The vector is the mean of the last states; the objective is the in-batch softmax over
 translations.
 """
 
@@ -18,10 +18,10 @@ from miner import Encoder
 from miner.encoder.export import piece_table, tokenizer_json
 
 LAYERS, WIDTH, HEADS = 4, 256, 4
-# Tokens that it reads of a sentence, and pairs of a step.
+# Maximum tokens of a sentence, and pairs per step.
 LONGEST, BATCH = 64, 64
 RATE, WARM_UP, SCALE = 5e-4, 0.05, 20.0
-# Batches that are cut from one run of pairs in the order of their lengths.
+# Batches cut from one run of pairs sorted by length.
 SORTED = 50
 SEED = 1
 RECORD = "recipe.json"
@@ -45,7 +45,7 @@ def trained(pairs: Sequence[Pair], place: Path, minutes: float, threads: int) ->
     torch.set_num_threads(threads)
     torch.manual_seed(SEED)
     _untrained(place / "untrained")
-    # A transformer without modules gets the mean of its states.
+    # Without a module list the transformer's vector is the mean of its states.
     model = library.SentenceTransformer(str(place / "untrained"), device="cpu")
     model.max_seq_length = LONGEST
     steps, loss = _train(model[0].auto_model, model.tokenizer, pairs, minutes)
@@ -81,7 +81,7 @@ def _untrained(place: Path) -> None:
     model = transformers.BertModel(config)
     words = model.embeddings.word_embeddings.weight
     with torch.no_grad():
-        # Positions are of the size of random words.
+        # Position embeddings have the size of random word embeddings.
         words.copy_(torch.from_numpy(reduced * (0.02 * 8 / reduced.std())))
     words.requires_grad_(False)
     model.save_pretrained(place)

@@ -10,7 +10,7 @@ from benchmarks.models.bench import Results
 from benchmarks.models.experiment_metrics import ExperimentBench
 from benchmarks.models.training_text import BILINGUAL, draw
 
-# A smaller number of pairs, which nearly all sources have.
+# A smaller number of pairs, available in nearly all sources.
 FEW = 4000
 MIX = "all of these, equally"
 

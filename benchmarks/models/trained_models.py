@@ -44,7 +44,7 @@ class Clock:
         print(f"  {time.perf_counter() - self.started:6.0f} s  {line}", flush=True)
 
     def tick(self, stage: str, done: int, total: int | None) -> None:
-        """Count the time up to this step (a :data:`miner.progress.Reporter`)."""
+        """Update the time at this step (a :data:`miner.progress.Reporter`)."""
         now = time.perf_counter()
         self.spent = Spent(
             self.before.clock + now - self.started,
@@ -91,7 +91,7 @@ def trained(
     note = output.with_name(f"{output.name}.seconds")
     if not reusable(files, config, output, exclude):
         output.parent.mkdir(parents=True, exist_ok=True)
-        if output.exists():  # another model, and its time
+        if output.exists():  # time of another model
             note.unlink(missing_ok=True)
         clock = Clock(note)
         train_model(
@@ -122,7 +122,7 @@ def reusable(
         count = len(Unwanted(exclude))
         excluded = [{"name": exclude.name, "sentences": count}]
     return (
-        # Not compared as dicts: a field that is newer than the model has its default.
+        # Not compared as dicts: fields newer than the model have their defaults.
         "config" in found
         and TrainConfig.from_dict(found["config"]) == config
         and found.get("excluded", []) == excluded

@@ -19,7 +19,7 @@ from miner.text.output import open_output
 from miner_train.data import fingerprint
 
 SEED = 1
-# P18's limit. Longer sentences are mostly laws, and recurrent encoders take a step for every word.
+# P18's limit. Longer sentences are mostly laws, and recurrent encoders need a step per token.
 LONGEST = 30
 BILINGUAL, ENGLISH = "fr-en", "english"
 PIVOTS = ("de-en", "fr-en", "es-en")

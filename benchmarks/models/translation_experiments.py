@@ -32,7 +32,7 @@ from miner_train.papers.translators import Translation
 LANGUAGES, BEST = "de-en", 3
 # Encoders of the classifiers; the probabilities of the first are correlated with statistics.
 ENCODERS = ("average", "lstm")
-# Share of the references that test a classifier.
+# Share of the references held out to test a classifier.
 TEST = 0.2
 # Lower edges of the ranges of the paraphrase score; the first holds all below.
 EDGES = tuple(step / 10 for step in range(10))

@@ -1,4 +1,4 @@
-"""Write the sentences of all test sets, which the models of the recipes must not be trained on."""
+"""Write the sentences of all test sets, to be excluded from the recipes' training text."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +13,7 @@ from miner.evaluation.suite import TASKS, sentences
 def every_sentence(data: Path) -> Iterator[str]:
     """Yield the sentences of all test sets in ``data``, repeats included."""
     for name, task in TASKS.items():
-        if name != "speed":  # it uses the text of the others
+        if name != "speed":  # it reuses the text of other sets
             with suppress(NoTestSetError):
                 yield from sentences(data, [task])
 

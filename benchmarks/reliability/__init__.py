@@ -1,1 +1,1 @@
-"""A campaign against the engine's promise that nothing is lost and nothing is silently wrong."""
+"""Campaign of kills, crashes, fuzzing and full disks: no data is lost or silently wrong."""

@@ -51,7 +51,7 @@ def main() -> None:
             results = globals()[f"run_{name}"](root, given.command, given.scale, given.seed)
             results["seconds"] = round(time.monotonic() - begun)
             found[name] = results
-            # Each section as it ends: it is an hour.
+            # Results are written after each section, because the whole takes an hour.
             whole = name in ("fuzz", "clusters") or set(given.command) == set(DISTURBED)
             section = name if whole else f"{name}: {' '.join(given.command)}"
             report.merge(given.json, "reliability", section, results)
@@ -67,7 +67,7 @@ def times(most: int, scale: float) -> int:
 def side_by_side(
     job: Callable[[str], dict[str, Any]], chosen: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Do a job for each command, two at a time: each waits for processes of its own."""
+    """Run a job per command, two at a time, because each waits for child processes."""
     with ThreadPoolExecutor(2) as pool:
         return {name: counts for part in pool.map(job, chosen) for name, counts in part.items()}
 
@@ -109,7 +109,9 @@ def run_clusters(root: Path, chosen: Sequence[str], scale: float, seed: int) -> 
 
 
 def try_places(command: Command, root: Path, scale: float) -> dict[str, Any]:
-    """Run a command on full and read-only disks, twice at once, privately, with an odd clock."""
+    """Run a command on full and read-only disks, twice at once, with a private umask, and an odd
+    clock.
+    """
     root.mkdir()
     (root / "in").symlink_to(root.parent / "in")
     name = command.name
@@ -127,7 +129,7 @@ def try_places(command: Command, root: Path, scale: float) -> dict[str, Any]:
 
 
 def faults(found: dict[str, Any]) -> dict[str, Any]:
-    """Everything that is not 0 and should be, by section and command."""
+    """Return the counts that should be 0 and are not, by section and command."""
     bad = {}
     for section, parts in found.items():
         for name, counts in parts.items():

@@ -1,4 +1,4 @@
-"""Workers that die elsewhere: a node of a Ray cluster, a job of Slurm.
+"""Killed workers elsewhere: a node of a Ray cluster, a job of Slurm.
 
 Ray has two nodes on this machine. Without Slurm, submitit runs jobs as processes of this machine.
 """
@@ -22,7 +22,7 @@ import psutil
 from benchmarks.reliability import commands
 from benchmarks.reliability.commands import COMMANDS, LIMIT
 
-# Memory of a node for objects, in bytes.
+# Object store of a node, in bytes.
 OBJECTS = 80 << 20
 
 

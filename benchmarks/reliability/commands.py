@@ -12,7 +12,7 @@ import miner
 from benchmarks.report import PROGRAM
 
 DEMO = Path(miner.__file__).parent / "demo"
-# No undisturbed run takes as long.
+# Time limit of an undisturbed run in seconds.
 LIMIT = 300
 # Stand-in for an encoder's library: the model that ships.
 LIBRARY = """
@@ -32,12 +32,12 @@ class SentenceTransformer:
 
 @dataclass(frozen=True)
 class Command:
-    """One command line, run in a directory of its own beside the directory ``in`` of inputs.
+    """Command line, run in a separate directory beside the directory ``in`` of inputs.
 
-    outputs: files or directories that an undisturbed run leaves.
-    needs: commands of :data:`COMMANDS` whose outputs must be there before.
-    checkpoint: directory from which a repeated command goes on. A run that was refused may leave
-        it; one that succeeds removes it, or keeps it where ``--work`` names it.
+    outputs: files or directories that an undisturbed run leaves. needs: commands of
+    :data:`COMMANDS` whose outputs must exist. checkpoint: directory from which a repeated command
+    continues. A refused run may leave it; a successful one removes it, or keeps it where ``--work``
+    names it.
     """
 
     name: str
@@ -131,13 +131,13 @@ COMMANDS = {
         ),
     )
 }
-# The commands that are disturbed; the others only prepare.
+# Commands that are disturbed; the others only prepare inputs.
 DISTURBED = tuple(name for name in COMMANDS if name != "index-en")
 
 
 @dataclass(frozen=True)
 class Done:
-    """The end of a run. ``code`` is negative for a run that a signal killed."""
+    """End of a run. ``code`` is negative if a signal killed it."""
 
     code: int
     err: str
@@ -199,7 +199,7 @@ def environment() -> dict[str, str]:
 
 
 def run(command: Command, place: Path, limit: float = LIMIT, umask: int = -1) -> Done:
-    """Run a command to its end in ``place``; one that outlasts ``limit`` seconds is killed."""
+    """Run a command to its end in ``place``; kill it after ``limit`` seconds."""
     begun = time.monotonic()
     process = start(command, place, umask)
     try:
@@ -211,7 +211,7 @@ def run(command: Command, place: Path, limit: float = LIMIT, umask: int = -1) ->
 
 
 def run_whole(command: Command, place: Path) -> Done:
-    """Run a command that nothing disturbs. Raises RuntimeError where it fails all the same."""
+    """Run a command undisturbed. Raises RuntimeError if it fails."""
     done = run(command, place)
     if done.code:
         raise RuntimeError(f"{command.name} failed undisturbed: {done.err}")
@@ -226,9 +226,9 @@ def prepare(command: Command, place: Path) -> None:
 
 
 def digest(place: Path, outputs: Sequence[str]) -> str:
-    """Return the SHA-256 over names and bytes of the outputs; a missing one counts as such.
+    """Return the SHA-256 over names and bytes of the outputs, present or missing.
 
-    A student names its teacher by its path, so ``place`` itself counts for nothing.
+    ``place`` is replaced in the content, because a student names its teacher by path.
     """
     hash_ = hashlib.sha256()
     own = os.fsencode(place.absolute())
@@ -246,5 +246,5 @@ def digest(place: Path, outputs: Sequence[str]) -> str:
 
 
 def entries(place: Path) -> set[str]:
-    """All files and directories below ``place``."""
+    """Return all files and directories below ``place``."""
     return {str(path.relative_to(place)) for path in place.rglob("*")}

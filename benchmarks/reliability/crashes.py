@@ -30,7 +30,7 @@ TRACED = (
     "renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,mmap"
 )
 WAYS = ("lost", "zeroed", "unnamed")
-# Longest write that strace prints whole, in bytes.
+# Maximum bytes of a write that strace prints.
 LONGEST = 1 << 26
 CALL = re.compile(r"^(?:\[pid +\d+\] |\d+ +)?(\w+)\((.*)\) += (-?\d+|0x[0-9a-f]+)")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
@@ -39,7 +39,7 @@ DESCRIPTOR = re.compile(r"^(\d+)<([^>]*)>")
 
 @dataclass
 class Inode:
-    """A file: its bytes now, and its bytes at the last sync."""
+    """File: current bytes, and bytes at the last sync."""
 
     now: bytearray = field(default_factory=bytearray)
     synced: bytes = b""
@@ -85,7 +85,7 @@ class Disk:
                     return other + path[len(one) :]
             return path
 
-        if not exchange:  # what stood there is gone
+        if not exchange:  # a file at the new path is replaced
             self.files = {
                 path: inode
                 for path, inode in self.files.items()
@@ -104,7 +104,7 @@ class Disk:
             self.renamed.append((os.path.dirname(new), old, new, inner))
 
     def found(self, way: str) -> dict[str, bytes]:
-        """The files as they are found after a cut."""
+        """Return the files as found after a cut."""
         files = self.named if way == "unnamed" else self.files
         made = {}
         for path, inode in files.items():
@@ -132,7 +132,7 @@ def record(command: Command, place: Path, log: Path) -> list[str]:
 
 
 def joined(lines: list[str]) -> list[str]:
-    """Put calls that strace tells in two lines, since another thread came between, in one."""
+    """Join calls that strace prints in two lines because another thread came between."""
     waiting: dict[str, str] = {}
     whole = []
     for line in lines:
@@ -147,7 +147,7 @@ def joined(lines: list[str]) -> list[str]:
 
 
 def replay(lines: list[str], place: Path, before: Disk) -> Iterator[tuple[str, Disk]]:
-    """Apply the calls of a log, one by one: yields each call's name and the disk after it."""
+    """Apply the calls of a log one by one; yield each call's name and the resulting disk."""
     disk = before
     offsets: dict[tuple[str, str], int] = {}  # by descriptor and path
     root = str(place)
@@ -223,14 +223,14 @@ def replay(lines: list[str], place: Path, before: Disk) -> Iterator[tuple[str, D
 
 
 def check(command: Command, root: Path, most: int) -> dict[str, Any]:
-    """Cut a command's run off behind at most ``most`` of its calls, and repeat it on the rest."""
+    """Cut a command's run after at most ``most`` of its calls, and repeat it on each result."""
     place = root / f"{command.name}-crash"
     commands.prepare(command, place)
     before = loaded(place)
     lines = record(command, place, root / f"{command.name}.strace")
     wanted = commands.digest(place, command.outputs)
     calls = [name for name, _ in replay(lines, place, copy.deepcopy(before))]
-    # Every sync, rename and removal; of the writes as many as are left.
+    # Every sync, rename and removal, and as many of the writes as the limit allows.
     telling = [i for i, name in enumerate(calls) if name not in ("write", "pwrite64", "writev")]
     chosen = set(telling[:: -(-len(telling) // most)] if len(telling) > most else telling)
     spare = most - len(chosen)
@@ -284,12 +284,12 @@ def laid(place: Path, disk: Disk, files: dict[str, bytes]) -> None:
         os.makedirs(folder, exist_ok=True)
     for path, data in files.items():
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        # Results that are not synced say by which start of the machine they were made.
+        # Unsynced results name the machine start in which they were written.
         Path(path).write_bytes(data.replace(start, b"0" * len(start)) if start else data)
 
 
 def raw(escaped: str) -> bytes:
-    """The bytes of a string as ``strace -xx`` prints it."""
+    """Decode a string as ``strace -xx`` prints it."""
     return bytes.fromhex(escaped.replace("\\x", ""))
 
 

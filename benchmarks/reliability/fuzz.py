@@ -33,18 +33,18 @@ from benchmarks.reliability.commands import DEMO, LIMIT
 from benchmarks.reliability.mutations import MUTATIONS, bomb, zstd
 from miner.cli import main
 
-# No run may take longer, in seconds, or more memory than this beyond the program's own, in bytes.
+# Maximum seconds of a run, and maximum bytes beyond the program's own memory.
 SECONDS, MEMORY = 10.0, 1 << 30
-# Exit codes: done, input at fault, usage.
+# Exit codes of success, faulty input, and usage errors.
 ALLOWED = (0, 1, 2)
 LINES = 12
-# Directory of temporary files of a run, with the cache of its store, in its own.
+# Directory for temporary files and caches of a run, inside the run's directory.
 TEMPORARY = ".tmp"
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A reader under test: files to mutate, one at a time, and the command that reads them."""
+    """Reader under test: files to mutate, one at a time, and the command that reads them."""
 
     name: str
     files: tuple[str, ...]
@@ -155,7 +155,7 @@ def write_seeds(place: Path, model: Path) -> None:
 
 
 def build_seeds(place: Path) -> None:
-    """Make the artifacts among the seeds by the program itself. Raises RuntimeError."""
+    """Create the seeds that are artifacts, by the program itself. Raises RuntimeError."""
     for line in (
         "index text.txt --model model -o a",
         "index other.txt --model model -o b",
@@ -179,9 +179,9 @@ def load_modules() -> None:
 
 
 def warm(seeds: Path) -> None:
-    """Load the program's compiled loops, once for all forks.
+    """Load the compiled library once for all forks.
 
-    Searches stay cold: the threads of their parallel loops do not live on in a fork.
+    Searches are not warmed, because threads do not survive a fork.
     """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     here = Path.cwd()
@@ -253,7 +253,7 @@ def _awaited(child: int, deadline: float) -> tuple[int, Any]:
 
 
 def verdict(code: int, err: str, memory: int) -> str | None:
-    """Name the rule that a run broke; None for a good one."""
+    """Name the rule that a run broke; None if it broke none."""
     if code == -signal.SIGKILL:
         return "over time"
     if "Traceback" in err or code == 70:
@@ -318,7 +318,7 @@ def cases(seeds: Path, count: int, seed: int) -> Iterator[tuple[Reader, str, byt
 def campaign(root: Path, model: Path, count: int, seed: int) -> dict[str, Any]:
     """Run ``count`` mutated inputs; the counts of everything but exit codes should be 0."""
     root.mkdir(exist_ok=True)
-    # Seeds are made where the runs are: work directories know their inputs by absolute paths.
+    # Seeds are made in the directory of the runs: work directories store absolute paths.
     seeds, place = root / "seeds", root / "fuzz"
     write_seeds(place, model)
     load_modules()

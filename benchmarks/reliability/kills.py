@@ -1,4 +1,4 @@
-"""Signals at random moments: the command, repeated, must end as if nothing had happened."""
+"""Signals at random moments: a repeated command must end like an undisturbed run."""
 
 import random
 import shutil
@@ -13,7 +13,7 @@ from benchmarks.reliability import commands
 from benchmarks.reliability.commands import COMMANDS, Command
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-# Exit code of a command that SIGTERM or SIGINT stopped.
+# Exit code of a command stopped by SIGTERM or SIGINT.
 INTERRUPTED = 130
 
 

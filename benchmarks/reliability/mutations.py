@@ -14,7 +14,7 @@ Mutation = Callable[[bytes, random.Random], bytes]
 
 
 def zstd() -> Any:
-    """The zstd library of this Python."""
+    """Return the zstd library of this Python version."""
     if sys.version_info >= (3, 14):
         import compression.zstd as library
     else:
@@ -32,7 +32,7 @@ def flip(data: bytes, generator: random.Random) -> bytes:
 
 
 def cut(data: bytes, generator: random.Random) -> bytes:
-    """Keep a beginning."""
+    """Keep a prefix."""
     return data[: generator.randrange(len(data) + 1)]
 
 
@@ -44,14 +44,14 @@ def zero(data: bytes, generator: random.Random) -> bytes:
 
 
 def repeat(data: bytes, generator: random.Random) -> bytes:
-    """Put a range twice, elsewhere."""
+    """Copy a range to another position."""
     start, end = sorted(generator.randrange(len(data) + 1) for _ in range(2))
     place = generator.randrange(len(data) + 1)
     return data[:place] + data[start:end] + data[place:]
 
 
 def remove(data: bytes, generator: random.Random) -> bytes:
-    """Take a range out."""
+    """Remove a range."""
     start, end = sorted(generator.randrange(len(data) + 1) for _ in range(2))
     return data[:start] + data[end:]
 
@@ -65,7 +65,7 @@ def swell(data: bytes, generator: random.Random) -> bytes:
 
 
 def hostile(data: bytes, generator: random.Random) -> bytes:
-    """Insert a text that readers have stumbled over."""
+    """Insert a text that has broken readers before."""
     texts = (
         b"\xff\xfe", b"\x00" * 9, b"\t\t\t", b"\r\n\r\n", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"NaN",
         b"1e999", b"-inf", b"{" * 3000, b"[" * 3000, b'"\\ud800"', b'{"text": 1}', b"null",
@@ -76,7 +76,7 @@ def hostile(data: bytes, generator: random.Random) -> bytes:
 
 
 def climb(data: bytes, generator: random.Random) -> bytes:
-    """Put a name that leads out of its directory in place of a quoted text."""
+    """Replace a quoted text by a path that leaves its directory."""
     quoted = list(re.finditer(rb'"[^"]{1,80}"', data))
     if not quoted:
         return data
@@ -86,12 +86,12 @@ def climb(data: bytes, generator: random.Random) -> bytes:
 
 
 def nothing(data: bytes, generator: random.Random) -> bytes:
-    """Leave nothing, or noise."""
+    """Return an empty file, or noise."""
     return generator.choice((b"", b"\n", generator.randbytes(200)))
 
 
 def bomb(data: bytes, generator: random.Random) -> bytes:
-    """A compressed file of two gigabytes in one line, made in the format that ``data`` has."""
+    """Return a compressed file of two gigabytes in one line, in the format of ``data``."""
     library = next(
         (
             library
@@ -105,7 +105,7 @@ def bomb(data: bytes, generator: random.Random) -> bytes:
     )  # fmt: skip
     if library is None:
         return data * 2
-    # Members of 64 MiB in a row are one stream to all of these formats.
+    # Concatenated members of 64 MiB are one stream in all of these formats.
     if library not in _BOMBS:
         _BOMBS[library] = library.compress(b"a" * (1 << 26)) * 32
     return _BOMBS[library]

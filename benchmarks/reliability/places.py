@@ -1,4 +1,4 @@
-"""Disks that are full or read-only, two processes in one place, a private umask, an odd clock."""
+"""Full or read-only disks, two processes in one directory, a private umask, an odd clock."""
 
 import os
 import shutil
@@ -14,8 +14,7 @@ from typing import Any
 from benchmarks.reliability import commands
 from benchmarks.reliability.commands import COMMANDS, Command, Done
 
-# Room for outputs of the smallest disk that is tried, and of the largest, which is more than any
-# command needs while it runs.
+# Free bytes of the smallest disk, and of the largest, which exceeds the need of any command.
 LEAST, MOST = 8 << 10, 64 << 20
 
 
@@ -41,9 +40,9 @@ def small_disk(place: Path, size: int) -> Iterator[None]:
 
 
 def undisturbed(command: Command, root: Path) -> tuple[Path, Path, str]:
-    """Return a directory ready for the command, one where it ran, and the digest of its output.
+    """Return a prepared directory, one after an undisturbed run, and the digest of its output.
 
-    Raises RuntimeError where the undisturbed command fails.
+    Raises RuntimeError if the undisturbed command fails.
     """
     ready, clean = root / "ready", root / "clean"
     if not ready.exists():
@@ -141,7 +140,7 @@ def two_at_once(command: Command, root: Path, times: int) -> dict[str, Any]:
 
 
 def private(command: Command, root: Path) -> dict[str, Any]:
-    """Run a command of a user whose files nobody else may read."""
+    """Run a command with a umask that hides its files from other users."""
     ready, _, wanted = undisturbed(command, root)
     place = root / f"{command.name}-private"
     shutil.copytree(ready, place)
@@ -158,7 +157,7 @@ def private(command: Command, root: Path) -> dict[str, Any]:
 
 
 def clock_set_back(command: Command, root: Path) -> dict[str, Any]:
-    """Repeat a command whose inputs and outputs all have times in the future."""
+    """Repeat a command whose inputs and outputs have times in the future."""
     place = root / f"{command.name}-clock"
     commands.prepare(command, place)
     commands.run_whole(command, place)

@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks.markdown import table
 from benchmarks.reliability.campaign import FINE
 
-# What is counted of each section, and the text for it.
+# Counted faults of each section, and their text.
 DISTURBED = {
     "kills": {"stopped": "killed"},
     "crashes": {"cuts": "power cuts", "refused": "of them refused by name"},
@@ -72,12 +72,12 @@ def parts(sections: dict[str, Any]) -> Iterator[tuple[str, str, str, dict[str, A
 
 
 def said(counts: dict[str, Any], words: dict[str, str]) -> str:
-    """Say the counts that are no faults."""
+    """Format the counts that are not faults."""
     found = [f"{counts[name]:,} {word}" for name, word in words.items() if counts.get(name)]
     return ", ".join(found) or str(counts.get("skipped", 0))
 
 
 def faults(counts: dict[str, Any]) -> str:
-    """Name the faults with their numbers; 0 without any."""
+    """Format the faults with their numbers; 0 without any."""
     wrong = {name: number for name, number in counts.items() if name not in FINE and number}
     return ", ".join(f"{name} {number}" for name, number in wrong.items()) or "0"

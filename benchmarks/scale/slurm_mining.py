@@ -35,7 +35,7 @@ LOST = re.compile(r"^(?:warning: )?(\S+): its worker died; trying again", re.MUL
 def mined(
     place: Path, run: str, options: list[str], environment: dict[str, str], faults: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Mine with these options; do ``faults`` to jobs of the search on the way."""
+    """Mine with these options; apply ``faults`` to jobs of the search meanwhile."""
     output = place / f"{run}.tsv"
     command = ["mine", str(place / "de"), str(place / "en"), "--threshold", "0", "--threads", "1"]
     command += ["--work", str(place / run), *options, "-o", str(output)]
@@ -64,14 +64,14 @@ def mined(
 
 
 def _running(environment: dict[str, str]) -> set[str]:
-    """Return the ids of the jobs that search."""
+    """Return the ids of running search jobs."""
     command = ["squeue", "--noheader", "--name=miner-search", "--states=R", "--format=%A"]
     found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     return set(found.stdout.split())
 
 
 def _strike(fault: str, job: str, environment: dict[str, str]) -> None:
-    """Kill the processes of a job, cancel it, or let Slurm begin it again."""
+    """Kill the processes of a job, cancel it, or requeue it."""
     if fault == "SIGKILL":
         for process in psutil.process_iter():
             try:

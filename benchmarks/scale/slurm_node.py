@@ -25,7 +25,7 @@ from pathlib import Path
 import psutil
 
 DAEMONS = "munged", "slurmctld", "slurmd"
-# Seconds in which the node must be ready.
+# Time limit for the start of the node, in seconds.
 PATIENCE = 60.0
 CONFIGURATION = """\
 ClusterName=miner
@@ -160,7 +160,7 @@ def _jobs(environment: dict[str, str]) -> bytes:
 def _wait(
     ready: Callable[[], bool], place: Path, daemons: Sequence[subprocess.Popen[bytes]]
 ) -> None:
-    """Wait until ``ready()`` is True. Raises SlurmError with the daemons' last words."""
+    """Wait until ``ready()`` is True. Raises SlurmError with the daemons' last lines."""
     end = time.monotonic() + PATIENCE
     while not ready():
         dead = any(daemon.poll() is not None for daemon in daemons)

@@ -31,8 +31,8 @@ MILLION, SIZES, TARGETS = 1_000_000, (10_000, 40_000), 4000
 TEXT = "read", "encode", "duplicates", "index"
 # Memory that a task's search may allocate.
 MEMORY = "1G"
-# CPU seconds of a block of a million by a million that are watched: the exhaustive search holds all
-# that it ever holds after one pass over the rows.
+# CPU seconds of a million by a million lines that are watched: the exhaustive search allocates
+# nothing new after its first pass over the rows.
 WATCHED = 90.0
 
 

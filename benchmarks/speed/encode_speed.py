@@ -19,7 +19,7 @@ from miner.encoder.encoder import CHUNK
 
 OURS = "ours"
 SENTENCES = 200_000
-# Sentences to compare with our vectors, for systems that should make the same ones.
+# Sentences whose vectors are compared with ours, for systems that should agree.
 COMPARED = 2000
 SAME = "sentence-transformers StaticEmbedding", "model2vec"
 
@@ -29,7 +29,9 @@ def ours(threads: int, sample: Path) -> speed_peers.Encode:
 
 
 def in_blocks(threads: int, sample: Path) -> speed_peers.Encode:
-    """Return a function that encodes as an index is built: by blocks, as float16, not kept."""
+    """Return a function that encodes like the building of an index: in blocks, as float16,
+    discarded.
+    """
     encoder = Encoder.load("default", threads)
 
     def encode(texts: list[str]) -> np.ndarray:

@@ -24,7 +24,7 @@ from miner.filters.registry import FILTERS
 from miner.text.bitext import read_bitext
 
 LANGUAGES = "de-en"
-# Share of the text that is repeated, as in crawled text.
+# Share of repeated rows, as in crawled text.
 REPEATED = 0.1
 ROWS, FEW = 100_000, 5_000
 OURS = "ours, the default filters"
@@ -34,7 +34,7 @@ HARDRULES = "bicleaner-hardrules, no language id"
 
 
 def text(data: Path) -> list[str]:
-    """Return all training text of `LANGUAGES` as rows, in random order, a tenth of it twice."""
+    """Return all training text of `LANGUAGES` as shuffled rows, a tenth of them twice."""
     files = sorted((data / "train" / LANGUAGES).glob("*.tsv*"))
     if not files:
         raise MinerError(f"{data / 'train' / LANGUAGES}: no text (*.tsv, compressed or not)")

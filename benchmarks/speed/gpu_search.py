@@ -42,7 +42,7 @@ SQUARE = BLOCK = 8192
 SAMPLE = 500
 PATIENCE = 1800.0
 POLL = 0.02
-# The peers.
+# Peer systems.
 TORCH, FAISS = "torch matmul and topk, bf16", "FAISS knn_gpu, float32, twice"
 
 

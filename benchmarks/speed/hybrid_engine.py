@@ -55,14 +55,14 @@ ENGINES = ("fused", "hybrid")
 SIZES = (100_000, 300_000, 1_000_000)
 # Largest size that the exhaustive engine searches.
 MOST = 100_000
-# Bytes that a search of the section ``search`` may take.
+# Memory limit of a search in the section ``search``, in bytes.
 MEMORY = 2 << 30
 QUICK = 0.03
-# What a job may report beside its time and memory.
+# Fields of a job besides its time and memory.
 MORE = ("stages", "pairs", "recall")
-# Jobs of the sections that grow.
+# Jobs of sections with growing sizes.
 CALLS = {"search": "search_job", "growth": "job"}
-# Tasks of a neighbour search.
+# Kinds of tasks of a neighbour search.
 SEARCHES = "probe", "centroids", "assign", "retrieve", "search", "hybrid", "merge", "lists"
 SEED = 1
 
@@ -112,7 +112,7 @@ def quality(data: Path, pair: str, threads: int) -> dict[str, Any]:
 
 
 def among_further(files: list[Path], data: Path, pair: str, work: Path) -> list[Path]:
-    """Write the sentences of both files among further ones, `GROWN_LINES` in all."""
+    """Write the sentences of both files with further sentences, `GROWN_LINES` in total."""
     written = []
     for side, (path, name) in enumerate(zip(files, FURTHER[pair], strict=True)):
         own = read(path, format="bucc")
@@ -120,7 +120,7 @@ def among_further(files: list[Path], data: Path, pair: str, work: Path) -> list[
         known = set(own.sentences)
         more = [
             text
-            # English is the target of all training text.
+            # English is the target side of all training text.
             for text in dict.fromkeys(bitext.target if side else bitext.source)
             if text not in known and "\t" not in text
         ][: max(0, GROWN_LINES - len(own.sentences))]
@@ -132,7 +132,7 @@ def among_further(files: list[Path], data: Path, pair: str, work: Path) -> list[
 
 
 def sides(data: Path, most: int) -> tuple[list[str], list[str], list[int]]:
-    """Return the texts of both sides, shuffled, and the number of real sentences of each."""
+    """Return the shuffled texts of both sides, and the number of real sentences of each."""
     found: tuple[dict[str, None], dict[str, None]] = ({}, {})
     for pair in ("fr-en", "de-en", "es-en"):
         for file in sorted((data / "train" / pair).glob("*.tsv*")):
@@ -157,7 +157,7 @@ def sides(data: Path, most: int) -> tuple[list[str], list[str], list[int]]:
 
 
 def altered(texts: list[str], known: set[str], generator: np.random.Generator) -> Iterator[str]:
-    """Yield new texts without end: sentences without one of their words."""
+    """Yield new sentences without end: real ones with one word removed."""
     texts = list(texts)
     while True:
         for text in texts:
@@ -205,7 +205,7 @@ def search_job(engine: str, paths: list[str], work: str, threads: int) -> dict[s
 
 
 def indexed(encoder: Encoder, text: Path) -> Index:
-    """Return the index beside a text, which is built where there is none."""
+    """Build the index beside a text unless it exists; return it."""
     path = text.with_suffix("")
     return Index.open(path) if path.exists() else Index.build(encoder, text, path)
 

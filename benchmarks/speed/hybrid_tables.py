@@ -88,7 +88,7 @@ def growth(results: dict[str, Any]) -> list[str]:
 
 
 def grown(results: dict[str, Any]) -> list[str]:
-    """Return a line for each engine that was measured at several sizes."""
+    """Return a line for each engine measured at several sizes."""
     lines = []
     for row in results["rows"]:
         slopes = [f"{name} n^{value}" for name, value in row["exponents"].items() if value]

@@ -56,7 +56,8 @@ def ours(
         sides[1],
         verifier,
         SearchSettings(memory=search_speed.MEMORY, device="cpu", threads=threads, engine=engine),
-        # Each block of the similarity matrix reports its end. Decoys are searched with the scores.
+        # Each block of the similarity matrix reports its end. The search of decoys counts as
+        # scoring.
         report=lambda what, done, total: (
             stage("neighbours") if what.startswith("searching") and done == total else None
         ),

@@ -112,7 +112,7 @@ def run(job: Job, threads: int) -> dict[str, Any]:
 
 
 def need(job: Job, threads: int) -> dict[str, Any]:
-    """Run a job that the others need; exit if it fails."""
+    """Run a job whose result other jobs need; exit if it fails."""
     found = run(job, threads)
     if "failed" in found or "missing" in found:
         raise SystemExit(f"{job.name}: {found.get('failed') or found['missing']}")
@@ -120,9 +120,9 @@ def need(job: Job, threads: int) -> dict[str, Any]:
 
 
 def alternate(jobs: list[Job], rounds: int, threads: int) -> dict[str, list[dict[str, Any]]]:
-    """Run all jobs in turn, round by round, and return the results of each.
+    """Run all jobs in turn, round by round; return the results of each.
 
-    A job that fails or whose library is missing is not run again.
+    A job that failed, or whose library is missing, is skipped from then on.
     """
     measured: dict[str, list[dict[str, Any]]] = {job.name: [] for job in jobs}
     for _ in range(rounds):

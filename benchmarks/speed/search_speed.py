@@ -35,7 +35,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "ours, engine faiss": {"engine": "faiss"},
 }
 
-# Both sides' neighbours, (n or fewer, K), or both sides' vectors, (n, d).
+# Neighbours of both sides, (n or fewer, K), or vectors of both sides, (n, d).
 Found = tuple[np.ndarray, np.ndarray]
 
 
@@ -220,7 +220,7 @@ def job(name: str, work: str, threads: int) -> dict[str, Any]:
     # Other systems get float32 in memory, ours the mapped float16 of a store.
     dtype = np.float32 if options is None else None
     search(*_vectors(work, dtype, WARM), threads)
-    meter = Meter()  # made before the vectors are loaded, so that they count
+    meter = Meter()  # created before the vectors are loaded, so that they count
     source, target = _vectors(work, dtype)
     with meter:
         found = search(source, target, threads)

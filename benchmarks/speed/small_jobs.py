@@ -20,7 +20,7 @@ from benchmarks.speed import filter_speed, speed_text
 from benchmarks.speed.process import ROOT
 from miner.text.compression import codec
 
-# The high-water mark of memory starts at the parent's, and is set back at first.
+# The high-water mark of memory starts at the parent's, so it is reset first.
 MAIN = """
 import atexit, pathlib, sys
 pathlib.Path("/proc/self/clear_refs").write_text("5")
@@ -31,7 +31,7 @@ sys.exit(main())
 """
 LANGUAGES = "--source-lang", "de", "--target-lang", "en"
 ROWS = {"score": [200], "filter": [200, 1_199, 10_000, 100_000]}
-# Lines a side, beside the demo and a BUCC-style set, and options; lines of an index.
+# Lines per side, besides the demo and a BUCC-style set, and options; lines of an index.
 MINED: dict[int, list[str]] = {8_000: [], 12_000: ["--threads", "1"]}
 INDEXED = 50_000
 
@@ -83,7 +83,7 @@ def job(
         running = subprocess.Popen(
             [sys.executable, "-c", MAIN, *command, "-o", str(output)],
             cwd=work,
-            # With bytecode kept, as it is for users: an empty variable forbids nothing.
+            # With bytecode written as for users, because an empty variable permits it.
             env={
                 **os.environ,
                 "PYTHONPATH": str(checkout),
@@ -94,7 +94,7 @@ def job(
             stderr=messages,
             preexec_fn=lambda: os.sched_setaffinity(0, cores),
         )
-        _, status, used = os.wait4(running.pid, 0)  # with the children that it waited for
+        _, status, used = os.wait4(running.pid, 0)  # including finished children
         running.returncode = os.waitstatus_to_exitcode(status)
         messages.seek(0)
         if running.returncode:

@@ -84,7 +84,7 @@ def fasttext(threads: int, sample: Path) -> Encode:
     """
     import fasttext as library
 
-    global _fasttext  # forked processes find it here
+    global _fasttext  # global, because forked processes inherit it
     _fasttext = library.train_unsupervised(
         str(sample), dim=300, minCount=1, epoch=1, ws=1, neg=1, thread=threads, verbose=0
     )

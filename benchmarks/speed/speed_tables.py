@@ -75,7 +75,7 @@ def mine(results: dict[str, Any]) -> list[str]:
 
 
 def compared(rows: list[Row], columns: dict[str, Callable[[Row], str]]) -> list[str]:
-    """Return a table of systems; one without a measurement has the reason."""
+    """Return a table of systems; a system without a measurement has the reason."""
     lines = head(["", *columns])
     for row in rows:
         if "seconds" in row:

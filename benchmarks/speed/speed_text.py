@@ -13,7 +13,7 @@ SEED = 1
 def sides(data: Path, pair: str) -> tuple[list[str], list[str]]:
     """Return the distinct sentences of each side of all training text of ``pair``, shuffled.
 
-    Each side has its own order, so the first n of both sides are not parallel: the number of
+    Sides are shuffled separately, so the first n of both are not parallel: the number of
     translations among them grows with n, as in samples of a corpus.
     """
     files = sorted((data / "train" / pair).glob("*.tsv*"))

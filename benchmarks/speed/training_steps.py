@@ -38,7 +38,7 @@ SIZES = {
     "softmax, batch 1024, 20k pieces, d=300": TrainConfig(
         batch=1024, pieces=20_000, dimension=300, dropout=0.0
     ),
-    # In a training it grows from 1 to 120, and is 60 or more most of the time.
+    # It grows from 1 to 120 in a training, and is mostly 60 or more.
     "p19-tuned recipe, its mega-batch at 20": dataclasses.replace(
         RECIPES["p19-tuned"], megabatch=20, anneal=0
     ),

@@ -163,7 +163,7 @@ def test_scores_do_not_depend_on_threads(copies, calibrated_copies):
 
 @pytest.mark.parametrize(("stay", "used"), [(0, 510), (510, 510), (515, 515), (10**6, None)])
 def test_decoys_like_the_targets_are_used(verifying, monkeypatch, stay, used):
-    """Decoys of the model that do not resemble the targets are dropped; given decoys too."""
+    """Model decoys unlike the targets are dropped down to a minimum; given decoys are all used."""
     found = competing(verifying)
     assert found.verifier is not None
     pool = found.verifier.encoder.model.read_decoys()
