@@ -14,7 +14,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test ci lint docs bench model wheel wheels sanitize clean
+.PHONY: demo test ci lint docs bench model wheel wheels sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -82,15 +82,18 @@ wheels: $(VENV)/installed
 	$(BIN)/pip install -q ziglang setuptools wheel
 	for one in $(WHEELS); do rm -rf build && MINER_TARGET=$${one%=*} $(BIN)/python setup.py -q \
 	  bdist_wheel --plat-name $${one#*=} || exit 1; done
+	rm -rf build
 
 # The kernels' tests with a library that checks its memory and its arithmetic; without those that
-# load torch.
+# load torch. fuzz: those of the tokeniser, the reader of numbers and the beads, on many examples.
 CHECKS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
-sanitize: $(VENV)/developing
+sanitize: TESTS := tests/kernels --ignore tests/kernels/test_embed.py
+fuzz: TESTS := $(patsubst %,tests/kernels/test_%.py,unigram numbers beads) --hypothesis-profile fuzz
+sanitize fuzz: $(VENV)/developing
 	CFLAGS="$(CHECKS)" LDFLAGS="$(CHECKS)" $(BIN)/python setup.py -q build_ext --inplace --force
 	LD_PRELOAD="$$(cc -print-file-name=libasan.so) $$(cc -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 \
-	  $(BIN)/python -m pytest tests/kernels --ignore tests/kernels/test_embed.py; \
+	  $(BIN)/python -m pytest $(TESTS); \
 	  code=$$?; $(BIN)/python setup.py -q build_ext --inplace --force; exit $$code
 
 clean:

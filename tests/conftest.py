@@ -45,6 +45,8 @@ DIMENSION = 32
 
 # The first call loads models, which exceeds any deadline.
 hypothesis.settings.register_profile("miner", deadline=None)
+# For `make fuzz`: about an hour of two cores.
+hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=20_000)
 hypothesis.settings.load_profile("miner")
 
 

@@ -1,7 +1,7 @@
 """Unigram segmentation agrees with its reference; for SentencePiece see test_unigram_pieces."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.kernel_references import segment_reference
 from support.tokens import flat
@@ -49,7 +49,6 @@ piece = st.tuples(st.booleans(), st.lists(letters, min_size=1, max_size=5)).map(
 )
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.lists(st.integers(-2, LETTERS + 1), max_size=30), max_size=5),
     st.lists(piece, min_size=1, max_size=20, unique_by=tuple),
