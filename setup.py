@@ -33,7 +33,7 @@ setup(
         Extension(
             "miner.kernels._library",
             # These include the families of loops, once for each set of instructions.
-            [f"miner/kernels/{name}.c" for name in ("module", "generic", "avx2", "vnni")],
+            [f"miner/kernels/{name}.c" for name in ("module", "generic", "avx2", "vnni", "dotprod")],
             depends=sorted(glob("miner/kernels/*.[ch]")),
             # No option here may change the order of sums, or join a product with a sum.
             extra_compile_args=[

@@ -7,6 +7,11 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_library", 0, -1
 
 PyMODINIT_FUNC PyInit__library(void) { return PyModule_Create(&definition); }
 
+#if defined(__aarch64__) && !defined(__APPLE__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 
@@ -31,6 +36,10 @@ __attribute__((visibility("default"))) const char *miner_levels(void) {
             return "vnni,avx2,generic";
         return "avx2,generic";
     }
+#elif defined(__APPLE__) /* for Arm; each of its processors has them */
+    return "dotprod,generic";
+#elif defined(__aarch64__)
+    if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) return "dotprod,generic";
 #endif
     return "generic";
 }

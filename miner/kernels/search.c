@@ -116,12 +116,34 @@ static unsigned tile(const int8_t *restrict a, const uint8_t *restrict b, int64_
     }
 #else
     int32_t sums[ROWS][COLUMNS] = {{0}};
+#if defined(HAS_DOTPROD)
+    /* sdot multiplies 16 int8 by 16, and adds each four products to one of 4 int32. */
+    int32x4_t total_of[ROWS][COLUMNS / 4];
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLUMNS / 4; c++) total_of[r][c] = vdupq_n_s32(0);
+    for (int64_t quad = 0; quad < quads; quad++) {
+        int8x16_t columns[COLUMNS / 4];
+        for (int c = 0; c < COLUMNS / 4; c++)
+            columns[c] = vreinterpretq_s8_u8(
+                vsubq_u8(vld1q_u8(b + quad * COLUMNS * 4 + c * 16), vdupq_n_u8(UP)));
+        for (int r = 0; r < ROWS; r++) {
+            int32_t four;
+            memcpy(&four, a + (quad * ROWS + r) * 4, 4);
+            const int8x16_t row = vreinterpretq_s8_s32(vdupq_n_s32(four));
+            for (int c = 0; c < COLUMNS / 4; c++)
+                total_of[r][c] = vdotq_s32(total_of[r][c], columns[c], row);
+        }
+    }
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < COLUMNS / 4; c++) vst1q_s32(sums[r] + 4 * c, total_of[r][c]);
+#else
     for (int64_t quad = 0; quad < quads; quad++)
         for (int r = 0; r < ROWS; r++)
             for (int c = 0; c < COLUMNS; c++)
                 for (int k = 0; k < 4; k++)
                     sums[r][c] += a[(quad * ROWS + r) * 4 + k] *
                                   (b[(quad * COLUMNS + c) * 4 + k] - UP);
+#endif
     for (int r = 0; r < ROWS; r++) {
         unsigned mask = 0;
         for (int c = 0; c < COLUMNS; c++) {
