@@ -24,6 +24,9 @@ if TARGET or MISSING:  # the compiler of the package ziglang, which pip then ins
     rest = "-undefined dynamic_lookup" if "macos" in (TARGET or sys.platform) else "-s"
     os.environ["LDSHARED"] = f"{os.environ['CC']} -shared {rest}"
 
+# Sets of instructions: each file includes all families of loops.
+LEVELS = "generic", "avx2", "vnni", "dotprod"
+
 setup(
     packages=[
         *find_packages(include=["miner", "miner.*"]),
@@ -32,8 +35,7 @@ setup(
     ext_modules=[
         Extension(
             "miner.kernels._library",
-            # These include the families of loops, once for each set of instructions.
-            [f"miner/kernels/{name}.c" for name in ("module", "generic", "avx2", "vnni", "dotprod")],
+            [f"miner/kernels/{name}.c" for name in ("module", *LEVELS)],
             depends=sorted(glob("miner/kernels/*.[ch]")),
             # No option here may change the order of sums, or join a product with a sum.
             extra_compile_args=[
