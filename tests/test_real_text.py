@@ -13,8 +13,7 @@ from miner.evaluation import tatoeba
 from miner.evaluation.evaluated_model import MinerModel
 from miner.evaluation.labelled_text import read_labelled
 from miner_train.papers import sts
-from miner_train.papers.cleanliness import probabilities
-from miner_train.papers.shared_translations import pivot_pairs
+from miner_train.papers.shared_translations import pivot_pairs, probabilities
 
 DATA = Path(os.environ.get("MINER_DATA", Path(__file__).parent.parent.parent / "shared" / "data"))
 TATOEBA, STS = DATA / "tatoeba", DATA / "sts"

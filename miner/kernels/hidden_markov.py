@@ -3,7 +3,7 @@
 The tokens of one sentence follow from positions in the other: from one token to the next the
 position jumps, and the token at the new position emits the token. A token without counterpart
 leaves the position where it is. Unlike the best counterpart of each token by itself, this sees
-order, and a counterpart that serves twice. :mod:`miner_train.learn_alignment` learns the
+order, and a counterpart that serves twice. :mod:`miner_train.learn_match_quantiles` learns the
 probabilities, which are common to all languages.
 
 An aligner is ``(emission, jump, unaligned)``:

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from miner.cleaning import partitions
-from miner.cleaning.partitions import merged, ranked
+from miner.cleaning import comparing
+from miner.cleaning.comparing import merged, ranked
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_places(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partitions, "MERGED", 1)
-    monkeypatch.setattr(partitions, "LEAST", 7)
+    monkeypatch.setattr(comparing, "MERGED", 1)
+    monkeypatch.setattr(comparing, "LEAST", 7)
     random = np.random.default_rng(seed)
     rank = random.integers(0, 6, 300) / 3
     owner = random.integers(0, 4, 300)

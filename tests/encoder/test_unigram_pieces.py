@@ -1,4 +1,4 @@
-"""miner.encoder.unigram_pieces gives the token ids of SentencePiece."""
+"""miner.encoder.pieces gives the token ids of SentencePiece."""
 
 import io
 import struct
@@ -15,9 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.encoder.model import load
-from miner.encoder.pieces import PieceTokenizer
+from miner.encoder.pieces import JOINING, SPACE_MARK, PieceTokenizer, UnigramPieces
 from miner.encoder.script_folding import in_one_script
-from miner.encoder.unigram_pieces import JOINING, SPACE_MARK, UnigramPieces
 from miner.errors import ArtifactError
 from miner.kernels import unigram
 from miner.text.invisible import visible

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.cleaning import cleaned, config_of, filters  # noqa: F401 (fixture)
 from support.raw_lines import put
 
-from miner.cleaning.partitions import answers, best_rows, entries
+from miner.cleaning.comparing import answers, best_rows, entries
 from miner.filters.duplicates import Duplicates, NearDuplicates, keys, signatures
 from miner.filters.filter_types import Batch, Context, Rivals
 from miner.text.formats import BitextFormat

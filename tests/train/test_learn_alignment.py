@@ -7,7 +7,7 @@ from miner.encoder.model import load
 from miner.kernels.aligned import FARTHEST
 from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS, REACH
 from miner_train.language_texts import LanguageText
-from miner_train.learn_alignment import jump_probabilities, learn_alignment
+from miner_train.learn_match_quantiles import jump_probabilities, learn_alignment
 
 HELD = [
     ("Der alte Hund schläft heute im Garten.", "The old dog sleeps in the garden today."),

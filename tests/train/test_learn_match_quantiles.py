@@ -6,8 +6,7 @@ from miner.encoder.encoder import Encoder
 from miner.kernels.aligned import BINS, PER_NAT
 from miner.scoring.comparer import ALIGNER
 from miner_train.language_texts import LanguageText
-from miner_train.learn_alignment import learn_alignment
-from miner_train.learn_match_quantiles import learn_match_quantiles
+from miner_train.learn_match_quantiles import learn_alignment, learn_match_quantiles
 
 
 def test_a_poor_match_surprises_where_it_is_rare(verifying_model) -> None:

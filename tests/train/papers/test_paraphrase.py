@@ -10,7 +10,7 @@ import pytest
 from support.files import write
 
 from miner.errors import ArtifactError, CorpusError
-from miner_train.papers import build, cleanliness
+from miner_train.papers import build, shared_translations
 from miner_train.papers.shared_translations import pivot_pairs
 from miner_train.papers.translators import Translation
 
@@ -160,14 +160,14 @@ class Numbers:
 def test_cleanliness_is_the_share_of_right_pairs(share: float) -> None:
     pairs = [(f"{n} {2 * n}", f"{n if n >= share * 1000 else n + 2000} {2 * n + 1}")
              for n in range(1000)]  # fmt: skip
-    found = cleanliness.probabilities(pairs, Numbers())
+    found = shared_translations.probabilities(pairs, Numbers())
     assert found.shape == (1000,) and found.mean() == pytest.approx(1 - share, abs=0.03)
     wrong = round(share * 1000)
     assert np.median(found[wrong:]) > 0.9 and (not wrong or np.median(found[:wrong]) < 0.1)
     with pytest.raises(CorpusError, match="199 pairs are too few to estimate cleanliness"):
-        cleanliness.probabilities(pairs[:199], Numbers())
+        shared_translations.probabilities(pairs[:199], Numbers())
     with pytest.raises(CorpusError, match="give more different sentences"):
-        cleanliness.probabilities(pairs[:1] * 300, Numbers())
+        shared_translations.probabilities(pairs[:1] * 300, Numbers())
 
 
 def test_pivot_with_probabilities(tmp_path: Path, tiny_model: Path, miner: Run) -> None:

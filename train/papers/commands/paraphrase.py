@@ -179,7 +179,7 @@ def pivot(
     said = f"{len(found):,} pairs"
     if encoder is not None:
         from miner.encoder.open_encoder import open_encoder
-        from miner_train.papers.cleanliness import probabilities
+        from miner_train.papers.shared_translations import probabilities
 
         both = [(pair.first, pair.second) for pair in found]
         right = probabilities(both, open_encoder(encoder, threads))
