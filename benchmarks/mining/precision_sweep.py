@@ -134,7 +134,7 @@ def compared(mined: Mined, gold: dict[int, int]) -> Iterator[dict[str, Any]]:
 
 
 def rows(mined: Mined) -> Iterator[tuple[int, int]]:
-    """Yield the rows of the sources and targets of all pairs, best first, in the order given."""
+    """Yield source and target rows of all mined pairs, best first."""
     pairs = mined.all_pairs
     lines = pairs.source.store.line[pairs.source_row], pairs.target.store.line[pairs.target_row]
     yield from zip((lines[0] - 1).tolist(), (lines[1] - 1).tolist(), strict=True)

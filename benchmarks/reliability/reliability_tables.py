@@ -23,7 +23,7 @@ INPUTS = {"exit code 0": "read", "exit code 1": "refused", "exit code 2": "refus
 
 
 def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) -> list[str]:
-    """Return a table of the disturbances and one of the damaged inputs, with the conditions."""
+    """Return the tables of disturbed runs and of damaged inputs, with their conditions."""
     sections = record["sections"]
     lines = [
         "Runs of commands that were disturbed and repeated. A fault is an output that differs",

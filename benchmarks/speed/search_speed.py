@@ -220,7 +220,7 @@ def job(name: str, work: str, threads: int) -> dict[str, Any]:
     # Other systems get float32 in memory, ours the mapped float16 of a store.
     dtype = np.float32 if options is None else None
     search(*_vectors(work, dtype, WARM), threads)
-    meter = Meter()  # created before the vectors are loaded, so that they count
+    meter = Meter()  # created before the vectors are loaded, so that their memory counts
     source, target = _vectors(work, dtype)
     with meter:
         found = search(source, target, threads)

@@ -139,7 +139,7 @@ def align_places(
 ) -> Aligned:
     """Align the sentences of document pairs in tasks of ``run``, its last ones.
 
-    ``second`` is the reader of a second opinion, whose cost is told.
+    ``second`` reads a second opinion, whose cost is reported.
     """
     batches = list(_batches(places))
     calls = {

@@ -46,7 +46,7 @@ class Weights:
 
     @classmethod
     def of(cls, found: Mapping[str, Mapping[str, float]]) -> "Weights":
-        """Return the weights that :meth:`as_dict` returned. Raises KeyError."""
+        """Invert :meth:`as_dict`. Raises KeyError."""
         return cls(_vector(found["coarse"], FEATURES), _vector(found["fine"], FINE))
 
     def as_dict(self) -> dict[str, Any]:

@@ -274,8 +274,8 @@ def filter_run(
 ) -> Iterator[pipeline.Filtered]:
     """Filter bitexts of one file or two each with `filters_config`; the run ends with the block.
 
-    ``outputs`` names the files of each bitext, or of all (:func:`pipeline.filter_text`). A dry run
-    leaves no results in ``work`` or ``beside`` (:func:`miner.tasks.run.open_run`).
+    ``outputs`` names the files per bitext, or for all together (:func:`pipeline.filter_text`). A
+    dry run leaves no results in ``work`` or ``beside`` (:func:`miner.tasks.run.open_run`).
     """
     selection, size = settings.selection, settings.dry_run
     if selection.temperature is not None and len(files) < 2:

@@ -90,7 +90,7 @@ def any_config(
     """Build a configuration from a file, like :func:`read_config`, or from names and tables."""
     if isinstance(filters, str | Path):
         return read_config(filters, context, options, note)
-    if isinstance(filters, Mapping):  # whose settings would be lost
+    if isinstance(filters, Mapping):  # otherwise their settings would be lost
         raise ArtifactError("filters: give a list of names and tables, such as {'name': 'length'}")
     return config_of({"filter": [*map(_table, filters)]}, context, "filters")
 

@@ -110,7 +110,7 @@ EVERYTHING = Selection()
 
 @dataclass(frozen=True)
 class FilterSettings:
-    """Settings of a filtering beside its filters, as the options describe them."""
+    """Settings of a filter run besides its filters; the options describe them."""
 
     dry_run: int | None = option(
         None,

@@ -28,7 +28,9 @@ def contrast(
         "Existing cases, in the format of DEMETR: kind, language, source, translation, corruption.",
         metavar="FILE",
     ),
-    languages: tuple[str, ...] = opt("Only --cases of this language; repeatable.", "--language"),
+    languages: tuple[str, ...] = opt(
+        "Use only --cases in this language; repeatable.", "--language"
+    ),
     count: int = opt(
         "Maximum number of generated cases of each kind.", type=click.IntRange(1), default=1000
     ),

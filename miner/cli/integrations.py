@@ -1,4 +1,4 @@
-"""``miner integrations``: our filters in other pipelines, and their configurations here."""
+"""``miner integrations``: filters for other pipelines, and conversion of their configurations."""
 
 from pathlib import Path
 

@@ -202,7 +202,7 @@ class Output:
         if self.page is not None:
             search_report.write(self.page, mined)
             say(f"report written to {self.page}")
-        # The warning that nothing was mined is the last, and comes after the counts.
+        # A warning that nothing was mined is printed last, after the counts.
         for warning in mined.warnings[mined.told : len(mined.warnings) - (not len(kept))]:
             say(f"warning: {warning}")
         fit = not mismatched(mined.search.languages)

@@ -47,13 +47,13 @@ class SentenceEncoder(Protocol):
         ...
 
     def on_side(self, side: str | None) -> "SentenceEncoder":
-        """Return the encoder of the other column; this encoder if both are read alike."""
+        """Return the encoder for a column, ``side``; this encoder if both columns share it."""
         ...
 
     def facts(self) -> list[str]:
-        """Lines to show before the work: licence and prompts of an external encoder."""
+        """Lines to show before encoding: licence and prompts of an external encoder."""
         ...
 
     def warnings(self) -> list[str]:
-        """Lines to show after it: the number of sentences that were cut."""
+        """Lines to show after encoding: the number of sentences that were cut."""
         ...

@@ -68,7 +68,7 @@ class Duplicates(Comparison):
     def __init__(self, settings: Mapping[str, Any], context: Context):
         self.of, self.exact = settings["of"], settings["exact"]
         self.field = ("exact key" if self.exact else "key", "<u8", 3)
-        # With "either", a pair depends on another, which depends on others, and so on.
+        # With "either", the decision on a pair depends on a chain of other pairs.
         self.by = "all" if self.of == "either" else "best"
 
     def sketch(self, batch: Batch) -> np.ndarray:
@@ -108,7 +108,7 @@ class NearDuplicates(Comparison):
         return near_copies.band_keys(sketches)
 
     def scores(self, rivals: Rivals) -> np.ndarray:
-        """Return the similarity of each pair to a better one, 0 if there is none like it.
+        """Return the similarity of each pair to a better one, or 0.
 
         It is the greatest estimated share of common shingles (Jaccard) with the best pair of a
         band, even if that pair is removed for a still better one. Bands with colliding keys, one in

@@ -35,7 +35,7 @@ _KNOWN: WeakKeyDictionary[Batch, tuple[LanguageEvidence, LanguageEvidence]] = We
 
 
 def known(language: str) -> bool:
-    """Return True if the model knows the language of a BCP-47 code; `language` passes others."""
+    """Return True if the model knows the language of a BCP-47 code. `language` passes others."""
     return bool(identifier().columns(language).any())
 
 

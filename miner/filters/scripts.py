@@ -100,7 +100,7 @@ _WRITTEN_IN = {
 
 
 def known(language: str) -> bool:
-    """Return True if the scripts of a BCP-47 code are known; `script` passes texts of others."""
+    """Return True if the scripts of a BCP-47 code are known. `script` passes other languages."""
     return bool(scripts_of(language))
 
 

@@ -94,7 +94,7 @@ class _Argument:
     def __init__(self, written: str, name: str, kinds: str, sizes: str):
         self.name, self.written, self.scalar = name, bool(written), kinds
         self.kinds = None if kinds in _SCALARS else kinds.split("|")
-        # Sizes of the array: name and the number added to it, or "" and a fixed number.
+        # Dimensions of the array: a name plus a number, ("n", 1), or a fixed size, ("", 4).
         self.sizes: list[tuple[str, int]] = []
         for size in filter(None, sizes.split(", ")):
             found = _SIZE.match(size)

@@ -213,7 +213,7 @@ def _threshold(
     if found.verifier is not None:
         notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
         return CAUTIOUS
-    # The model's threshold was found with these settings, and means nothing for others.
+    # The model's threshold was tuned with these settings, and is invalid for others.
     model = None if encoder is None else encoder.model
     fits = model is not None and found.settings.fits_models
     threshold = model.threshold if model is not None and fits else None

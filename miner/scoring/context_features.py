@@ -30,7 +30,7 @@ class BestLogits:
 
     @classmethod
     def of(cls, best: np.ndarray) -> "BestLogits":
-        """Return logits that were collected before."""
+        """Wrap an array of collected logits, ``(n, 3)``."""
         found = cls(0)
         found.best = best
         return found

@@ -83,7 +83,7 @@ class FaultNames:
     def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
         """Name the fault of a pair whose numbers agree.
 
-        ``both`` sides have the surprises of their tokens ``(n,)``, and their ids.
+        ``both``: token surprises ``(n,)`` and token ids of each side.
         """
         negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
         telling = [surprise * self.telling[ids] for surprise, ids in both]

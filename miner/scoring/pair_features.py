@@ -88,7 +88,7 @@ class TokenizedText:
 def tokenize_text(tokenizer: Tokenizer, sentences: Sequence[str], threads: int) -> TokenizedText:
     """Tokenise sentences, count their visible characters, find their numbers.
 
-    Of a sentence of more than ``LONGEST`` characters, only these have tokens and numbers.
+    Tokens and numbers are those of a sentence's first ``LONGEST`` characters.
     """
     from miner.kernels.numbers import find_numbers
 

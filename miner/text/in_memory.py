@@ -71,7 +71,7 @@ def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> G
 
 
 def given_bitexts(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
-    """Return the bitexts: of one file or two, of a pattern, or of pairs in memory."""
+    """Return the bitexts of one file, two files or a pattern; pairs in memory are one bitext."""
     sides = [source] if target is None else [source, target]
     found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
     texts = [side for side in sides if not isinstance(side, str | Path)]

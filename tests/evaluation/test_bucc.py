@@ -1,4 +1,4 @@
-"""miner.evaluation.bucc and mining_sets: the BUCC protocol, and mteb's other task."""
+"""miner.evaluation.bucc and mining_sets: the BUCC protocol, and mteb's retrieval task."""
 
 import json
 import math

@@ -462,7 +462,7 @@ def alignments_reference(
     weighed, with each token aligned or not.
     """
     m, n = emission.shape
-    distance = np.arange(n) - np.arange(n)[:, None]  # from the row to the column
+    distance = np.arange(n) - np.arange(n)[:, None]  # jump from the row's position to the column's
     near = np.abs(distance) <= REACH
     moves = np.where(near, jump[distance.clip(-REACH, REACH) + REACH], 0) + jump[-1] / n
     moves /= moves.sum(axis=1, keepdims=True)

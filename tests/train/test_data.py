@@ -289,7 +289,7 @@ def test_recipes_are_the_papers():
 
 
 def test_recipes_by_encoder():
-    """Each recipe works with each of its encoders, and keeps settings that no encoder changes."""
+    """Each recipe adapts to each of its encoders; settings common to all encoders are unchanged."""
     for name, base in RECIPES.items():
         for encoder in (*ENCODERS, "word+trigram", "word+trigram+lstm"):
             found = recipe(name, encoder)
