@@ -11,6 +11,7 @@ Sections, each merged into the JSON:
   good pairs kept, at one where 95% of the kept pairs are good.
 - ``numbers``: right numbers rejected and altered ones flagged (``altered_numbers.py``).
 - ``rules``: right pairs that each cheap filter drops, in every language (``rules.py``).
+- ``paragraphs``: rows of several sentences (``paragraph_rows.py``).
 - ``without``: share of planted test sentences that ``--without`` finds (``planted.py``).
 
 Systems: single features; ``miner score`` and ``miner filter`` with default settings; and, with
@@ -32,6 +33,7 @@ from benchmarks.filtering import (
     filter_metrics,
     filter_tables,
     noisy_text,
+    paragraph_rows,
     planted,
     rules,
 )
@@ -174,6 +176,8 @@ def main() -> None:
             found = altered_numbers.measure(arguments.data)
         elif name == "rules":
             found = rules.measure(arguments.data)
+        elif name == "paragraphs":
+            found = paragraph_rows.measure(arguments.data)
         else:
             systems = {
                 **Baselines(arguments.threads).table(),

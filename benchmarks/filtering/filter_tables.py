@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from benchmarks.filtering import altered_numbers, planted, rules
+from benchmarks.filtering import altered_numbers, paragraph_rows, planted, rules
 from benchmarks.filtering.noise import KINDS
 from benchmarks.markdown import head, line
 
@@ -106,4 +106,5 @@ SECTIONS: dict[str, Callable[[dict[str, Any]], list[str]]] = {
     "without": planted.tables,
     "numbers": altered_numbers.tables,
     "rules": rules.tables,
+    "paragraphs": paragraph_rows.tables,
 }

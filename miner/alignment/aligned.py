@@ -60,19 +60,9 @@ class Document:
         sentence gets the number of its line, or of its paragraph's first line. Raises
         DependencyError.
         """
-        segment = library("sentencex", "splitting sentences", "split").segment
-        language = primary(language)
         wrapped = is_wrapped(self.texts)
         own = self._paragraphs() if wrapped else self
-        parts = [
-            [
-                part
-                for sentence in segment(language, text)
-                for part in map(str.strip, FURTHER_END.split(sentence))
-                if part
-            ]
-            for text in own.texts
-        ]
+        parts = [sentences(language, text) for text in own.texts]
         sizes = list(map(len, parts))
         if not wrapped and sum(sizes) < UNSPLIT * len(parts):
             return self
@@ -84,6 +74,13 @@ class Document:
         ends = [*starts[1:].tolist(), len(self.texts)]
         texts = [" ".join(self.texts[i:j]) for i, j in zip(starts.tolist(), ends, strict=True)]
         return replace(self, texts=texts, lines=self.lines[starts])
+
+
+def sentences(language: str, text: str) -> list[str]:
+    """Split a text into sentences. Raises DependencyError."""
+    segment = library("sentencex", "splitting sentences", "split").segment
+    parts = (part for one in segment(primary(language), text) for part in FURTHER_END.split(one))
+    return [part for part in map(str.strip, parts) if part]
 
 
 def is_wrapped(texts: Sequence[str]) -> bool:

@@ -178,8 +178,9 @@ def filter(
     Bitext and other arguments are as in :func:`score`. ``filters`` are a TOML file, or names and
     tables as in one; None stands for the default filters. ``settings`` are the fields of
     :class:`~miner.cleaning.settings.FilterSettings`, named as the options of the command:
-    threshold, selection, without, labels, like, lid, repair, dry_run, all_scores, mono. With
-    ``mono``, ``source`` is a file or texts in the source language, and rows have no ``target``.
+    threshold, selection, without, labels, like, lid, repair, dry_run, paragraphs, all_scores, mono.
+    With ``mono``, ``source`` is a file or texts in the source language, and rows have no
+    ``target``.
 
     Raises SettingsError for settings that contradict each other, ArtifactError for filters that do
     not exist, CorpusError, ResourceError.
@@ -243,6 +244,8 @@ def filters_config(
     if settings.labels is not None:
         read_labels(settings.labels)
         config = config.with_labels(settings.labels)
+    if settings.paragraphs:
+        config = config.with_paragraphs()
     selection, ranking = settings.selection, config.ranking
     if ranking is None and (selection.any or settings.threshold is not None):
         raise SettingsError(

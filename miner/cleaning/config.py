@@ -180,6 +180,18 @@ class FilterConfig:
         labels = str(Path(path).absolute())
         return self._ranking_by(settings={**step.settings, "labels": labels})
 
+    def with_paragraphs(self) -> FilterConfig:
+        """Let the quality read rows by sentences. Raises ArtifactError without a quality."""
+        if not any(step.name == RANK for step in self.steps):
+            raise ArtifactError("--paragraphs is for the quality, which is not among the filters")
+        steps = (
+            dataclasses.replace(step, settings={**step.settings, "paragraphs": True})
+            if step.name == RANK
+            else step
+            for step in self.steps
+        )
+        return dataclasses.replace(self, steps=tuple(steps))
+
     def files(self) -> list[Path]:
         """Model, and files and directories that settings name."""
         foreign = split_name(self.context.encoder)

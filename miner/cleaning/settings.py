@@ -128,6 +128,11 @@ class FilterSettings:
         "BITEXT is text in the language --source-lang, one text a row, or in the column --scol; "
         "filters that compare two sides are dropped.",
     )
+    paragraphs: bool = option(
+        False,
+        "Align the sentences inside a row of several, and score it by its worst and mean one "
+        "(extra: split).",
+    )
     all_scores: bool = option(False, "Let expensive filters score rejected rows too.")
     threshold: float | None = option(
         None,

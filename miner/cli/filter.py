@@ -103,6 +103,7 @@ def filter(
       miner filter 'web/*.tsv' --top-n 5M --temperature 3 -o clean/
       miner filter web.tsv --dry-run 10000
       miner filter --mono news.de --without newstest.de -o clean.de --rejected bad.tsv
+      miner filter pages.tsv --paragraphs -o clean.tsv --rejected bad.tsv
       miner filter web.tsv --like clean.tsv -o kept.tsv
       miner filter web.tsv --labels sheet.tsv --threshold 0.5 -o clean.tsv
       miner filter web.tsv --threshold 0.5 --work web.work -o clean.tsv

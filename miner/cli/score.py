@@ -32,6 +32,10 @@ def score(
         "Score with the filters of a TOML file of 'miner filter', which may have settings.",
         metavar="FILE",
     ),
+    paragraphs: bool = opt(
+        "Align the sentences inside a row of several, and score it by its worst and mean one "
+        "(extra: split)."
+    ),
     without: Without = options.without(),
     carry: tuple[str, ...] = options.carry,
     model: str = options.model,
@@ -63,6 +67,7 @@ def score(
       miner score web.de-en.tsv.gz --score-only > scores.txt
       miner score web.de-en.tsv.gz --scol 3 --tcol 4 -o scored.tsv.gz
       miner score web.de web.en --score cosine --score margin -o scored.tsv
+      miner score pages.tsv --paragraphs -o scored.tsv
       miner score web.tsv --second hf:encoders/LaBSE -o scored.tsv
       miner score 'web/*.tsv.zst' --backend processes -o scored/
       miner score 'web/*.de' 'web/*.en' --workers 2 -o scored/
@@ -85,6 +90,7 @@ def score(
     context = filter_options.context(languages, model)
     scores = config or names or ("quality",)
     filters = scores_config(scores, context, without, run_options.from_file(), say)
+    filters = filters.with_paragraphs() if paragraphs else filters
     paths = [path for sides in files for path in sides]
     guard.check([*paths, config, *map(str, filters.files())], {"-o": output, "--work": work})
     if folders:

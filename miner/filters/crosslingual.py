@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -23,12 +23,17 @@ from miner.scoring.verifier import Verifier
 from miner.text.bitext import read_bitext
 from miner.text.language_codes import ENGLISH, SEVERAL
 from miner.text.sheet import read_labels
+from miner.text_table import quoted
+
+if TYPE_CHECKING:
+    from miner.alignment.paragraphs import Paragraphs
 
 # Quality below which a pair counts as unrelated, so that no single fault explains it.
 UNRELATED = 0.01
 # Default minimum quality, for languages without a measured bound.
 USUAL = 0.1
 
+QualityScore: TypeAlias = "Quality | Paragraphs"
 Encoders = tuple[SentenceEncoder, SentenceEncoder]
 # Rows of batches in work, grouped by language pair.
 _GROUPS: WeakKeyDictionary[Batch, dict[Languages, list[int]]] = WeakKeyDictionary()
@@ -52,9 +57,10 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     encoder, _ = encoders_of(settings, context)
     labels = read_labels(context.directory / settings["labels"]) if settings["labels"] else None
 
-    def quality_in(languages: Languages) -> Quality:
+    def quality_in(languages: Languages) -> QualityScore:
         quality = Quality(Verifier(encoder, languages))
-        return quality if labels is None else quality.with_labels(labels)
+        quality = quality if labels is None else quality.with_labels(labels)
+        return _paragraphs(quality) if settings["paragraphs"] else quality
 
     if SEVERAL not in context.likely:
         quality = quality_in(context.likely)
@@ -70,6 +76,12 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
         return found
 
     return score
+
+
+def _paragraphs(quality: Quality) -> "Paragraphs":
+    from miner.alignment.paragraphs import Paragraphs  # which needs sentencex
+
+    return Paragraphs(quality)
 
 
 def _bounds(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -119,11 +131,22 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
     def name(batch: Batch) -> list[Fault]:
         if not len(batch):
             return []
+        source, target = map(list, batch.sides)
+        worst = _paragraphs(quality).worst(source, target) if settings["paragraphs"] else {}
+        for row, bead in worst.items():
+            source[row], target[row] = bead
         # Without the factors of contradicting numbers and facts, which are faults themselves.
-        logit, factor = logits_and_factors(verifier, quality.calibrated, *batch.sides)
+        logit, factor = logits_and_factors(verifier, quality.calibrated, source, target)
         unrelated = (sigmoid(logit) < UNRELATED) | (factor == 0)
-        found = names(*batch.sides)
-        return [Fault("unrelated") if no else one for no, one in zip(unrelated, found, strict=True)]
+        named = names(source, target)
+        found = [
+            Fault("unrelated") if no else one for no, one in zip(unrelated, named, strict=True)
+        ]
+        for row, (one, other) in worst.items():
+            shown = f"{quoted(one)} | {quoted(other)}" if one and other else quoted(one or other)
+            why = found[row].name if one and other else "no counterpart"
+            found[row] = found[row]._replace(name=f"{why} ({shown})".lstrip())
+        return found
 
     return name
 
@@ -166,6 +189,9 @@ FILTERS = (
             "model": MODEL_SETTING,
             "labels": FilterSetting(
                 "", "answers of a review, to which the score is fitted", file=True
+            ),
+            "paragraphs": FilterSetting(
+                False, "score rows of several sentences by their worst and mean one (extra: split)"
             ),
         },
         stage=MODEL,
