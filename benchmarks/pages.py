@@ -34,6 +34,7 @@ from benchmarks.models import (
     foreign,
     foreign_tables,
     language_tables,
+    our_figures,
     paper_figures,
     published,
     seeds,
@@ -283,6 +284,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "reliability": part("reliability.json", reliability_tables.tables),
     "gpu": part("gpu.json", speed_tables.gpus),
     **published.SECTIONS,
+    **our_figures.SECTIONS,
 }
 
 

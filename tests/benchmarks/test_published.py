@@ -1,10 +1,10 @@
-"""Published figures: each has a place, and the pages show those of the file."""
+"""Published figures and ours beside them: places, tables, and lookups in the results."""
 
 import re
 
 import pytest
 
-from benchmarks.models import evaluation_tables, paper_figures, published
+from benchmarks.models import evaluation_tables, our_figures, paper_figures, published
 
 FIGURES = published.figures()
 PLACE = re.compile(r"Table \d+|Section |tasks/bucc|BUCC test|STS tasks")
@@ -49,3 +49,28 @@ def test_figures_as_they_were_read(
     paper: str, place: str, row: str, column: str, value: str
 ) -> None:
     assert published.values(paper, place)[row][column] == value
+
+
+def test_our_figures_are_looked_up_in_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"name": "a, b", "seed": seed, "of": {"margin": "ratio"}, "f": {"value": seed / 10}}
+        for seed in (1, 2)
+    ]
+    metric = {"value": 0.5, "interval": [0.4, 0.625]}
+    record = {"sections": {"s": {"results": {"rows": rows, "m": metric, "n": [3, 4]}}}}
+    monkeypatch.setattr(our_figures.report, "read", lambda name: {"r.json": record}[name])
+
+    def filled(template: str) -> str:
+        return our_figures.REFERENCE.sub(our_figures.filled, template)
+
+    assert filled("x {r/s > rows > name=a, b > f | %} y") == "x 15.0 y", "the mean of the seeds"
+    assert filled("{r/s > rows > seed=1;2 > of.margin=ratio > f | .2f}") == "0.10 / 0.20"
+    assert filled("{r/s > n > 0;1 | +.1f}; {r/s > m | interval}") == "+3.0 / +4.0; 50.0 (40.0–62.5)"
+    with pytest.raises(LookupError, match="seed=3"):
+        filled("{r/s > rows > seed=3 > f | %}")
+
+
+@pytest.mark.parametrize("paper", published.PAPERS)
+def test_each_of_our_figures_is_in_the_results(paper: str) -> None:
+    lines = our_figures.our_table(paper)
+    assert len(lines) > 5 and not any("{" in line for line in lines)
