@@ -31,6 +31,7 @@ BENCHMARKS = {
     "align": "benchmarks.alignment.alignment_quality",
     "filtering": "benchmarks.filtering.filter_quality",
     "bounds": "benchmarks.filtering.quality_bounds",
+    "contrast": "benchmarks.filtering.contrast",
     "speed": "benchmarks.speed.speed_sections",
     "gpu": "benchmarks.speed.gpu_search",
     "hybrid": "benchmarks.speed.hybrid_engine",

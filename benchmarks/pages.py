@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import plots, report, summary, which_setting
 from benchmarks.alignment import alignment_quality
-from benchmarks.filtering import filter_tables, quality_bounds
+from benchmarks.filtering import contrast, filter_tables, quality_bounds
 from benchmarks.markdown import conjoined, filled, table
 from benchmarks.mining import (
     between_languages,
@@ -268,6 +268,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "verification": simple("verification.json", verification),
     "training": simple("training.json", training),
     "bounds": simple("bounds.json", lambda record: quality_bounds.rows(record["results"])),
+    "contrast": simple("contrast.json", lambda record: contrast.rows(record["results"])),
     "speed": sectioned("speed.json", speed_tables.SECTIONS),
     "hybrid": sectioned("hybrid.json", hybrid_tables.SECTIONS),
     "billion": simple("billion.json", scale_tables.billion),
