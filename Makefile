@@ -14,7 +14,7 @@ DEMO := miner/demo
 # Real text for tests and benchmarks; what needs it is skipped where it is absent.
 DATA ?= ../shared/data
 
-.PHONY: demo test ci lint docs bench model wheel wheels sanitize fuzz clean
+.PHONY: release demo test ci lint docs bench model wheel wheels sanitize fuzz clean
 
 demo: $(VENV)/installed
 	$(BIN)/miner mine $(DEMO)/demo.de $(DEMO)/demo.en --work demo-out -o demo-out/pairs.tsv
@@ -83,6 +83,16 @@ wheels: $(VENV)/installed
 	for one in $(WHEELS); do rm -rf build && MINER_TARGET=$${one%=*} $(BIN)/python setup.py -q \
 	  bdist_wheel --plat-name $${one#*=} || exit 1; done
 	rm -rf build
+
+# All that a release has in dist/, checked, and its notes. The tag vX.Y.Z then publishes it
+# (.github/workflows/wheels.yml).
+release: wheels
+	$(BIN)/pip install -q build twine
+	$(BIN)/python -m build -q --sdist
+	$(BIN)/twine check --strict dist/*
+	mkdir -p build && awk '/^## /{n++} n==1' CHANGELOG.md > build/NOTES.md
+	@echo "dist/ is complete; notes: build/NOTES.md; SHA-256 for .ci/conda/recipe.yaml:"
+	@sha256sum dist/*.tar.gz
 
 # The kernels' tests with a library that checks its memory and its arithmetic; without those that
 # load torch. fuzz: those of the tokeniser, the reader of numbers and the beads, on many examples.

@@ -30,6 +30,7 @@ BENCHMARKS = {
     "distances": "benchmarks.models.distances",
     "align": "benchmarks.alignment.alignment_quality",
     "filtering": "benchmarks.filtering.filter_quality",
+    "translation": "benchmarks.translation.translation_quality",
     "bounds": "benchmarks.filtering.quality_bounds",
     "contrast": "benchmarks.filtering.contrast",
     "speed": "benchmarks.speed.speed_sections",

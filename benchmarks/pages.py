@@ -42,6 +42,7 @@ from benchmarks.models import (
 from benchmarks.reliability import reliability_tables
 from benchmarks.scale import scale_tables
 from benchmarks.speed import hybrid_tables, speed_tables
+from benchmarks.translation import translation_tables
 
 ROOT = Path(__file__).parent.parent
 FILLED = "evaluation", "languages", "papers", "results", "second-opinion", "which-setting"
@@ -282,6 +283,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "experiments": sectioned("experiments.json", experiment_tables.SECTIONS, experiment_tables.KEY),
     "papers": sectioned("papers.json", paper_figures.LINES),
     "filtering": sectioned("filtering.json", filter_tables.SECTIONS),
+    "translation": part("translation.json", translation_tables.tables),
     "reliability": part("reliability.json", reliability_tables.tables),
     "gpu": part("gpu.json", speed_tables.gpus),
     **published.SECTIONS,

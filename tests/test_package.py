@@ -1,12 +1,16 @@
 """The installed package: an sdist, a wheel of it, and a mining outside of the checkout."""
 
+import configparser
 import os
+import re
 import subprocess
 import sys
 import tarfile
 from pathlib import Path
 
 import pytest
+
+from miner.option_values import VERSION
 
 ROOT = Path(__file__).parent.parent
 SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
@@ -23,6 +27,19 @@ def run(*command: object, cwd: Path, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout + done.stderr
+
+
+def test_recipe_and_site_have_the_version_and_the_dependencies() -> None:
+    recipe = (ROOT / ".ci/conda/recipe.yaml").read_text(encoding="utf-8")
+    assert f'version: "{VERSION}"' in recipe
+    assert f"bitext-miner {VERSION}," in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    config = configparser.ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    needed = re.sub(r"\[.*?\]|;.*| ", "", config["options"]["install_requires"]).split()
+    listed = recipe.partition("  run:\n    - python\n")[2].partition("\n\n")[0]
+    own = {line.strip(" -").replace(" ", "") for line in listed.splitlines()}
+    # wcwidth is what tabulate[widechars] adds; conda packages have no extras.
+    assert own - {"wcwidth"} == set(needed)
 
 
 @pytest.mark.slow

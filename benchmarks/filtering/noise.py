@@ -146,8 +146,10 @@ def name_swapped(place: int, corpus: Corpus, generator: np.random.Generator) -> 
     """Change a name of the target that both sides have to another name of the corpus."""
     source, target = corpus.pairs[place]
     shared = _names(source, target)
+    if not shared:
+        return None
     others = [name for name in corpus.names if name not in source and name not in target]
-    if not shared or not others:
+    if not others:
         return None
     found, other = _one_of(shared, generator), _one_of(others, generator)
     return _with((source, target), _replaced(target, found, other))

@@ -12,7 +12,7 @@ Sentences of ``wrong language`` are in the foreign language of the other set, fr
 training split.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,12 +85,15 @@ class Mixture:
 
 
 def mix(
-    corpora: Sequence[tuple[Corpus, Sequence[int]]], noises: dict[str, Noise], seed: int = SEED
+    corpora: Sequence[tuple[Corpus, Sequence[int]]],
+    noises: dict[str, Noise],
+    seed: int = SEED,
+    weights: Mapping[str, float] | None = None,
 ) -> Mixture:
     """Corrupt half of the pairs of ``corpora``, at the positions beside each.
 
     The half is chosen before the kinds, so that good and corrupted pairs are from the same text.
-    The kinds have equal shares, except those that apply to fewer pairs.
+    The kinds have equal shares, or shares by ``weights``, except those that apply to fewer pairs.
     """
     places = [(corpus, place) for corpus, chosen in corpora for place in chosen]
     order = np.random.default_rng(seed).permutation(len(places)).tolist()
@@ -106,11 +109,13 @@ def mix(
     pairs = [corpus.pairs[place] for corpus, place in places]
     kinds = [GOOD] * len(pairs)
     left = half
+    weight = weights or dict.fromkeys(noises, 1)
     # Kinds that can corrupt few pairs choose first.
     able = {kind: sum(pair is not None for pair in found.values()) for kind, found in made.items()}
     waiting = sorted(made, key=lambda kind: able[kind])
     while waiting:
-        kind, share = waiting[0], len(left) // len(waiting)
+        kind = waiting[0]
+        share = int(len(left) * weight[kind] / sum(weight[one] for one in waiting))
         taken = [row for row in left if made[kind][row] is not None][:share]
         for row in taken:
             pair = made[kind][row]

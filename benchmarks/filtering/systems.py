@@ -25,8 +25,8 @@ from miner.scoring.verifier import Verifier
 # From pairs and their languages ("de-en") to (n,) numbers.
 Score = Callable[[Sequence[Pair], str], np.ndarray]
 NEIGHBOURS = 4
-# Maximum seconds of a command on a set of some thousand pairs.
-LIMIT = 600
+# Maximum seconds of a command on one set.
+LIMIT = 3_600
 MINER = shlex.join(PROGRAM)
 
 
@@ -98,10 +98,10 @@ def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:
 
 
 class Ours:
-    """``miner score`` and ``miner filter`` with default settings, as commands."""
+    """``miner score`` and ``miner filter`` as commands, with default settings but ``options``."""
 
-    def __init__(self, command: str):
-        self.command = shlex.split(command)
+    def __init__(self, command: str, options: Sequence[str] = ()):
+        self.command, self.options = shlex.split(command), options
 
     def table(self) -> dict[str, System]:
         return {
@@ -125,7 +125,7 @@ class Ours:
     def _run(self, name: str, path: Path, languages: str, *options: str) -> str:
         source, target = languages.split("-")
         between = "--source-lang", source, "--target-lang", target
-        return run([*self.command, name, str(path), *between, *options])
+        return run([*self.command, name, str(path), *between, *self.options, *options])
 
 
 def run(command: Sequence[str], given: str | None = None) -> str:
