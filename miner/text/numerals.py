@@ -512,11 +512,11 @@ def _han(word: str) -> list[Value]:
         return [Decimal("".join(_HAN_DIGITS[letter] for letter in word))]
     total = section = digit = 0
     for letter in word:
-        power = _POWERS.get(letter)
-        if power is None:
+        unit = _POWERS.get(letter)
+        if unit is None:
             digit = int(_HAN_DIGITS[letter])
-        elif power < 4:
-            section, digit = section + max(1, digit) * 10**power, 0
+        elif unit < 4:
+            section, digit = section + max(1, digit) * 10**unit, 0
         else:
-            total, section, digit = total + max(1, section + digit) * 10**power, 0, 0
+            total, section, digit = total + max(1, section + digit) * 10**unit, 0, 0
     return [Decimal(total + section + digit)]
