@@ -8,7 +8,8 @@ import numpy as np
 
 from miner.evaluation.metrics import Evaluation, best_threshold
 from miner.knn.neighbors import Neighbors
-from miner.scoring.margin import candidates, retrieve
+from miner.scoring.margin import candidates
+from miner.scoring.matching import retrieve
 
 NEIGHBORS = 4
 # One held-out pair in KEEP keeps both sides; of the others one side is removed. Sentences without a

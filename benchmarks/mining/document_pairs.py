@@ -27,7 +27,7 @@ from benchmarks.mining.document_sets import (
     numbered_pages,
 )
 from miner import Encoder
-from miner.scoring.margin import match_one_to_one
+from miner.scoring.matching import match_one_to_one
 
 SEEDS = (1, 2, 3)
 SETS: dict[str, Callable[[Any, int], Collections]] = {

@@ -86,7 +86,7 @@ COUNT = Parsed("count", _count)
 POSITIVE_COUNT = Parsed("count", lambda text: _count(text, least=1))
 NUMBER = Parsed("number", _number)
 SENTENCE = Parsed("sentence", _sentence)
-# Types by ``Setting.kind``, for options whose field's type does not determine them.
+# Types by ``FieldOption.kind``, for options whose field's type does not determine them.
 DEVICE = Parsed("auto|cpu|cuda|cuda:N", device_name)
 KINDS: dict[str, click.ParamType] = {
     "text": click.STRING,

@@ -16,7 +16,7 @@ import numpy as np
 
 from miner.arrays import Columns
 from miner.precision.estimate import FEWEST_MATCHED, Estimate, counted_wrong
-from miner.scoring.margin import match_one_to_one
+from miner.scoring.matching import match_one_to_one
 
 # Share of the decoys with poor scores; iterations that weight a decoy by the probability that its
 # pair is right, because a wrong pair without its target only gets worse.

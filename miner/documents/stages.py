@@ -23,7 +23,12 @@ from miner.index.stages import EncodedSpan
 from miner.kernels.numbers import find_numbers
 from miner.knn.neighbors import Neighbors
 from miner.ragged import offsets_of, take_lists
-from miner.scoring.margin import RATIO_FLOOR, CandidateBlocks, Listed, neighborhood_mean
+from miner.scoring.margin import (
+    RATIO_FLOOR,
+    CandidateBlocks,
+    Listed,
+    neighborhood_mean,
+)
 from miner.tasks.task import Job, Result, hints
 
 # Nearest documents that each document is compared with line by line; and number of neighbours, of

@@ -20,7 +20,8 @@ from miner.knn.knn_search import nearest_both
 from miner.knn.settings import SearchSettings
 from miner.knn.vector_set import VectorSet
 from miner.progress import Reporter, counted, silent
-from miner.scoring.margin import candidates, retrieve
+from miner.scoring.margin import candidates
+from miner.scoring.matching import retrieve
 from miner.text.bitext import Bitext, read_bitext
 
 TASK = "tatoeba"

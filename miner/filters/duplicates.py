@@ -18,7 +18,7 @@ from miner.filters.filter_types import (
     FilterSetting,
     Rivals,
 )
-from miner.scoring.margin import match_one_to_one
+from miner.scoring.matching import match_one_to_one
 from miner.text import near_copies
 from miner.text.near_copies import HASHES, encoded, key, shingles, told
 

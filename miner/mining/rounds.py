@@ -15,7 +15,13 @@ from miner.mining.search_stages import LISTED, decoy_text
 from miner.mining.sides import Part, Side
 from miner.precision.decoys import merged_lists
 from miner.scoring.context_features import BestLogits, two_nearest
-from miner.scoring.margin import PLACE, CandidateBlocks, Candidates, Listed, list_places
+from miner.scoring.margin import (
+    PLACE,
+    CandidateBlocks,
+    Candidates,
+    Listed,
+    list_places,
+)
 from miner.scoring.verification import (
     Context,
     LogitsOf,

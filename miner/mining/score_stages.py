@@ -25,7 +25,8 @@ from miner.mining.sides import Part, Scorer
 from miner.precision.knock_out import LIKELY
 from miner.progress import Reporter, silent
 from miner.scoring.context_features import BestLogits
-from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval, best_pairs
+from miner.scoring.margin import CandidateBlocks, Candidates
+from miner.scoring.matching import Retrieval, best_pairs
 from miner.scoring.second_opinion import DOUBTFUL
 from miner.scoring.verification import BLOCK, PairLogits, candidate_logits, scored_blocks
 from miner.scoring.verification import features as features_of

@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import product
 from typing import NamedTuple
 
+from miner.text.number_values import roman
 from miner.text.number_words import (
     CONVERSIONS,
     ENGLISH_WORDS,
@@ -23,7 +24,7 @@ from miner.text.number_words import (
     MINUS,
     MONTHS,
 )
-from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits, roman
+from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")

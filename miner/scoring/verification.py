@@ -15,7 +15,8 @@ from miner.machine import release_pages
 from miner.parallel import in_order
 from miner.ragged import offsets_of
 from miner.scoring.context_features import BestLogits, context_features
-from miner.scoring.margin import CandidateBlocks, Candidates, Retrieval
+from miner.scoring.margin import CandidateBlocks, Candidates
+from miner.scoring.matching import Retrieval
 from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, tokenize_text
 from miner.scoring.verifier import FEATURES, Verifier
 

@@ -7,13 +7,21 @@ hour, 10 or 22. Two numbers may be the same if they share a value. Values are ex
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from unicodedata import numeric
 
+from miner.text.number_values import (
+    GEEZ,
+    HAN,
+    LONG,
+    UNIT_POWERS,
+    english_values,
+    ethiopic,
+    han,
+    roman,
+)
 from miner.text.number_words import (
     AFTER_NOON,
     BEFORE_NOON,
     CLOCK,
-    ENGLISH,
     ENGLISH_WORDS,
     ERAS,
     FIRST,
@@ -28,7 +36,6 @@ from miner.text.number_words import (
     POWERS,
     ROMAN,
     SYMBOLS,
-    TIMES,
 )
 
 # Value of a numeral: a number; the digits of a very long one; or hour (of twelve), minute and half
@@ -55,13 +62,8 @@ _SEPARATOR = re.compile(r"\D", re.ASCII)
 # Groups of three digits; groups of two before the last three, as in India.
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
 _GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
-# Digits beyond which numbers are compared as text, because arithmetic would be slow.
-_LONG = 40
 
-_HAN_DIGITS = dict(zip("〇一二三四五六七八九零两兩壱弐参", "0123456789022123", strict=True))
-_POWERS = {"十": 1, "百": 2, "千": 3, "万": 4, "萬": 4, "億": 8, "亿": 8, "兆": 12}
-_POWERS |= {"십": 1, "백": 2, "천": 3, "만": 4, "억": 8, "조": 12}
-_UNIT = f"[{''.join(_POWERS)}]"
+_UNIT = f"[{''.join(UNIT_POWERS)}]"
 # Digits mixed with units: 3억 5000만; 5千克 is 5 kg.
 _MIXED = re.compile(
     rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?[多余餘]?(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
@@ -69,12 +71,6 @@ _MIXED = re.compile(
     re.ASCII,
 )
 _CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
-# Ge'ez numerals: units and tens, a hundred, ten thousand.
-_GEEZ = re.compile("[፩-፼]+")
-# With a decimal point: 五十一点六, 十五点二亿.
-_HAN_DIGIT = f"[{''.join(_HAN_DIGITS)}]"
-_HAN_UNIT = "[十百千万萬億亿兆]"
-_HAN = re.compile(rf"(?:{_HAN_DIGIT}|{_HAN_UNIT})+(?:[点點]{_HAN_DIGIT}+{_HAN_UNIT}*)?")
 # Half past an hour, behind the hour.
 _HALF_PAST = re.compile(r"(?<=[时時点點시]) ?[半반]")
 
@@ -225,7 +221,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
 
 def _value(digits: str, power: int = 0) -> Value:
     """Return the value of digits times a power of ten."""
-    if len(digits) > _LONG:
+    if len(digits) > LONG:
         return digits.lstrip("0")
     return Decimal(f"{digits}E{power}" if power else digits)
 
@@ -287,9 +283,9 @@ def _mixed(match: re.Match[str]) -> Numeral:
     power = 0
     for digits, units in _CHUNK.findall(match[0]):
         plain = digits.replace(",", "").rstrip(".")
-        small = sum(_POWERS[unit] for unit in units if _POWERS[unit] < 4)
-        large = sum(_POWERS[unit] for unit in units if _POWERS[unit] >= 4)
-        if plain.count(".") > 1 or len(plain) > _LONG:
+        small = sum(UNIT_POWERS[unit] for unit in units if UNIT_POWERS[unit] < 4)
+        large = sum(UNIT_POWERS[unit] for unit in units if UNIT_POWERS[unit] >= 4)
+        if plain.count(".") > 1 or len(plain) > LONG:
             return Numeral(*match.span(), (match[0],), digits=match[0], firm=False)
         section += Decimal(f"{plain}E{small}")
         power = max(power, small + large)
@@ -404,9 +400,9 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
     first, second = last.digits, one.digits
     if one.sign == "-":
         one.sign = ""
-    if len(second) < len(first) <= _LONG:
+    if len(second) < len(first) <= LONG:
         one.more += (Decimal(first[: len(first) - len(second)] + second),)
-    elif len(first) < len(second) <= _LONG and not second[len(first) :].strip("0"):
+    elif len(first) < len(second) <= LONG and not second[len(first) :].strip("0"):
         last.more += (Decimal(first + second[len(first) :]),)
     above, below = last.values[0], one.values[0]
     if gap in ("/", "⁄") and isinstance(above, Decimal) and isinstance(below, Decimal) and below:
@@ -431,92 +427,21 @@ def number_words(text: str) -> list[Numeral]:
     for match in ENGLISH_WORDS.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
             continue  # already part of that number
-        values = _english(match[0].lower())
+        values = english_values(match[0].lower())
         found.append(Numeral(*match.span(), values, power=0, firm=False))
     for match in MONTH.finditer(text):
         found.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
     for match in ROMAN.finditer(text):
         if match[0] and match[0] not in "ICL":
             found.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
-    for match in _HAN.finditer(text):
+    for match in HAN.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
             continue
-        values = tuple(_han(match[0]))
+        values = tuple(han(match[0]))
         era = ERAS.get(text[max(0, match.start() - 2) : match.start()])
-        if era and values and isinstance(values[0], Decimal):
+        if era and values:
             values += (values[0] + era,)
         found.append(Numeral(*match.span(), values, firm=False))
-    for match in _GEEZ.finditer(text):
-        found.append(Numeral(*match.span(), (Decimal(_ethiopic(match[0])),), firm=False))
+    for match in GEEZ.finditer(text):
+        found.append(Numeral(*match.span(), (Decimal(ethiopic(match[0])),), firm=False))
     return found
-
-
-def _english(words: str) -> tuple[Value, ...]:
-    """Return the values of English number words: of the whole phrase, and of each word."""
-    total = current = 0
-    each: list[int] = []
-    for word in re.split(r" and |[ -]", words)[:_LONG]:
-        if total + current:  # twenty-first century
-            each.append(total + current)
-        if word in TIMES:
-            times = TIMES[word]
-            each.append(times)
-            current = max(1, current) * times
-            if times >= 1000:
-                total, current = total + current, 0
-        else:
-            value = ENGLISH[word]
-            each.append(value)
-            # For example nineteen eighty-four, two hundred and five.
-            current = (
-                current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
-            )
-    return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
-
-
-def _ethiopic(word: str) -> int:
-    """Return the value of Ge'ez numerals; ten thousand multiplies all that stands before."""
-    total = section = digits = 0
-    for value in map(int, map(numeric, word[:_LONG])):
-        if value < 100:
-            digits += value
-        elif value == 100:
-            section, digits = section + max(1, digits) * 100, 0
-        else:
-            total, section, digits = max(1, total + section + digits) * value, 0, 0
-    return total + section + digits
-
-
-def roman(word: str) -> int:
-    """Return the value of a Roman numeral."""
-    values = [{"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}[letter] for letter in word]
-    pairs = zip(values, [*values[1:], 0], strict=True)
-    return sum(-value if value < later else value for value, later in pairs)
-
-
-def _han(word: str) -> list[Value]:
-    """Return the value of Han numerals: digit by digit, or with units."""
-    if len(word) > _LONG:
-        return []
-    whole, point, rest = word.replace("點", "点").partition("点")
-    if point:
-        digits = rest.rstrip("十百千万萬億亿兆")
-        power = sum(_POWERS[letter] for letter in rest[len(digits) :])
-        decimals = "".join(_HAN_DIGITS[letter] for letter in digits)
-        return [
-            Decimal(f"{value}.{decimals}").scaleb(power)
-            for value in _han(whole)
-            if isinstance(value, Decimal) and value == value.to_integral_value()
-        ]
-    if not any(letter in _POWERS for letter in word):
-        return [Decimal("".join(_HAN_DIGITS[letter] for letter in word))]
-    total = section = digit = 0
-    for letter in word:
-        unit = _POWERS.get(letter)
-        if unit is None:
-            digit = int(_HAN_DIGITS[letter])
-        elif unit < 4:
-            section, digit = section + max(1, digit) * 10**unit, 0
-        else:
-            total, section, digit = total + max(1, section + digit) * 10**unit, 0, 0
-    return [Decimal(total + section + digit)]

@@ -16,15 +16,12 @@ from miner.scoring.margin import (
     CandidateBlocks,
     Candidates,
     Listed,
-    Retrieval,
-    best_pairs,
     candidates,
     list_places,
     margin_score,
-    match_one_to_one,
     neighborhood_mean,
-    retrieve,
 )
+from miner.scoring.matching import Retrieval, best_pairs, match_one_to_one, retrieve
 from miner.scoring.reference import Reference
 
 # Pair of the reference: (score, source, target, similarity, ratio, forward and backward rank).
