@@ -26,6 +26,7 @@ BENCHMARKS = {
     "papers": "benchmarks.models.paper_figures",
     "foreign": "benchmarks.models.foreign",
     "languages": "benchmarks.models.language_accuracy",
+    "new-language": "benchmarks.models.new_language",
     "seeds": "benchmarks.models.seeds",
     "distances": "benchmarks.models.distances",
     "align": "benchmarks.alignment.alignment_quality",

@@ -19,10 +19,12 @@ from benchmarks.models import (
     encoder_tables,
     language_accuracy,
     language_tables,
+    new_language,
     paper_figures,
     seen,
 )
 from benchmarks.models import encoders as command
+from miner import MinerError
 from miner.encoder.known_languages import KnownLanguage
 from miner.encoder.model import load
 
@@ -188,3 +190,16 @@ def test_accuracies_are_recorded(data, tiny_model, tmp_path, monkeypatch):
     assert "| German (de) | 1,200 | other 100% | " in card and card.startswith("# A\n")
     results = json.loads((tmp_path / "l.json").read_text(encoding="utf-8"))["results"]
     assert "\n".join(language_tables.rows(results)) in card
+
+
+def test_fewer_pairs_of_a_new_language_are_the_first_of_more(tmp_path):
+    pairs = [(f"s{i}", f"t{i}") for i in range(50)]
+    write(tmp_path / "train/ka-en/web.tsv.xz", [*pairs, ("", "empty"), pairs[0]])
+    texts = []
+    for count in (5, 20, 99):
+        new_language.write_text(tmp_path, "ka", count, tmp_path / "ka-en.tsv")
+        texts.append((tmp_path / "ka-en.tsv").read_text(encoding="utf-8").splitlines())
+    assert texts[1][:5] == texts[0] and texts[2][:20] == texts[1]
+    assert sorted(texts[2]) == sorted("\t".join(pair) for pair in pairs)
+    with pytest.raises(MinerError, match="no training text"):
+        new_language.write_text(tmp_path, "sw", 5, tmp_path / "sw-en.tsv")
