@@ -220,23 +220,13 @@ class Float32Engine:
             run_crosswise(len(rows), len(columns), self.threads, work)
 
 
-class FaissEngine:
-    """FAISS's exhaustive search, once for each direction."""
+class FaissEngine(Float32Engine):
+    """FAISS's exhaustive search of float32 vectors, once for each direction."""
 
     name = "faiss"
-    slack = 4
-
-    def __init__(self, threads: int):
-        self.threads = threads
-
-    def error_bound(self, base: VectorSet) -> ErrorBound:
-        return float32_bound
 
     def bytes_per_row(self, dimension: int) -> int:
         return 4 * dimension
-
-    def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
-        return vectors.astype(np.float32, copy=False)
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         # Both directions are searched before either is stored, which allocates nothing: after
