@@ -77,7 +77,9 @@ def measure(encoder: Encoder, language: str, pairs: Sequence[Pair]) -> dict[str,
         if len(rows) < FEWEST:
             continue
         other = [
-            (new[row], pairs[row][1]) if side == 0 else (pairs[row][0], new[row]) for row in rows
+            (text, pairs[row][1]) if side == 0 else (pairs[row][0], text)
+            for row, text in enumerate(new)
+            if text is not None
         ]
         after, after_facts = scores(quality, other)
         kinds[kind] = {
