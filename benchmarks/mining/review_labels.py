@@ -12,7 +12,7 @@ precision asked for is 0.9 and 0.95 for mining, 0.8 for filtering. Intervals are
 ``miner review`` at its thresholds, and those of ``miner mine --labels``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -145,9 +145,12 @@ class Scored:
 
 
 def compared(
-    start: Scored, again: Callable[[np.ndarray, np.ndarray], Scored], asked: tuple[float, ...]
+    start: Scored,
+    again: Callable[[np.ndarray, np.ndarray], Scored],
+    asked: tuple[float, ...],
+    runs: Sequence[tuple[int, str, float]] = RUNS,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the results of all runs; ``again`` scores pairs by answers about rows of ``start``."""
+    """Yield the results of ``runs``; ``again`` scores pairs by answers about rows of ``start``."""
     reviewed = np.flatnonzero(start.score >= LEAST)
     score, right = start.score[reviewed], start.right[reviewed]
     yield {
@@ -156,7 +159,7 @@ def compared(
         "F1": start.f1(),
         "reached": {str(one): start.reached(one) for one in asked},
     }
-    for count, drawn, errors in RUNS:
+    for count, drawn, errors in runs:
         if count >= len(reviewed):
             continue
         for sample in range(SAMPLES):
@@ -195,6 +198,14 @@ def reviewed_by(judged: Judged, right: np.ndarray) -> dict[str, Any]:
 def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
     """Yield the results of a corpus that is mined."""
     sides, gold = CORPORA[name](data)
+    with searched(encoder, sides) as found:
+        yield from reviewed(found, gold)
+
+
+def reviewed(
+    found: SearchResult, gold: Gold, runs: Sequence[tuple[int, str, float]] = RUNS
+) -> Iterator[dict[str, Any]]:
+    """Yield the results of a search, whose scores are fitted to answers by the gold."""
     # Fault features take nine tenths of a fit, and do not depend on labels.
     read = faults.read
     known: dict[tuple[int, int], faults.FaultFeatures] = {}
@@ -205,7 +216,7 @@ def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
             known[key] = read(*arguments)
         return known[key]
 
-    with searched(encoder, sides) as found, patch.object(faults, "read", once):
+    with patch.object(faults, "read", once):
 
         def scored(search: SearchResult, guess: Estimate) -> Scored:
             ids = [(one, other) in gold for _, one, other in search.pairs.ids()]
@@ -221,7 +232,7 @@ def mining(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
             }
             return scored(*calibrate(found, labels=labels))
 
-        yield from compared(scored(first, guess), again, ASKED)
+        yield from compared(scored(first, guess), again, ASKED, runs)
 
 
 def filtering(encoder: Encoder, data: Path, name: str) -> Iterator[dict[str, Any]]:
