@@ -25,6 +25,7 @@ BENCHMARKS = {
     "experiments": "benchmarks.models.experiments",
     "papers": "benchmarks.models.paper_figures",
     "foreign": "benchmarks.models.foreign",
+    "peers": "benchmarks.models.peers",
     "languages": "benchmarks.models.language_accuracy",
     "new-language": "benchmarks.models.new_language",
     "seeds": "benchmarks.models.seeds",

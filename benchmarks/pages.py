@@ -37,6 +37,7 @@ from benchmarks.models import (
     new_language,
     our_figures,
     paper_figures,
+    peers,
     published,
     seeds,
 )
@@ -268,6 +269,7 @@ SECTIONS: dict[str, Callable[[], list[str]]] = {
     "review": part("review.json", review_labels.tables),
     "documents": simple("documents.json", lambda record: document_pairs.table(record["results"])),
     "verification": simple("verification.json", verification),
+    "peers": part("peers.json", peers.lines),
     "training": simple("training.json", training),
     "bounds": simple("bounds.json", lambda record: quality_bounds.rows(record["results"])),
     "contrast": simple("contrast.json", lambda record: contrast.rows(record["results"])),

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.files import write
 from support.near_copies import sentences, write_mining_set, write_sets
@@ -21,6 +22,7 @@ from benchmarks.models import (
     language_tables,
     new_language,
     paper_figures,
+    peers,
     seen,
 )
 from benchmarks.models import encoders as command
@@ -139,6 +141,20 @@ def test_the_first_tables_name_the_measured_model() -> None:
     (name,) = {pages.named(row) for row in rows}
     for page in ("README.md", "docs/results/mining.md"):
         assert f"| {name} |" in (pages.ROOT / page).read_text(encoding="utf-8")
+
+
+def test_peers_encode_no_sentence_twice(tmp_path) -> None:
+    read: list[str] = []
+
+    def encode(texts: list[str]) -> np.ndarray:
+        read.extend(texts)
+        return np.array([[len(text), 1.0] for text in texts])
+
+    wanted = [[3, 1], [1, 1], [3, 1]]
+    assert peers.Kept(encode, tmp_path).encode(["abc", "a", "abc"]).tolist() == wanted
+    assert read == ["a", "abc"]
+    assert peers.Kept(encode, tmp_path).encode(["abc", "a", "abc"]).tolist() == wanted
+    assert read == ["a", "abc"]
 
 
 def test_grades(tmp_path, monkeypatch, capsys):
