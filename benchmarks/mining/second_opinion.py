@@ -25,7 +25,8 @@ from benchmarks.markdown import table
 from benchmarks.mining import review_labels
 from benchmarks.mining.bucc_protocol import located
 from benchmarks.mining.precision_reached import ASKED
-from miner import Encoder, open_encoder
+from benchmarks.models import peers
+from miner import Encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.evaluation import metrics
 from miner.evaluation.labelled_text import language_pair
@@ -197,7 +198,7 @@ def key(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def main() -> None:
     parser = report.parser(__doc__, "second.json", sections=(*PAIRS, "filter", "align"), model=True)
-    parser.add_argument("--second", required=True, help="encoder of the second opinion")
+    parser.add_argument("--second", required=True, help="encoder, or use: see peers")
     parser.add_argument("--split", choices=SPLITS, default=SPLITS[1])
     parser.add_argument("--work", type=Path, help="directory of the tasks [temporary]")
     arguments = parser.parse_args()
@@ -207,7 +208,7 @@ def main() -> None:
             print(*(f"{name} {value}" for name, value in row.items()), sep=", ", flush=True)
         report.replace(arguments.json, "second", rows, key)
 
-    encoder, second = Encoder.load(arguments.model), open_encoder(arguments.second)
+    encoder, second = Encoder.load(arguments.model), peers.opened(arguments.second)
     for pair in (pair for pair in PAIRS if pair in arguments.only):
         with scratch_directory() as temporary:
             given = arguments.data, pair, arguments.split, encoder
