@@ -1,6 +1,6 @@
 """Measure a language that a model lacks after few pairs, with and without a teacher.
 
-    python -m benchmarks new-language --data DIR [--teacher hf:models/e5-small] [--models DIR]
+    python -m benchmarks new-language --data DIR [--teacher hf:models/e5-small] [--only ka]
 
 A small model of eight languages is trained without Icelandic, Swahili and Georgian. Then
 ``miner train --from`` adds one of these, from 500, 2,000 or 10,000 pairs drawn from its text, with
@@ -78,7 +78,7 @@ def tables(record: dict[str, Any], conditions: Callable[[dict[str, Any]], str]) 
 
 
 def main() -> None:
-    parser = report.parser(__doc__, "new-language.json", "models/new-language")
+    parser = report.parser(__doc__, "new-language.json", "models/new-language", NEW)
     parser.add_argument("--teacher", default="hf:models/e5-small", help="encoder of the pieces")
     parser.add_argument("--pairs", type=int, nargs="+", default=PAIRS, help="numbers of pairs")
     arguments = parser.parse_args()
@@ -90,7 +90,7 @@ def main() -> None:
     base = models / "base"
     train(base, texts, data, *BASE_SETTINGS.split(), *teacher)
     rows: list[dict[str, Any]] = []
-    for language in NEW:
+    for language in arguments.only:
         before = accuracy(base, data, language)
         for count in arguments.pairs:
             path = models / "text" / str(count) / f"{language}-en.tsv"
