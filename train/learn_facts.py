@@ -3,10 +3,10 @@
 Of each language, features and classes that occur together more or less often than by chance get a
 weight. FTRL-Proximal (McMahan et al. 2013) learns the weights, and again after the small ones are
 dropped. How evidence counts is learned from held-out pairs, and from their marks with one fact
-turned.
+turned, for each language near what all languages have in common.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,19 +22,29 @@ from miner_train.fact_classes import fact_classes
 from miner_train.language_texts import rows_by_languages
 
 # Most pairs of a language to learn from, and fewest; sentences with a feature, and with a class.
-MOST, FEWEST, SEEN, PRESENT = 100_000, 1000, 8, 10
-# Standard deviations from independence of a feature and class; features of a class.
-APART, PER_CLASS = 4.0, 400
+MOST, FEWEST, SEEN, PRESENT = 200_000, 1000, 8, 10
+# Standard deviations from independence of a feature and class; features of a class, of a kind with
+# few classes more.
+APART, PER_CLASS, OF_FEW = 3.0, 400, {"negation": 8000, "person": 1500}
 # Passes before and after weights are dropped; rate, sparsity and decay of FTRL-Proximal.
 PASSES, RATE, SPARSE, DECAY = (3, 2), 1.0, 0.5, 0.5
-# Most weights of a language, and the least one.
-WEIGHTS, LEAST = 12_000, 0.05
+# Most weights of a language by kind, and the least one.
+WEIGHTS = {"negation": 4500, "number": 2000, "person": 2500, "time": 1000, "opposite": 3000}
+LEAST = 0.05
+# Logit of a class that the text of a language hardly has.
+UNSEEN = -1.0
 # Held-out pairs of a language that the evidence is weighed on, and how many of them are joined to
 # one: longer sentences have more to be wrong about.
 HELD, JOINED = 4000, (1, 1, 1, 2, 3, 5)
-# Right pairs for each pair with a fact turned; precision of the weights, and their center.
-# Factor of the log-odds: a contradiction sinks a pair below the bound, a doubt does not.
-RIGHT, PRECISION, CENTER, SHARPER = 100.0, 0.01, (8.0, -0.7, -0.7, -0.7, 0.0), 2.0
+# Right pairs for each pair with a fact turned, by kind. Precision of the weights of all languages
+# and of one around them, and the center of all.
+RIGHT = {"negation": 10.0}
+USUAL_RIGHT, PRECISION, OWN, CENTER = 30.0, 0.01, 30.0, (8.0, -0.7, -0.7, -0.7, 0.0)
+# Factor of the log-odds: a contradiction sinks a pair below the bound, a doubt does not. Added to
+# the weight of the logarithm of the length, from so many tokens on: a long sentence is translated
+# more freely than joined short ones.
+SHARPER, USUAL_LENGTH = 4.0, 9
+LONGER = {"negation": 1.5, "number": 0.5, "person": 1.5, "time": 0.5, "opposite": 1.0}
 
 
 class Examples(NamedTuple):
@@ -53,22 +63,21 @@ def learn_facts(split: SplitPairs, translations: np.ndarray, seed: int) -> dict[
     classes = fact_classes()
     reader = Reader(classes)
     training, held = (_by_language(split, rows) for rows in (translations, split.held))
-    learned, tested, right, turned = {}, {}, [], []
+    learned, tested, right, turned = {}, {}, {}, {}
     for number, (code, sides) in enumerate(sorted(training.items())):
         generator = np.random.default_rng([seed, 21, number])
         examples = _examples(split, sides, reader, MOST, generator)
         if len(examples.seen) < FEWEST:
             continue
-        arguments, known = _learn(examples, generator)
-        learned[code], tested[code] = arguments, reader.tested * known
+        arguments, known = _learn(reader, examples, generator)
+        learned[code], tested[code] = arguments, np.where(known, reader.tested, kernel.ADDED)
         if code in held:
             check = _examples(split, held[code], reader, HELD, generator, JOINED)
-            both = _held_out(reader, Predictor.of(*arguments), tested[code], check, generator)
-            right.append(both[0])
-            turned.append(both[1])
+            predictor = Predictor.of(*arguments)
+            right[code], turned[code] = _held_out(reader, predictor, tested[code], check, generator)
     if not learned:
         return {}
-    weights = _weigh(right, turned, len(reader.kinds))
+    weights = _weigh(reader.kinds, right, turned, learned)
     return pack(classes, learned, tested, weights)
 
 
@@ -112,7 +121,7 @@ def _examples(
 
 
 def _learn(
-    examples: Examples, generator: np.random.Generator
+    reader: Reader, examples: Examples, generator: np.random.Generator
 ) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
     """Learn the arguments of `Predictor.of`, and which classes have text enough ``(k,) bool``."""
     (ids, offsets), seen = examples
@@ -126,17 +135,21 @@ def _learn(
     present = (seen == kernel.PRESENT).sum(axis=0)
     share = np.clip(present / len(seen), 1e-5, 1 - 1e-5)
     known = present >= PRESENT
-    feature, owner = _candidates(rows, offsets, seen, count[features], share, known)
+    most = np.array([OF_FEW.get(reader.kinds[kind], PER_CLASS) for kind in reader.kind]) * known
+    feature, owner = _candidates(rows, offsets, seen, count[features], share, most)
     weights, constants = _fit((rows, offsets, seen), feature, owner, share, PASSES[0], generator)
     impact = np.abs(weights) * np.sqrt(np.minimum(count[features][feature], 10_000))
     kept = np.abs(weights) > LEAST
-    if kept.sum() > WEIGHTS:
-        kept &= impact >= np.sort(impact[kept])[-WEIGHTS]
+    for kind, name in enumerate(reader.kinds):
+        own = kept & (reader.kind[owner] == kind)
+        if own.sum() > WEIGHTS[name]:
+            kept[own] = impact[own] >= np.sort(impact[own])[-WEIGHTS[name]]
     feature, owner = feature[kept], owner[kept]
     weights, constants = _fit(
         (rows, offsets, seen), feature, owner, share, PASSES[1], generator, sparse=0.0
     )
     used, counts = np.unique(feature, return_counts=True)
+    constants[~known] = UNSEEN
     return (features[used], counts, owner, weights, constants), known
 
 
@@ -146,18 +159,18 @@ def _candidates(
     seen: np.ndarray,
     count: np.ndarray,
     share: np.ndarray,
-    known: np.ndarray,
+    most: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and classes that are not independent, sorted."""
+    """Return features and classes that are not independent, sorted: of a class ``most (k,)``."""
     together = np.zeros((len(count), seen.shape[1]), np.int32)
     kernel.count(rows, offsets, seen, together)
     features, owners = [], []
-    for number in np.flatnonzero(known).tolist():
+    for number in np.flatnonzero(most).tolist():
         p = share[number]
         apart = (together[:, number] - count * p) / np.sqrt(count * p * (1 - p) + 1)
         found = np.flatnonzero(np.abs(apart) >= APART)
-        if len(found) > PER_CLASS:
-            best = np.argsort(-np.abs(apart[found]), kind="stable")[:PER_CLASS]
+        if len(found) > most[number]:
+            best = np.argsort(-np.abs(apart[found]), kind="stable")[: most[number]]
             found = found[best]
         features.append(found)
         owners.append(np.full(len(found), number))
@@ -249,21 +262,47 @@ def _turned(
 
 
 def _weigh(
-    right: Sequence[np.ndarray], turned: Sequence[Sequence[np.ndarray]], kinds: int
+    kinds: Sequence[str],
+    right: Mapping[str, np.ndarray],
+    turned: Mapping[str, Sequence[np.ndarray]],
+    codes: Iterable[str],
+) -> dict[str, np.ndarray]:
+    """Fit the weights of the evidence of each language, ``(kinds, 5)``, near those of all."""
+    shared = _fit_weights(
+        kinds, [*right.values()], [*turned.values()], np.tile(CENTER, (len(kinds), 1)), PRECISION
+    )
+    longer = np.array([LONGER.get(kind, 0.0) for kind in kinds])
+    found = {}
+    for code in codes:
+        own = shared
+        if code in right:
+            own = _fit_weights(kinds, [right[code]], [turned[code]], shared, OWN)
+        more = np.zeros_like(own)
+        more[:, 0], more[:, -1] = -longer * np.log(USUAL_LENGTH), longer
+        found[code] = SHARPER * (own + more)
+    return found
+
+
+def _fit_weights(
+    kinds: Sequence[str],
+    right: Sequence[np.ndarray],
+    turned: Sequence[Sequence[np.ndarray]],
+    centers: np.ndarray,
+    precision: float,
 ) -> np.ndarray:
-    """Fit the weights of the evidence by kind, ``(kinds, 5)``."""
-    center = np.array(CENTER)
-    found = np.tile(center, (kinds, 1))
-    for kind in range(kinds):
+    """Fit the weights of each kind, ``(kinds, 5)``, from all designs; ``centers`` without any."""
+    found = centers.copy()
+    for kind, center in enumerate(centers):
         good = [one[:, kind] for one in right]
         bad = [one[kind] for one in turned if len(one[kind])]
         if not good or not bad:
             continue
         design = np.concatenate([*good, *bad])
         true = np.arange(len(design)) < sum(map(len, good))
-        weight = np.where(true, 1.0, true.sum() / max((~true).sum(), 1) / RIGHT)
-        penalty = np.full(len(center), PRECISION)
+        share = RIGHT.get(kinds[kind], USUAL_RIGHT)
+        weight = np.where(true, 1.0, true.sum() / max((~true).sum(), 1) / share)
+        penalty = np.full(len(center), precision)
         found[kind] = fit_ridge(design, weight * true, weight * ~true, penalty, center)
         # More evidence never speaks for a pair.
         found[kind, 1:-1] = np.minimum(found[kind, 1:-1], 0)
-    return SHARPER * found
+    return found

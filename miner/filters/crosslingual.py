@@ -78,6 +78,27 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
+def _facts(settings: Mapping[str, Any], context: Context) -> Scorer:
+    encoder, _ = encoders_of(settings, context)
+    opened = cache(lambda languages: Verifier(encoder, languages))
+
+    def score(batch: Batch) -> np.ndarray:
+        """Return the probability that no fact contradicts; 1 in languages without facts."""
+        found = np.ones(len(batch))
+        for languages, rows in _by_languages(encoder, batch, context.likely).items():
+            verifier = opened(languages)
+            if verifier.facts is not None:
+                source, target = ([side[row] for row in rows] for side in batch.sides)
+                tokens = (
+                    verifier.tokenize_text(source, 1).tokens,
+                    verifier.tokenize_text(target, 1).tokens,
+                )
+                found[rows] = verifier.facts.probability((source, target), tokens)
+        return found
+
+    return score
+
+
 def _paragraphs(quality: Quality) -> "Paragraphs":
     from miner.alignment.paragraphs import Paragraphs  # which needs sentencex
 
@@ -199,6 +220,18 @@ FILTERS = (
         default=True,
         faults=_faults,
         bounds=_bounds,
+        range=(0, 1),
+    ),
+    Filter(
+        "facts",
+        "probability that no negation, number, person, time or opposite contradicts; with English",
+        "probability {value:.3f} that no fact contradicts",
+        "higher",
+        _facts,
+        minimum=0.5,
+        settings={"model": MODEL_SETTING},
+        stage=MODEL,
+        libraries=_IDENTIFYING,
         range=(0, 1),
     ),
     Filter(

@@ -10,7 +10,7 @@ improbability of what is present and of what is absent.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -25,16 +25,21 @@ from miner.text.language_codes import ENGLISH
 
 # Arrays of a model: the classes as JSON, the codes of the languages, and of all languages in turn
 # their features as byte planes of differences of buckets, the number of weights of each, and
-# the classes and values of the weights; scales, constants, and tests of the classes by language;
-# weights of the evidence by kind.
+# the classes and values of the weights; scales; constants, tests of the classes and weights of the
+# evidence by kind, each by language.
 ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weights", "scales",
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
 _HALF_PAST = re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)
 # Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
-WEIGHTS = kernel.EVIDENCE + 2
+# Evidence beyond the highest counts as that much: free translations have it, too.
+WEIGHTS, HIGHEST = kernel.EVIDENCE + 2, 8.0
 
+# An English word, as a reason names it.
+_WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+# Least probability of no contradiction: a free translation stays above unrelated text.
+LEAST = 0.01
 # A digit of another script.
 _DIGIT = re.compile(r"[^\D0-9]")
 # A ragged array of token ids, and offsets.
@@ -154,6 +159,17 @@ class Predictor(NamedTuple):
         return out
 
 
+class Contradiction(NamedTuple):
+    """Kind of fact that contradicts, the English word, and the token of the other side.
+
+    ``word``: empty if the English side lacks a fact. ``token``: its place, -1 for none.
+    """
+
+    kind: str
+    word: str
+    token: int
+
+
 class Facts:
     """Facts of pairs of English and one other language; ``side`` is the English one's."""
 
@@ -172,29 +188,71 @@ class Facts:
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
     ) -> np.ndarray:
         """Return the probability that no fact contradicts, of each pair: ``(n,) float64``."""
+        blocks = self._blocks(texts, tokens)
+        agree = [np.prod(sigmoid(by_kind), axis=1) for *_, by_kind in blocks]
+        return LEAST + (1 - LEAST) * np.concatenate([np.empty(0), *agree])
+
+    def contradictions(
+        self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
+    ) -> list[Contradiction | None]:
+        """Return the worst contradiction of each pair; None where no fact contradicts."""
+        found: list[Contradiction | None] = []
+        for (own, offsets), seen, logits, by_kind in self._blocks(texts, tokens):
+            for row, kind in enumerate(by_kind.argmin(axis=1).tolist()):
+                text = texts[self.side][len(found)]
+                ids = own[offsets[row] : offsets[row + 1]]
+                against = by_kind[row, kind] < 0
+                found.append(
+                    self._contradiction(text, ids, seen[row], logits[row], kind)
+                    if against
+                    else None
+                )
+        return found
+
+    def _blocks(
+        self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
+    ) -> Iterator[tuple[Tokens, np.ndarray, np.ndarray, np.ndarray]]:
+        """Yield tokens of the other side, marks, logits and log-odds by kind, block by block."""
         english, other = texts[self.side], texts[1 - self.side]
         ids, offsets = tokens[1 - self.side]
-        found = np.empty(len(english))
         for first in range(0, len(english), BLOCK):
             last = min(first + BLOCK, len(english))
             some = np.ascontiguousarray(ids[offsets[first] : offsets[last]])
             lists = some, offsets[first : last + 1] - offsets[first]
             seen = self.reader.read(english[first:last], other[first:last])
-            evidence = self.reader.evidence(self.predictor.logits(lists), seen, self.tested)
-            found[first:last] = no_contradiction(evidence, np.diff(lists[1]), self.weights)
-        return found
+            logits = self.predictor.logits(lists)
+            evidence = self.reader.evidence(logits, seen, self.tested)
+            yield lists, seen, logits, kind_logits(evidence, np.diff(lists[1]), self.weights)
 
-
-def no_contradiction(evidence: np.ndarray, lengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the product over the kinds of the probability of no contradiction, ``(n,) float64``.
-
-    ``evidence (n, kinds, 3)`` by ``weights (kinds, 5)``, with the token counts of the sentences.
-    """
-    return np.prod(sigmoid(kind_logits(evidence, lengths, weights)), axis=1)
+    def _contradiction(
+        self, text: str, ids: np.ndarray, seen: np.ndarray, logits: np.ndarray, kind: int
+    ) -> Contradiction:
+        """Name the class that is present or absent against the other side, whichever is worse."""
+        mine = self.reader.kind == kind
+        present = (seen == kernel.PRESENT) & mine & (self.tested & kernel.ADDED > 0)
+        absent = np.isin(seen, (kernel.ABSENT, kernel.WANTED)) & mine
+        absent &= self.tested & kernel.MISSING > 0
+        added = int(np.where(present, -logits, -np.inf).argmax()) if present.any() else -1
+        missing = int(np.where(absent, logits, -np.inf).argmax()) if absent.any() else -1
+        word, token = "", -1
+        if added >= 0 and (missing < 0 or logits[added] < 0):
+            words = {word.lower(): word for word in _WORDS.findall(text)}
+            named = (words[one] for one in self.reader.classes[added].words if one in words)
+            word = next(named, "")
+        if missing >= 0 and logits[missing] > 0 and len(ids):
+            # The logit falls most without the token that speaks for the class.
+            n = len(ids)
+            without = np.concatenate([np.delete(ids, place) for place in range(n)]).astype(np.int32)
+            lists = without, np.arange(0, n * (n - 1) + 1, max(n - 1, 1))[: n + 1]
+            token = int(self.predictor.logits(lists)[:, missing].argmin()) if n > 1 else 0
+        return Contradiction(self.reader.kinds[kind], word, token)
 
 
 def kind_logits(evidence: np.ndarray, lengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the log-odds that no fact of each kind contradicts, ``(n, kinds) float64``."""
+    """Return the log-odds that no fact of each kind contradicts, ``(n, kinds) float64``.
+
+    ``evidence (n, kinds, 3)`` by ``weights (kinds, 5)``, with the token counts of the sentences.
+    """
     design, found = design_of(evidence, lengths), np.zeros(evidence.shape[:2])
     for column in range(WEIGHTS):  # one by one, so that rows do not depend on each other
         found += design[:, :, column] * weights[:, column].astype(np.float64)
@@ -206,7 +264,9 @@ def design_of(evidence: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     n, kinds, _ = evidence.shape
     more = np.log(np.maximum(lengths, 1))[:, None, None]
     ones = np.ones((n, kinds, 1))
-    return np.concatenate([ones, np.maximum(evidence, 0), more * ones], axis=2).astype(np.float64)
+    return np.concatenate([ones, np.clip(evidence, 0, HIGHEST), more * ones], axis=2).astype(
+        np.float64
+    )
 
 
 def facts_of(arrays: Mapping[str, np.ndarray], languages: Languages, name: str) -> Facts | None:
@@ -241,14 +301,14 @@ def _opened(arrays: Mapping[str, np.ndarray], place: int, side: int) -> Facts:
     constants = arrays["constants"][place].astype(np.float32)
     reader = _reader(bytes(arrays["classes"]))
     k = len(reader.classes)
-    shapes = len(constants), arrays["tested"].shape[1], len(arrays["evidence"])
+    shapes = len(constants), arrays["tested"].shape[1], arrays["evidence"].shape[1]
     if shapes != (k, k, len(reader.kinds)) or counts.sum() != weights or len(values) != weights:
         raise ValueError("arrays of different sizes")
     if classes.max(initial=0) >= k or k > kernel.CLASSES or not np.isfinite(values).all():
         raise ValueError("weights out of range")
     predictor = Predictor.of(buckets, counts, classes, values, constants)
     tested = np.ascontiguousarray(arrays["tested"][place])
-    return Facts(side, reader, predictor, tested, arrays["evidence"])
+    return Facts(side, reader, predictor, tested, arrays["evidence"][place])
 
 
 @lru_cache(maxsize=4)
@@ -260,7 +320,7 @@ def pack(
     classes: Sequence[FactClass],
     learned: Mapping[str, tuple[np.ndarray, ...]],
     tested: Mapping[str, np.ndarray],
-    evidence: np.ndarray,
+    evidence: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Return the arrays of a model: ``learned`` are the arguments of `Predictor.of` by language.
 
@@ -289,7 +349,7 @@ def pack(
         "scales": np.array(every["scales"], np.float32),
         "constants": np.array(every["constants"], np.float16),
         "tested": np.stack([tested[code] for code in learned]).astype(np.uint8),
-        "evidence": evidence.astype(np.float32),
+        "evidence": np.stack([evidence[code] for code in learned]).astype(np.float32),
     }
 
 

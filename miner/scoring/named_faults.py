@@ -8,6 +8,7 @@ import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
 from miner.scoring.explain import sinking, usual_counterparts
+from miner.scoring.facts import Contradiction
 from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
 from miner.text.english_words import NEGATIVE
@@ -21,6 +22,8 @@ NEGATES, MEANT = 0.2, 0.005
 # Share of the names of a word that the other side spells (TRANSLITERATED), from which a word
 # that the model cannot translate is no fault. Names that are not there have .12 to .2.
 SPELLED = 0.2
+# Word of a side that lacks a fact.
+LACKING = "–"
 # Share of all tokens from which a token is too common to say what a pair lacks: function words.
 COMMON = 0.004
 
@@ -62,7 +65,8 @@ class FaultNames:
             self.negates |= meant & (share >= NEGATES)
 
     def __call__(self, source: Sequence[str], target: Sequence[str]) -> list[Fault]:
-        """Name the fault of each pair: ``number``, ``negation``, or the word that sinks it.
+        """Name the fault of each pair: ``number``, a fact as ``negation: nicht | –``, ``negation``,
+        or the word that sinks it.
 
         A word of the source is ``missing: "word"``, one of the target ``added: "word"``. The name
         is empty where no fault is known.
@@ -70,15 +74,39 @@ class FaultNames:
         comparer = self.verifier.comparer
         assert comparer is not None
         texts = [self.verifier.tokenize_text(side, 1) for side in (source, target)]
-        surprises = comparer.surprises(texts[0].tokens, texts[1].tokens)
+        tokens = texts[0].tokens, texts[1].tokens
+        surprises = comparer.surprises(*tokens)
+        facts = self.verifier.facts
+        contradicted: Sequence[Contradiction | None] = [None] * len(source)
+        if facts is not None:
+            contradicted = facts.contradictions((source, target), tokens)
         found = []
         for row, pair in enumerate(zip(source, target, strict=True)):
             both = [
                 (own, text.ids[text.offsets[row] :][: len(own)])
                 for own, text in zip(surprises[row], texts, strict=True)
             ]
-            found.append(_number(pair) or self._fault(pair, both))
+            found.append(
+                _number(pair)
+                or self._contradiction(pair, contradicted[row])
+                or self._fault(pair, both)
+            )
         return found
+
+    def _contradiction(self, pair: tuple[str, str], found: Contradiction | None) -> Fault | None:
+        """Return the fault of a fact, with its words on both sides: ``negation: nicht | –``."""
+        if found is None or self.verifier.facts is None:
+            return None
+        english = self.verifier.facts.side
+        words = ["", ""]
+        words[english] = found.word
+        if found.token >= 0:
+            words[1 - english] = self._word(pair[1 - english], found.token)
+        if not any(words):
+            return None
+        side = 1 - english if words[1 - english] else english
+        shown = " | ".join(word or LACKING for word in words)
+        return Fault(f"{found.kind}: {shown}", side, words[side])
 
     def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
         """Name the fault of a pair whose numbers agree.

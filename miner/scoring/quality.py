@@ -33,7 +33,7 @@ FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "orde
 NAME = "quality"
 _DIFFER = FEATURES.index("numbers_differ")
 # Factor of the probability of a pair whose numbers contradict each other.
-CONTRADICTED = 0.05
+CONTRADICTED = 0.005
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0

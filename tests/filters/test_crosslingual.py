@@ -44,6 +44,19 @@ def test_cosine_and_quality_are_those_of_the_model(knowing_model: Path, batch: B
     )
 
 
+def test_facts_alone(knowing_model: Path) -> None:
+    rows = [
+        ("Ich habe zwei Hunde.", "I have two dogs."),
+        ("Ich habe zwei Hunde.", "I have nine dogs."),
+        ("Das Geschäft ist montags geschlossen.", "The shop is open on Mondays."),
+    ]
+    batch = Batch([source for source, _ in rows], [target for _, target in rows])
+    found = scorer("facts", Context("de", "en"))(batch)
+    assert found[0] > 0.9 and (found[1:] < 0.1).all()
+    without = Context("de", "en", model=str(knowing_model))
+    assert (scorer("facts", without)(batch) == 1).all()
+
+
 def test_margins_are_of_the_sample_or_of_a_file(tmp_path, tiny_model, batch, german, english):
     write(tmp_path / "reference.tsv", zip(german[:25], english[:25], strict=True))
     sample = german[:25], english[:25]

@@ -41,7 +41,8 @@ def bitext(count: int) -> tuple[list[str], list[str]]:
 def arrays():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learning, "FEWEST", 100)
-        patch.setattr(learning, "RIGHT", 10.0)  # a few pairs tell no more
+        patch.setattr(learning, "RIGHT", {})
+        patch.setattr(learning, "USUAL_RIGHT", 10.0)  # a few pairs tell no more
         source, target = bitext(8000)
         ids: dict[str, int] = {}
         texts = text_ids(source, ids), text_ids(target, ids)
@@ -54,15 +55,16 @@ def arrays():
         yield learn_facts(split, split.training, 1)
 
 
-def probability(arrays, source: str, target: str, languages=("de", "en")) -> float:
-    facts = facts_of(arrays, languages, "m")
-    sides = (source, target) if languages[1] == "en" else (target, source)
+def arguments(source: str, target: str, languages=("de", "en")):
     own = tokens([source])
     none = np.zeros(0, np.int32), np.zeros(2, np.int64)
-    both = ((own.ids, own.offsets), none)
-    texts = [[side] for side in sides]
-    found = facts.probability((texts[0], texts[1]), both if languages[1] == "en" else both[::-1])
-    return float(found[0])
+    texts, both = ([source], [target]), ((own.ids, own.offsets), none)
+    return (texts, both) if languages[1] == "en" else (texts[::-1], both[::-1])
+
+
+def probability(arrays, source: str, target: str, languages=("de", "en")) -> float:
+    facts = facts_of(arrays, languages, "m")
+    return float(facts.probability(*arguments(source, target, languages))[0])
 
 
 RIGHT = "w1 nicht w2 drei w3 montag", "w1 not w2 three w3 Monday"
@@ -82,6 +84,23 @@ def test_a_fact_turned_round_sinks_a_pair(arrays, target):
     assert probability(arrays, RIGHT[0], RIGHT[1].replace("three", "3")) > 0.9
     assert probability(arrays, RIGHT[0], target) < 0.7
     assert probability(arrays, RIGHT[0], target, ("en", "de")) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("w1 not w2 three w3 Monday", None),
+        ("w1 w2 three w3 Monday", ("negation", "", 1)),
+        ("w1 not w2 nine w3 Monday", ("number", "nine", 3)),
+        ("w1 not w2 three w3 Friday", ("time", "Friday", 5)),
+        ("w1 not w2 three w3 Sunday", ("time", "Sunday", 5)),  # of which the text has none
+    ],
+)
+def test_a_contradiction_is_named_with_its_places(arrays, target, expected):
+    for languages in (("de", "en"), ("en", "de")):
+        facts = facts_of(arrays, languages, "m")
+        found = facts.contradictions(*arguments(RIGHT[0], target, languages))
+        assert found == [expected]
 
 
 def test_the_hour_of_half_past_is_no_fact(arrays):
