@@ -71,11 +71,15 @@ def f1_against_speed(axes: Any) -> None:
 def _second_opinion(axes: Any) -> None:
     """Mining F1 with a second opinion, against the sentences of the text a second of one core."""
     rows = report.read("second.json")["results"]
-    asked = [row for row in rows if row.get("split") == "test" and row["second"]]
+    markers = {"de-en": "o", "fr-en": "s"}
+    asked = [
+        row
+        for row in rows
+        if row.get("split") == "test" and row["second"] and row["pair"] in markers
+    ]
     for row in asked:
-        if (marker := {"de-en": "o", "fr-en": "s"}.get(row["pair"])) is not None:
-            rate = row["sentences read"] / row["share read"] / row["core seconds"]
-            axes.plot([rate], [row["f1"]], marker, color=COLOURS[3])
+        rate = row["sentences read"] / row["share read"] / row["core seconds"]
+        axes.plot([rate], [row["f1"]], markers[row["pair"]], color=COLOURS[3])
     if asked:
         label = f"it and a second opinion by {asked[0]['second']}"
         axes.plot([], [], "-", linewidth=4, color=COLOURS[3], label=label)
