@@ -21,6 +21,7 @@ from miner.kernels import facts as kernel
 from miner.option_values import Languages
 from miner.ragged import offsets_of
 from miner.scoring.logistic import sigmoid
+from miner.scoring.number_agreement import converts
 from miner.text.language_codes import ENGLISH
 
 # Arrays of a model: the classes as JSON, the codes of the languages, and of all languages in turn
@@ -38,8 +39,9 @@ WEIGHTS, HIGHEST = kernel.EVIDENCE + 2, 8.0
 
 # An English word, as a reason names it.
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# Least probability of no contradiction: a free translation stays above unrelated text.
-LEAST = 0.01
+# Training pairs of a language below which its facts are doubted, as its text has few of the words;
+# and the least probability of no contradiction there: a right pair stays above the usual bound.
+FEW, LEAST = 36_000, 0.05
 # A digit of another script.
 _DIGIT = re.compile(r"[^\D0-9]")
 # A ragged array of token ids, and offsets.
@@ -171,7 +173,10 @@ class Contradiction(NamedTuple):
 
 
 class Facts:
-    """Facts of pairs of English and one other language; ``side`` is the English one's."""
+    """Facts of pairs of English and one other language; ``side`` is the English one's.
+
+    ``least``: the least probability of no contradiction.
+    """
 
     def __init__(
         self,
@@ -182,7 +187,7 @@ class Facts:
         weights: np.ndarray,
     ):
         self.side, self.reader, self.predictor = side, reader, predictor
-        self.tested, self.weights = tested, weights
+        self.tested, self.weights, self.least = tested, weights, 0.0
 
     def probability(
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
@@ -190,7 +195,7 @@ class Facts:
         """Return the probability that no fact contradicts, of each pair: ``(n,) float64``."""
         blocks = self._blocks(texts, tokens)
         agree = [np.prod(sigmoid(by_kind), axis=1) for *_, by_kind in blocks]
-        return LEAST + (1 - LEAST) * np.concatenate([np.empty(0), *agree])
+        return self.least + (1 - self.least) * np.concatenate([np.empty(0), *agree])
 
     def contradictions(
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
@@ -222,7 +227,13 @@ class Facts:
             seen = self.reader.read(english[first:last], other[first:last])
             logits = self.predictor.logits(lists)
             evidence = self.reader.evidence(logits, seen, self.tested)
-            yield lists, seen, logits, kind_logits(evidence, np.diff(lists[1]), self.weights)
+            by_kind = kind_logits(evidence, np.diff(lists[1]), self.weights)
+            if "number" in self.reader.kinds:
+                numbers = by_kind[:, self.reader.kinds.index("number")]
+                for row in np.flatnonzero(numbers < 0).tolist():
+                    if converts(english[first + row], other[first + row]):  # 90 minutes, 1h30
+                        numbers[row] = HIGHEST
+            yield lists, seen, logits, by_kind
 
     def _contradiction(
         self, text: str, ids: np.ndarray, seen: np.ndarray, logits: np.ndarray, kind: int

@@ -123,6 +123,14 @@ def compare(source: str, target: str) -> Agreement:
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
 
+def converts(source: str, target: str) -> bool:
+    """Tell whether both texts have the same numbers by other digits: in other units, as shares."""
+    found = compare(source, target)
+    digits = [sorted(_DIGITS.findall(plain_digits(text))) for text in (source, target)]
+    other = found.shared > 0 and digits[0] != digits[1] and not any(found.missing)
+    return (bool(found.converted) or other) and not found.contradicts
+
+
 def contradict(source: str, target: str) -> bool:
     """Tell whether the numbers of two texts contradict, without a look at those of one side."""
     both = all(
@@ -132,6 +140,7 @@ def contradict(source: str, target: str) -> bool:
     return both and compare(source, target).contradicts
 
 
+_DIGITS = re.compile(r"\d+")
 # Months as numbers, of which a date with points may have two, and as English names.
 _DATE = re.compile(
     r"(?<!\d)(?:(\d\d?) ?[月월]|\d{4}-(\d\d)-\d\d(?!\d)"

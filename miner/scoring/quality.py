@@ -33,7 +33,7 @@ FEATURES = (*PAIR_FEATURES, "cosine", "adjacent", "adjacent_min", "order", "orde
 NAME = "quality"
 _DIFFER = FEATURES.index("numbers_differ")
 # Factor of the probability of a pair whose numbers contradict each other.
-CONTRADICTED = 0.005
+CONTRADICTED = 0.02
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
@@ -116,23 +116,35 @@ def features(
     they are there already.
     """
     left, right = texts or (verifier.tokenize_text(source), verifier.tokenize_text(target))
-    rows = np.arange(len(left), dtype=np.int64)
-    vectors = [
-        verifier.encoder.on_side(name).encode_pieces(text.ids, text.offsets, side)
-        for name, side, text in zip(SIDES, (source, target), (left, right), strict=True)
-    ]
     known = (np.diff(left.offsets) > 0) & (np.diff(right.offsets) > 0)
-    metrics = features_of_rows(verifier, left, right, (rows, rows), cosines(*vectors))
-    changed = {}
+    metrics = _metrics(verifier, (source, target), (left, right))
+    changed, agreeing = {}, []
     for row in np.flatnonzero(metrics[:, _DIFFER]).tolist():
         found = compare(source[row], target[row])
         if found.shared and not found.contradicts and not any(found.missing):
-            metrics[row, _DIFFER] = 0
+            agreeing.append(row)
         if found.converted and not found.contradicts:
             changed[row] = _in_one_unit(source[row], target[row], found.converted)
     if changed:
-        metrics[[*changed]], _ = features(verifier, *zip(*changed.values(), strict=True))
+        sides: tuple[Sequence[str], Sequence[str]] = tuple(zip(*changed.values(), strict=True))
+        tokenized = verifier.tokenize_text(sides[0]), verifier.tokenize_text(sides[1])
+        metrics[[*changed]] = _metrics(verifier, sides, tokenized)
+    metrics[agreeing, _DIFFER] = 0
     return metrics, known
+
+
+def _metrics(
+    verifier: Verifier,
+    sides: tuple[Sequence[str], Sequence[str]],
+    texts: tuple[TokenizedText, TokenizedText],
+) -> np.ndarray:
+    """Return the features of pairs by the digits as they are written."""
+    rows = np.arange(len(sides[0]), dtype=np.int64)
+    vectors = [
+        verifier.encoder.on_side(name).encode_pieces(text.ids, text.offsets, side)
+        for name, side, text in zip(SIDES, sides, texts, strict=True)
+    ]
+    return features_of_rows(verifier, *texts, (rows, rows), cosines(*vectors))
 
 
 def _in_one_unit(

@@ -13,13 +13,14 @@ from functools import cached_property
 import numpy as np
 
 from miner.encoder.encoder import Encoder
+from miner.encoder.known_languages import find
 from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.option_values import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
-from miner.scoring.facts import Facts, facts_of
+from miner.scoring.facts import FEW, LEAST, Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable, tokenize_text
 from miner.scoring.transliteration import Names
@@ -92,7 +93,11 @@ class Verifier:
     @cached_property
     def facts(self) -> Facts | None:
         """The model's facts of text in these languages, if it has some."""
-        return facts_of(self.encoder.model.facts, self.languages, self.encoder.name)
+        found = facts_of(self.encoder.model.facts, self.languages, self.encoder.name)
+        if found is not None:
+            known = find(self.encoder.model.languages, str(self.languages[1 - found.side]))
+            found.least = LEAST if known is None or known.pairs < FEW else 0.0
+        return found
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""

@@ -14,7 +14,9 @@ from miner.filters import crosslingual
 from miner.kernels.aligned import BINS, PER_NAT
 from miner.scoring.comparer import SURPRISE
 from miner.scoring.explain import match
+from miner.scoring.facts import LEAST
 from miner.scoring.named_faults import FaultNames
+from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
 
 PAIRS = {
@@ -144,3 +146,20 @@ def test_a_reason_is_a_word_with_its_vowel_signs(verifier: Verifier) -> None:
     faults = FaultNames(verifier.of(("hi", "en")))
     (found,) = faults(["टॉम बोस्टन में रहता है।"], ["Tom lives there."])
     assert found.word in ("टॉम", "बोस्टन")
+
+
+def test_a_turned_fact_lowers_the_quality_and_another_notation_does_not() -> None:
+    encoder = Encoder(load(), 1)
+    quality = Quality(Verifier(encoder, ("de", "en")))
+    right = [
+        ("Er hat das nicht gewusst.", "He did not know that."),
+        ("Der Film dauert 1h30.", "The film lasts 90 minutes."),
+        ("3/4 der Leute kamen.", "75% of the people came."),
+    ]
+    turned = [("Er hat das nicht gewusst.", "He knew that.")]
+    scores = quality.score(*zip(*right, *turned, strict=True))
+    assert (scores[:3] > 0.3).all()
+    assert scores[3] < 0.1
+    # Facts of a language with few pairs are doubted.
+    found = [Verifier(encoder, (code, "en")).facts for code in ("de", "sk")]
+    assert [one and one.least for one in found] == [0, LEAST]

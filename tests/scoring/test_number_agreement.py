@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.scoring.number_agreement import compare
+from miner.scoring.number_agreement import compare, converts
 
 SAME = [
     # Separators, and digits of other scripts.
@@ -152,3 +152,10 @@ def test_time_grows_with_the_length(part: str) -> None:
     begun = time.process_time()
     compare(part * 20_000, "7 ft")
     assert time.process_time() - begun < 20
+
+
+def test_numbers_of_other_digits_convert():
+    alike = [("3/4 der Leute", "75% of the people"), ("1h30", "90 minutes"), ("180 °C", "350 °F")]
+    assert all(converts(*one) and converts(*reversed(one)) for one in alike)
+    others = [("75 Leute", "75 people"), ("180 °C", "450 °F"), ("Leute", "people"), ("3", "75%")]
+    assert not any(converts(*one) for one in others)

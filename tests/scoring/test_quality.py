@@ -192,6 +192,15 @@ def test_converted_numbers_are_measured_with_the_same_digits(knowing_model):
     assert wrong[0, FEATURES.index("numbers_differ")] == 1
 
 
+def test_a_conversion_is_measured_once(knowing_model, monkeypatch):
+    """Texts in one unit may look convertible again."""
+    verifier = Verifier(Encoder(load(knowing_model)), ("de", "en"))
+    monkeypatch.setattr("miner.scoring.quality._in_one_unit", lambda *both: both[:2])
+    metrics, known = features(verifier, ["Bei 180 °C."], ["At 350 °F."])
+    assert known.all()
+    assert np.isfinite(metrics).all()
+
+
 def test_the_line_of_the_languages_calibrates_the_quality(knowing_model):
     """The order of pairs is unchanged; mining uses the uncalibrated function."""
     model = load(knowing_model)
