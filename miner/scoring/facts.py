@@ -32,16 +32,22 @@ ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weigh
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
-_HALF_PAST = re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)
+# Expressions, by the kind of fact that they only seem to have.
+_IDIOMS = {
+    "number": re.compile(r"\bhalf[ -]past\b", re.IGNORECASE),
+    "negation": re.compile(r"\bno (?:later|sooner|less|more|fewer) than\b", re.IGNORECASE),
+}
 # Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
 # Evidence beyond the highest counts as that much: free translations have it, too.
 WEIGHTS, HIGHEST = kernel.EVIDENCE + 2, 8.0
 
 # An English word, as a reason names it.
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-# Training pairs of a language below which its facts are doubted, as its text has few of the words;
-# and the least probability of no contradiction there: a right pair stays above the usual bound.
-FEW, LEAST = 36_000, 0.05
+# Least probability of no contradiction: free translations turn facts, too. In a language of fewer
+# training pairs than FEW, whose text lacks words, a right pair stays above the usual bound.
+LEAST, FEW, LEAST_OF_FEW = 0.001, 36_000, 0.05
+# The number of classes such as "two" and "second".
+TWO = kernel.NUMBERS + 2
 # A digit of another script.
 _DIGIT = re.compile(r"[^\D0-9]")
 # A ragged array of token ids, and offsets.
@@ -95,6 +101,13 @@ class Reader:
             np.array([other for one in classes for other in one.excludes], np.int32),
         )
 
+        forms: dict[int, list[int]] = {}
+        for number, one in enumerate(classes):
+            value = TWO if "twice" in one.words else one.number
+            forms.setdefault(value, []).append(number)
+        # Classes of one number, as five and fifth.
+        self.forms = [own for value, own in forms.items() if value >= 0 and len(own) > 1]
+
     def _number(self, word: str, owners: Sequence[int]) -> int:
         return int(word) if word.isdigit() else max(self.classes[one].number for one in owners)
 
@@ -102,16 +115,23 @@ class Reader:
         """Return the marks of all classes in English sentences, ``(n, k) uint8``.
 
         ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
-        many languages name the next hour there.
+        many languages name the next hour there. So are negations of "no later than".
         """
         other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
-        if "number" in self.kinds:
-            clock = [i for i, text in enumerate(english) if _HALF_PAST.search(text)]
-            numbers = np.flatnonzero(self.kind == self.kinds.index("number"))
-            seen[np.ix_(np.array(clock, np.int64), numbers)] = kernel.EXCUSED
+        for kind in _IDIOMS.keys() & set(self.kinds):
+            rows = [i for i, text in enumerate(english) if _IDIOMS[kind].search(text)]
+            classes = np.flatnonzero(self.kind == self.kinds.index(kind))
+            seen[np.ix_(np.array(rows, np.int64), classes)] = kernel.EXCUSED
         return seen
+
+    def excuse_forms(self, logits: np.ndarray, seen: np.ndarray) -> None:
+        """Excuse a number in ``seen`` where another form of it is likely: year five, fifth year."""
+        for own in self.forms:
+            named = (seen[:, own] == kernel.PRESENT).any(axis=1)
+            rows = np.flatnonzero(named & (logits[:, own] > 0).any(axis=1))
+            seen[np.ix_(rows, np.array(own))] = kernel.EXCUSED
 
     def evidence(self, logits: np.ndarray, seen: np.ndarray, tested: np.ndarray) -> np.ndarray:
         """Return the evidence of each kind against sentences, ``(n, kinds, 3) float32``."""
@@ -187,7 +207,7 @@ class Facts:
         weights: np.ndarray,
     ):
         self.side, self.reader, self.predictor = side, reader, predictor
-        self.tested, self.weights, self.least = tested, weights, 0.0
+        self.tested, self.weights, self.least = tested, weights, LEAST
 
     def probability(
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
@@ -226,6 +246,7 @@ class Facts:
             lists = some, offsets[first : last + 1] - offsets[first]
             seen = self.reader.read(english[first:last], other[first:last])
             logits = self.predictor.logits(lists)
+            self.reader.excuse_forms(logits, seen)
             evidence = self.reader.evidence(logits, seen, self.tested)
             by_kind = kind_logits(evidence, np.diff(lists[1]), self.weights)
             if "number" in self.reader.kinds:

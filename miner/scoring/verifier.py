@@ -20,7 +20,7 @@ from miner.errors import ArtifactError
 from miner.option_values import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
-from miner.scoring.facts import FEW, LEAST, Facts, facts_of
+from miner.scoring.facts import FEW, LEAST_OF_FEW, Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable, tokenize_text
 from miner.scoring.transliteration import Names
@@ -96,7 +96,8 @@ class Verifier:
         found = facts_of(self.encoder.model.facts, self.languages, self.encoder.name)
         if found is not None:
             known = find(self.encoder.model.languages, str(self.languages[1 - found.side]))
-            found.least = LEAST if known is None or known.pairs < FEW else 0.0
+            if known is None or known.pairs < FEW:
+                found.least = LEAST_OF_FEW
         return found
 
     def of(self, languages: Languages) -> "Verifier":

@@ -14,7 +14,7 @@ from miner.filters import crosslingual
 from miner.kernels.aligned import BINS, PER_NAT
 from miner.scoring.comparer import SURPRISE
 from miner.scoring.explain import match
-from miner.scoring.facts import LEAST
+from miner.scoring.facts import LEAST, LEAST_OF_FEW
 from miner.scoring.named_faults import FaultNames
 from miner.scoring.quality import Quality
 from miner.scoring.verifier import Verifier
@@ -162,4 +162,17 @@ def test_a_turned_fact_lowers_the_quality_and_another_notation_does_not() -> Non
     assert scores[3] < 0.1
     # Facts of a language with few pairs are doubted.
     found = [Verifier(encoder, (code, "en")).facts for code in ("de", "sk")]
-    assert [one and one.least for one in found] == [0, LEAST]
+    assert [one and one.least for one in found] == [LEAST, LEAST_OF_FEW]
+
+
+def test_other_forms_of_a_number_and_idioms_are_no_contradictions() -> None:
+    quality = Quality(Verifier(Encoder(load(), 1), ("de", "en")))
+    pairs = [
+        ("Sprachen ab der fünften Klasse.", "Languages from year five."),
+        ("Kinder ab dem vollendeten zweiten Lebensjahr.", "Children from the age of two."),
+        ("Spätestens sechs Monate danach zahlte er.", "He paid no later than six months after."),
+        ("Sprachen ab der fünften Klasse.", "Languages from year seven."),
+    ]
+    scores = quality.score(*zip(*pairs, strict=True))
+    assert (scores[:3] > 0.1).all()
+    assert scores[3] < 0.05
