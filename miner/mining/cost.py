@@ -130,7 +130,7 @@ class _Expectation:
 
 @dataclass(frozen=True)
 class Planner:
-    """Planner of minings with an encoder, settings and choice of pairs.
+    """Estimates the cost of a mining from its tasks and from a small mining that it measures.
 
     ``reading``: how text is read.
     """

@@ -21,7 +21,7 @@ from miner.kernels import facts as kernel
 from miner.option_values import Languages
 from miner.ragged import offsets_of
 from miner.scoring.logistic import sigmoid
-from miner.scoring.number_agreement import converts
+from miner.scoring.number_agreement import same_in_other_digits
 from miner.text.language_codes import ENGLISH
 
 # Arrays of a model: the classes as JSON, the codes of the languages, and of all languages in turn
@@ -205,9 +205,10 @@ class Facts:
         predictor: Predictor,
         tested: np.ndarray,
         weights: np.ndarray,
+        least: float,
     ):
         self.side, self.reader, self.predictor = side, reader, predictor
-        self.tested, self.weights, self.least = tested, weights, LEAST
+        self.tested, self.weights, self.least = tested, weights, least
 
     def probability(
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
@@ -252,7 +253,9 @@ class Facts:
             if "number" in self.reader.kinds:
                 numbers = by_kind[:, self.reader.kinds.index("number")]
                 for row in np.flatnonzero(numbers < 0).tolist():
-                    if converts(english[first + row], other[first + row]):  # 90 minutes, 1h30
+                    if same_in_other_digits(
+                        english[first + row], other[first + row]
+                    ):  # 90 minutes, 1h30
                         numbers[row] = HIGHEST
             yield lists, seen, logits, by_kind
 
@@ -301,26 +304,30 @@ def design_of(evidence: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     )
 
 
-def facts_of(arrays: Mapping[str, np.ndarray], languages: Languages, name: str) -> Facts | None:
+def facts_of(
+    arrays: Mapping[str, np.ndarray], languages: Languages, name: str, pairs: int = FEW
+) -> Facts | None:
     """Open the facts of a model for text in two languages; None where it has none of them.
 
-    ``name`` names the model in errors. Raises ArtifactError for faulty arrays.
+    ``name`` names the model in errors; ``pairs``: training pairs of the other language than
+    English. Raises ArtifactError for faulty arrays.
     """
     if not arrays or languages.count(ENGLISH) != 1:
         return None
     side = languages.index(ENGLISH)
+    least = LEAST if pairs >= FEW else LEAST_OF_FEW
     try:
         codes = bytes(arrays["languages"]).decode().split()
         if languages[1 - side] not in codes:
             return None
-        return _opened(arrays, codes.index(str(languages[1 - side])), side)
+        return _opened(arrays, codes.index(str(languages[1 - side])), side, least)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise ArtifactError(
             f"{name}: its facts cannot be used ({error}); train the model again"
         ) from None
 
 
-def _opened(arrays: Mapping[str, np.ndarray], place: int, side: int) -> Facts:
+def _opened(arrays: Mapping[str, np.ndarray], place: int, side: int, least: float) -> Facts:
     sizes = arrays["sizes"].astype(np.int64)
     first, weight = sizes[:place].sum(axis=0).tolist()
     features, weights = sizes[place].tolist()
@@ -340,7 +347,7 @@ def _opened(arrays: Mapping[str, np.ndarray], place: int, side: int) -> Facts:
         raise ValueError("weights out of range")
     predictor = Predictor.of(buckets, counts, classes, values, constants)
     tested = np.ascontiguousarray(arrays["tested"][place])
-    return Facts(side, reader, predictor, tested, arrays["evidence"][place])
+    return Facts(side, reader, predictor, tested, arrays["evidence"][place], least)
 
 
 @lru_cache(maxsize=4)

@@ -7,15 +7,14 @@ other lacks. What cannot be read counts as unknown.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from itertools import product
 from typing import NamedTuple
 
+from miner.scoring.number_units import conversions, durations, is_time, other_unit
 from miner.text.number_values import roman
 from miner.text.number_words import (
-    CONVERSIONS,
     ENGLISH_WORDS,
     FOREIGN_MONTH,
     FOREIGN_MONTHS,
@@ -28,8 +27,6 @@ from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals,
 
 # Digits, or East Asian number signs that may correspond to a digit on the other side.
 _DIGIT = re.compile(r"\d")
-# Relative error of a converted unit, and numbers of a text that are tried.
-_ROUNDED, _TRIED = Decimal("0.06"), 20
 # Digits of a number that is divided into its groups at most.
 _LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
@@ -91,7 +88,7 @@ def compare(source: str, target: str) -> Agreement:
     count = len(left), len(right)
     pairs, left, right = _matched(left, right, _values, _values)
     units = any(
-        (a.symbol and b.symbol and a.symbol != b.symbol) or _other_unit(a, source, b, target)
+        (a.symbol and b.symbol and a.symbol != b.symbol) or other_unit(a, source, b, target)
         for a, b in pairs
     )
     _, left, right = _matched(left, right, _values, _more)
@@ -123,7 +120,7 @@ def compare(source: str, target: str) -> Agreement:
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
 
-def converts(source: str, target: str) -> bool:
+def same_in_other_digits(source: str, target: str) -> bool:
     """Tell whether both texts have the same numbers by other digits: in other units, as shares."""
     found = compare(source, target)
     digits = [sorted(_DIGITS.findall(plain_digits(text))) for text in (source, target)]
@@ -205,7 +202,7 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     ``side``: the number, if ``words`` lack it. They have one number word, English or Roman, that is
     no part of an idiom and no unit that converts.
     """
-    if not side or len(side[0].parts) > 1 or side[0].digits == "1" or _time(side[0]):
+    if not side or len(side[0].parts) > 1 or side[0].digits == "1" or is_time(side[0]):
         return False
     (one,) = side
     if _HALF.search(words) or text[one.start - 1 : one.start].isalnum():
@@ -222,7 +219,7 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     ordinals = _ordinals(words)
     if len(found) + len(ordinals) != 1 or _ordinals(text):
         return False
-    return bool(ordinals) or not [*_conversions([one], text, found, words)]
+    return bool(ordinals) or not [*conversions([one], text, found, words)]
 
 
 def _spelled(one: Numeral) -> bool:
@@ -235,7 +232,7 @@ def _spelled(one: Numeral) -> bool:
 
 def _wordy(one: Numeral) -> bool:
     """Tell whether a number is 1/4, 1/2, 3/4 or a time, which texts often spell as words."""
-    return one.values[0] in _QUARTERS or _time(one)
+    return one.values[0] in _QUARTERS or is_time(one)
 
 
 def _large(one: Numeral) -> bool:
@@ -321,8 +318,8 @@ def _otherwise(
     """Remove numbers that have another form on the other side; collect ``converted`` ones."""
     if any(one.sign == "-" for one in left + right):
         _, left, right = _matched(_open(left, source), _open(right, target), _values, _values)
-    lengths = _durations(right, target)
-    for mine, minutes in _durations(left, source):
+    lengths = durations(right, target)
+    for mine, minutes in durations(left, source):
         place = next((i for i, (_, length) in enumerate(lengths) if minutes & length), None)
         if place is not None:
             theirs, _ = lengths.pop(place)
@@ -330,7 +327,7 @@ def _otherwise(
             left, right = _without(left, mine), _without(right, theirs)
     left, right = _exploded(left, right, target), _exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
-    for one, other in [*_conversions(left, source, right, target)]:
+    for one, other in [*conversions(left, source, right, target)]:
         converted.append((one, other))
         left, right = _without(left, [one]), _without(right, [other])
     if _telephone(left, right) or _telephone(right, left):
@@ -367,165 +364,12 @@ def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Num
             found.append(one)
             continue
         parts = [Decimal(part) for part in one.parts]
-        if not _time(one) and not there.issuperset(parts):
+        if not is_time(one) and not there.issuperset(parts):
             found.append(one)
             continue
         for value, part in zip(parts, one.parts, strict=True):
             found.append(replace(one, values=(value,), more=(), digits=part))
     return found
-
-
-def _time(one: Numeral) -> bool:
-    return bool(one.values) and isinstance(one.values[0], tuple)
-
-
-def _conversions(
-    left: list[Numeral], source: str, right: list[Numeral], target: str
-) -> Iterator[tuple[Numeral, Numeral]]:
-    """Yield numbers that stand in other units on the other side: 73 m and 240 ft."""
-    if len(left) + len(right) > _TRIED:
-        return
-    others = [*right]
-    for one in left:
-        for place, other in enumerate(others):
-            if (
-                _converts(one, source, other)
-                or _converts(other, target, one)
-                or _neighbours(one, source, other, target)
-                or _neighbours(other, target, one, source)
-            ):
-                yield one, others.pop(place)
-                break
-
-
-_UNIT = [
-    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)", re.IGNORECASE), factors)
-    for words, factors in CONVERSIONS
-]
-_FAHRENHEIT = re.compile(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
-
-
-# English units and metric ones of the same kind, behind a number.
-_ENGLISH_UNIT = re.compile(
-    r"[ \u00a0-]?(?:(miles?|yards?|feet|foot|ft|inch(?:es)?)|(pounds?|lbs?)"
-    r"|(°F|degrees? Fahrenheit))(?!\w)"
-)
-_METRIC_UNIT = re.compile(
-    r"[ \u00a0-]?(?:([km]?m|cm|км|см)|(k?g|кг)|(°C|degrees? Celsius))(?![\w²³/^])"
-)
-
-
-def _other_unit(one: Numeral, text: str, other: Numeral, others: str) -> bool:
-    """Tell whether equal numbers are of an English unit and of a metric one: 5 miles and 5 km."""
-    for a, b in (
-        (_ENGLISH_UNIT.match(text, one.end), _METRIC_UNIT.match(others, other.end)),
-        (_METRIC_UNIT.match(text, one.end), _ENGLISH_UNIT.match(others, other.end)),
-    ):
-        if a and b and a.lastindex == b.lastindex:
-            return True
-    return False
-
-
-# Feet and inches behind a number, as in 5'11".
-_INCHES = re.compile(
-    r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in)"
-)
-# English units of time and money, and how many of a smaller or of how large a part of a larger unit
-# they are, exactly: 2 Wochen are 14 days.
-_TIMES = tuple(
-    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
-    for words, factors in (
-        ("hours?", "60"),
-        ("minutes?|mins?", "60"),
-        ("days?", "24 7 30 365"),
-        ("weeks?", "7"),
-        ("months?", "12 30"),
-        ("years?", "12"),
-        ("decades?", "10"),
-        ("centur(?:y|ies)", "100"),
-        ("cents?|ct|pence", "100"),
-    )
-)
-# Units of a length of time behind a number: hours (the group) and minutes, in many languages.
-_DURATION = re.compile(
-    r"[ \u00a0-]?(?:((?:h|hrs?|hours?|Std\.?|Stunden?|heures?|horas?|or[ae]|uur|tim(?:mar|er)"
-    r"|hodin\w*|godzin\w*|час\w*|годин\w*)(?!\w)|小时|小時|時間|시간)"
-    r"|(?:min(?:\.|s|ut\w*)?|мин\w*|хв\w*)(?!\w)|分|분)",
-    re.IGNORECASE,
-)
-# Text between the hours and the minutes of a length of time.
-_HOURS_AND = re.compile(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
-# A share of a hundred behind a number.
-_PERCENT = re.compile(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
-# Metric units, and the power of ten of each.
-_METRIC = re.compile(r"[ \u00a0-]?(km|cm|mm|m|kg|mg|g)(?![\w²³/^])")
-_POWERS = {"km": 3, "m": 0, "cm": -2, "mm": -3, "kg": 3, "g": 0, "mg": -3}
-
-
-def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
-    """Tell whether two numbers are alike in neighbouring units: 2 Wochen, 14 days; 1 km, 1000 m."""
-    if one.sign != other.sign or one.digits == other.digits:
-        return False
-    # A unit may have been read as a word of magnitude.
-    places = [a.start + len(a.digits) if a.digits else a.end for a in (one, other)]
-    mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
-    units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
-    if units[0] and units[1] and units[0][1][-1] == units[1][1][-1]:
-        power = _POWERS[units[0][1]] - _POWERS[units[1][1]]
-        return any(a.scaleb(power) == b for a, b in product(mine, theirs)) and power != 0
-    factors = next((found for unit, found in _TIMES if unit.match(text, places[0])), ())
-    if any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors)):
-        return True
-    theirs += [v for v in other.more if isinstance(v, Decimal)]
-    return bool(_PERCENT.match(text, one.end)) and any(
-        a == b * 100 for a, b in product(mine, theirs) if b % 1
-    )
-
-
-def _durations(side: list[Numeral], text: str) -> list[tuple[list[Numeral], set[Decimal]]]:
-    """Find lengths of time: their numbers and possible minutes. 1h30, 1.5 h, 1 hour 30 minutes."""
-    found: list[tuple[list[Numeral], set[Decimal]]] = []
-    hours = None
-    for one in side:
-        numbers = [value for value in one.values if isinstance(value, Decimal)]
-        digits = one.parts[0] if _time(one) and len(one.parts) == 1 else one.digits
-        unit = _DURATION.match(text, one.start + len(digits))
-        if _time(one) and len(one.parts) == 1:
-            numbers = [Decimal(one.parts[0])]
-        minutes = {value * 60 if unit[1] else value for value in numbers} if unit else set()
-        if _time(one) and len(one.parts) == 2:
-            minutes.add(Decimal(one.parts[0]) * 60 + Decimal(one.parts[1]))
-        if not minutes:
-            continue
-        if hours and unit and not unit[1] and _HOURS_AND.fullmatch(text, hours, one.start):
-            before, total = found.pop()
-            found.append(([*before, one], {a + b for a, b in product(total, minutes)}))
-        else:
-            found.append(([one], minutes))
-        hours = unit.end() if unit and unit[1] else None
-    return found
-
-
-def _converts(one: Numeral, text: str, other: Numeral) -> bool:
-    """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
-    inches = _INCHES.match(text, one.end)
-    factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
-    factors = ("0.3048",) if inches else factors
-    heat = _FAHRENHEIT.match(text, one.end)
-    if not factors and not heat:
-        return False
-    both = product(*([v for v in a.values if isinstance(v, Decimal)] for a in (one, other)))
-    for mine, metric in both:
-        if inches:
-            mine += Decimal(inches[1]) / 12
-        if heat and abs((mine - 32) / Decimal("1.8") - metric) <= 3 + abs(mine) / 50:
-            return True
-        for factor in factors:
-            ratio = metric / (mine * Decimal(factor)) if mine > 0 else Decimal(0)
-            # Whichever power of ten lies between the units, as of feet and centimetres.
-            if any(abs(ratio.scaleb(-power) - 1) <= _ROUNDED for power in range(-3, 4)):
-                return True
-    return False
 
 
 def _telephone(left: list[Numeral], right: list[Numeral]) -> bool:

@@ -20,10 +20,11 @@ from miner.errors import ArtifactError
 from miner.option_values import Languages
 from miner.scoring.comparer import Comparer, check_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
-from miner.scoring.facts import FEW, LEAST_OF_FEW, Facts, facts_of
+from miner.scoring.facts import Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
 from miner.scoring.pair_features import PAIR_FEATURES, TokenizedText, TokenTable, tokenize_text
 from miner.scoring.transliteration import Names
+from miner.text.language_codes import ENGLISH
 
 # Advice for an encoder without a model of this program.
 UNFITTED = (
@@ -93,12 +94,10 @@ class Verifier:
     @cached_property
     def facts(self) -> Facts | None:
         """The model's facts of text in these languages, if it has some."""
-        found = facts_of(self.encoder.model.facts, self.languages, self.encoder.name)
-        if found is not None:
-            known = find(self.encoder.model.languages, str(self.languages[1 - found.side]))
-            if known is None or known.pairs < FEW:
-                found.least = LEAST_OF_FEW
-        return found
+        other = next((code for code in self.languages if code not in (None, ENGLISH)), None)
+        known = None if other is None else find(self.encoder.model.languages, other)
+        pairs = 0 if known is None else known.pairs
+        return facts_of(self.encoder.model.facts, self.languages, self.encoder.name, pairs)
 
     def of(self, languages: Languages) -> "Verifier":
         """Return the verifier of the same model for text in these languages."""

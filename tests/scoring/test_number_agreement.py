@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.scoring.number_agreement import compare, converts
+from miner.scoring.number_agreement import compare, same_in_other_digits
 
 SAME = [
     # Separators, and digits of other scripts.
@@ -156,6 +156,6 @@ def test_time_grows_with_the_length(part: str) -> None:
 
 def test_numbers_of_other_digits_convert():
     alike = [("3/4 der Leute", "75% of the people"), ("1h30", "90 minutes"), ("180 °C", "350 °F")]
-    assert all(converts(*one) and converts(*reversed(one)) for one in alike)
+    assert all(same_in_other_digits(*one) and same_in_other_digits(*reversed(one)) for one in alike)
     others = [("75 Leute", "75 people"), ("180 °C", "450 °F"), ("Leute", "people"), ("3", "75%")]
-    assert not any(converts(*one) for one in others)
+    assert not any(same_in_other_digits(*one) for one in others)
