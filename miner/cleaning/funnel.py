@@ -14,6 +14,10 @@ from miner.text_table import aligned, count_of
 
 # Fixed-point units of a sum of probabilities: as fine as a sum over 2^31 rows can be.
 UNITS = 1 << 31
+# Levels of quality that kept pairs are counted by.
+LEVELS = 1000
+# Mean quality below which the notes advise a stricter cut, and the target precision they name.
+LOW, ADVISED = 0.8, 0.9
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,8 @@ class FilterSummary:
     """Counts of a run: rows, target words, and the funnel.
 
     ``quality`` is the sum of the kept pairs' quality in units of 1 / UNITS, None without a quality.
-    It is an integer, so that sums over parts of a text add up exactly.
+    It is an integer, so that sums over parts of a text add up exactly. ``levels`` are the numbers
+    of kept pairs by quality, in LEVELS equal steps from 0 to 1; likewise.
     """
 
     rows: int
@@ -31,6 +36,7 @@ class FilterSummary:
     replaced: int
     repaired: int
     quality: int | None
+    levels: tuple[int, ...] | None
     stages: tuple[FunnelRow, ...]
 
     @property
@@ -40,12 +46,23 @@ class FilterSummary:
             return None
         return self.quality / (UNITS * self.kept)
 
+    def reaching(self, precision: float) -> int:
+        """Return about how many of the best kept pairs have this mean quality."""
+        counts = np.array(self.levels or [0])[::-1]
+        total = np.cumsum(counts)
+        best = (np.arange(len(counts))[::-1] + 0.5) / LEVELS
+        enough = np.cumsum(counts * best) >= precision * total
+        return int(total[enough].max(initial=0))
+
 
 def summary(found: Cleaned) -> FilterSummary:
     """Count the results of a run."""
-    step, quality = found.config.ranking, None
+    step, quality, levels = found.config.ranking, None, None
     if step is not None and step.name == "quality" and found.rank is not None:
-        quality = int(np.rint(found.rank[found.kept] * UNITS).astype(np.int64).sum())
+        kept = found.rank[found.kept]
+        quality = int(np.rint(kept * UNITS).astype(np.int64).sum())
+        level = np.minimum((kept * LEVELS).astype(np.int64), LEVELS - 1)
+        levels = tuple(np.bincount(level, minlength=LEVELS).tolist())
     return FilterSummary(
         found.count,
         int(found.kept.sum()),
@@ -54,6 +71,7 @@ def summary(found: Cleaned) -> FilterSummary:
         int(np.count_nonzero(found.state & REPLACED)),
         int(np.count_nonzero(found.state & REPAIRED)),
         quality,
+        levels,
         tuple(found.stages),
     )
 
@@ -76,10 +94,12 @@ def merged(parts: Sequence[FilterSummary], labels: Sequence[str]) -> FilterSumma
         names = [one.name for one in dataclasses.fields(FunnelRow)[2:]]
         sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
         stages.append(FunnelRow(label, own[0].bounds, **sums))
-    names = [one.name for one in dataclasses.fields(FilterSummary)[:-2]]
+    names = [one.name for one in dataclasses.fields(FilterSummary)[:-3]]
     counts = {name: sum(getattr(part, name) for part in parts) for name in names}
-    known = [part.quality for part in parts if part.quality is not None]
-    return FilterSummary(**counts, quality=sum(known) if known else None, stages=tuple(stages))
+    rated = [part for part in parts if part.quality is not None]
+    quality = sum(part.quality or 0 for part in rated) if rated else None
+    levels = tuple(map(sum, zip(*(part.levels or () for part in rated), strict=True)))
+    return FilterSummary(**counts, quality=quality, levels=levels or None, stages=tuple(stages))
 
 
 def table(found: FilterSummary) -> str:
@@ -109,6 +129,11 @@ def notes(found: FilterSummary) -> list[str]:
         out.append(f"{found.repaired:,} rows were repaired")
     if found.precision is not None:
         out.append(f"mean quality of what is kept: {found.precision:.3f}")
+        if found.precision < LOW:
+            out.append(
+                f"up to {1 - found.precision:.0%} of it may be wrong; --target-precision "
+                f"{ADVISED:g} would keep about {count_of(found.reaching(ADVISED), 'row')}"
+            )
     text = warning(found)
     return out if text is None else [*out, f"warning: {text}"]
 

@@ -177,3 +177,25 @@ def test_json_has_all_scores(tmp_path: Path) -> None:
     assert found.scores("cost").tolist() == [0.5, 5, 0.25, np.inf, 0]
     with pytest.raises(KeyError):
         found.scores("other")
+
+
+@given(st.lists(st.floats(0, 1), max_size=40), st.integers(0, 40), st.sampled_from([0.3, 0.9]))
+def test_the_rows_that_reach_a_precision_are_counted_from_the_parts(values, cut, target):
+    parts = [summary_of(values[:cut]), summary_of(values[cut:])]
+    found = funnel.merged(parts, ())
+    ordered = np.sort(np.floor(np.minimum(np.array(values) * 1000, 999)) + 0.5)[::-1] / 1000
+    means = np.cumsum(ordered) / np.arange(1, len(ordered) + 1)
+    # Rows of one level are kept or left together.
+    ends = np.append(ordered[1:] < ordered[:-1], True)[: len(ordered)]
+    enough = np.flatnonzero((means >= target - 1e-12) & ends)
+    assert found.reaching(target) == (enough.max() + 1 if len(enough) else 0)
+    advised = [line for line in funnel.notes(found) if "--target-precision" in line]
+    assert bool(advised) == (bool(values) and found.precision < 0.8)
+
+
+def summary_of(values):
+    level = np.minimum(np.floor(np.array(values) * funnel.LEVELS).astype(int), funnel.LEVELS - 1)
+    levels = tuple(np.bincount(level, minlength=funnel.LEVELS).tolist())
+    quality = round(sum(values) * funnel.UNITS)
+    n = len(values)
+    return funnel.FilterSummary(n, n, n, n, 0, 0, quality, levels, ())
