@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks.filtering.changed_facts import ENGLISH, FOREIGN, changed
+from benchmarks.filtering.contrast import PARTS
 
 NUMBERS = ["Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"]
 MANY = {f"Two {n}." for n in ("hundred", "million", "billion")}
@@ -45,3 +46,9 @@ def test_english_rules(kind, text, expected):
 )  # fmt: skip
 def test_foreign_rules(language, kind, text, expected):
     assert changed(text, FOREIGN[language][kind]) in expected
+
+
+def test_settings_are_not_chosen_on_text_that_is_reported():
+    sets = [{(name, code) for name in part for code in part[name]} for part in PARTS.values()]
+    assert sets[0] and sets[1]
+    assert not sets[0] & sets[1]
