@@ -12,16 +12,23 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from miner.scoring.number_units import conversions, durations, is_time, other_unit
-from miner.text.number_values import roman
+from miner.scoring.number_names import (
+    NEAR_FRACTION,
+    ORDINAL,
+    fraction,
+    ordinals,
+    other_fraction,
+    other_months,
+    other_ordinals,
+    percent,
+)
+from miner.scoring.number_units import conversions, durations, is_time, other_units
 from miner.text.number_words import (
     ENGLISH_WORDS,
-    FOREIGN_MONTH,
-    FOREIGN_MONTHS,
+    FRACTION,
     LARGE_WORD,
     LOOSE_WORDS,
     MINUS,
-    MONTHS,
 )
 from miner.text.numerals import UNUSUAL, Numeral, Value, number_words, numerals, plain_digits
 
@@ -32,6 +39,7 @@ _LONG = 10
 # Numbers up to this one are often words; digits of a lone number that may be a word.
 _SPELLED, _FEW, _UNKNOWN = 20, 4, 0.5
 _QUARTERS = (Decimal("0.25"), Decimal("0.5"), Decimal("0.75"))
+_BULLETS = frozenset("-−‐‑–—•*")
 # Maximum characters between a number and a word for its sign.
 _NEAR = 16
 # Minimum digits of a telephone number.
@@ -78,18 +86,20 @@ def compare(source: str, target: str) -> Agreement:
     """Compare the numbers of two texts."""
     texts = source, target
     if not (_DIGIT.search(source) or _DIGIT.search(target) or any(map(UNUSUAL.search, texts))):
-        other = _other_ordinals(source, target)
+        other = other_ordinals(source, target)
         return NOTHING._replace(contradicts=True) if other else NOTHING
     if source > target:  # so that swapping the sides changes nothing
         found = compare(target, source)
         swapped = [(one, other) for other, one in found.converted]
         return found._replace(missing=found.missing[::-1], converted=swapped)
     left, right = numerals(source), numerals(target)
+    if left and right and source[0] in _BULLETS and target[0] in _BULLETS:
+        for one in (left[0], right[0]):
+            one.sign = "" if one.start == 1 else one.sign  # a mark of a list, not a sign
     count = len(left), len(right)
     pairs, left, right = _matched(left, right, _values, _values)
-    units = any(
-        (a.symbol and b.symbol and a.symbol != b.symbol) or other_unit(a, source, b, target)
-        for a, b in pairs
+    units = any(a.symbol and b.symbol and a.symbol != b.symbol for a, b in pairs) or other_units(
+        pairs, source, target
     )
     _, left, right = _matched(left, right, _values, _more)
     _, left, right = _matched(left, right, _more, _values)
@@ -99,8 +109,13 @@ def compare(source: str, target: str) -> Agreement:
     if left and right:
         left, right = _otherwise(left, source, right, target, converted)
     left, right = ([one for one in side if one.firm] for side in (left, right))
-    another = (count == (1, 0) and _other_word(left, source, target)) or (
-        count == (0, 1) and _other_word(right, target, source)
+    another = any(
+        _other_word(side, text, words) if here == 1 else _other_days(side, text, words)
+        for side, text, words, here, there in (
+            (left, source, target, *count),
+            (right, target, source, *count[::-1]),
+        )
+        if not there
     )
     if bool(left) != bool(right):
         words = source if right else target
@@ -114,8 +129,9 @@ def compare(source: str, target: str) -> Agreement:
         units
         or bool(left and right)
         or another
-        or _other_months(source, target)
-        or _other_ordinals(source, target)
+        or other_months(source, target)
+        or other_ordinals(source, target)
+        or other_fraction(source, target)
     )
     return Agreement(max(shared, 0), (left, right), contradicts, converted)
 
@@ -131,67 +147,13 @@ def same_in_other_digits(source: str, target: str) -> bool:
 def contradict(source: str, target: str) -> bool:
     """Tell whether the numbers of two texts contradict, without a look at those of one side."""
     both = all(
-        _DIGIT.search(text) or _ORDINAL.search(text) or UNUSUAL.search(text)
+        _DIGIT.search(text) or ORDINAL.search(text) or UNUSUAL.search(text)
         for text in (source, target)
     )
     return both and compare(source, target).contradicts
 
 
 _DIGITS = re.compile(r"\d+")
-# Months as numbers, of which a date with points may have two, and as English names.
-_DATE = re.compile(
-    r"(?<!\d)(?:(\d\d?) ?[月월]|\d{4}-(\d\d)-\d\d(?!\d)"
-    r"|(\d\d?)[./-] ?(\d\d?)[./-] ?(?:1[5-9]|20)\d\d(?!\d))"
-)
-# Characters between the name of a month and its day or year at most.
-_BESIDE = 8
-_ANY_NAME = re.compile("Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
-_NAME = re.compile(rf"(?<!\w)(?:{'|'.join(name.title() for name in MONTHS)})(?!\w)")
-# A fast search for what `_ROMAN` may find.
-_ORDINAL = re.compile(r"[IVX][IVX]|centur")
-# Roman numerals, as far as they are no usual abbreviations, and English ordinals of centuries. One
-# letter counts behind a capitalised word.
-_ROMAN = re.compile(
-    r"(?<![\w.])(?=[IVX]{2})(X{0,3}(?:IX|IV|V?I{0,3}))(?=(?:er?|ème|-?го)?(?!\w))"
-    r"|(?<!\d)(\d\d?)(?:st|nd|rd|th)[ -]centur|\b[A-Z][a-z]+ ([VX])\b"
-)
-
-
-def _other_months(source: str, target: str) -> bool:
-    """Tell whether the months of one side's dates are none of those that the other side names."""
-    for numbers, names in ((source, target), (target, source)):
-        if not _ANY_NAME.search(names):
-            continue
-        plain = plain_digits(numbers)
-        months = {int(each) for one in _DATE.findall(plain) for each in one if each}
-        for one in FOREIGN_MONTH.finditer(plain):
-            months |= FOREIGN_MONTHS[(one[1] or one[2]).lower()]
-        if months:
-            named = {
-                MONTHS[one[0].lower()]
-                for one in _NAME.finditer(names)
-                if _DIGIT.search(names, max(0, one.start() - _BESIDE), one.end() + _BESIDE)
-            }
-            if named and months.isdisjoint(named):
-                return True
-    return False
-
-
-def _other_ordinals(source: str, target: str) -> bool:
-    """Tell whether each side has a Roman numeral, of a king or a century, that the other lacks."""
-    texts = source, target
-    if not (any(map(_ORDINAL.search, texts)) and all(map(_ROMAN.search, texts))):
-        return False
-    left, right = map(_ordinals, texts)
-    return bool(left - right and right - left)
-
-
-def _ordinals(text: str) -> set[int]:
-    """Return the values of Roman numerals and of English ordinals of centuries."""
-    found = _ROMAN.findall(text)
-    return {int(digits) if digits else roman(word or letter) for word, digits, letter in found}
-
-
 # Words that change the number before them: two and a half.
 _HALF = re.compile(r"\b(?:half|quarters?|eighths?)\b", re.IGNORECASE)
 
@@ -205,6 +167,9 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
     if not side or len(side[0].parts) > 1 or side[0].digits == "1" or is_time(side[0]):
         return False
     (one,) = side
+    share = percent(one, text)
+    if share is not None and (there := [*FRACTION.finditer(words)]):
+        return not any(abs(share - fraction(part)) <= NEAR_FRACTION for part in there)
     if _HALF.search(words) or text[one.start - 1 : one.start].isalnum():
         return False
     hour = {value - 12 for value in one.values if isinstance(value, Decimal) and value <= 24}
@@ -216,10 +181,19 @@ def _other_word(side: list[Numeral], text: str, words: str) -> bool:
         and words[word.start : word.end].lower() not in LOOSE_WORDS
         and hour.isdisjoint(word.values)
     ]
-    ordinals = _ordinals(words)
-    if len(found) + len(ordinals) != 1 or _ordinals(text):
+    roman = ordinals(words)
+    if len(found) + len(roman) != 1 or ordinals(text):
         return False
-    return bool(ordinals) or not [*conversions([one], text, found, words)]
+    return bool(roman) or not [*conversions([one], text, found, words)]
+
+
+# Days of a week, as 24/7 is not.
+_DAYS = re.compile(r"\b(?:two|three|four|five|six) days\b", re.IGNORECASE)
+
+
+def _other_days(side: list[Numeral], text: str, words: str) -> bool:
+    """Tell whether a pair's only numbers are 24/7 beside another number of days."""
+    return bool(side) and all(_always(one, text) for one in side) and bool(_DAYS.search(words))
 
 
 def _spelled(one: Numeral) -> bool:
@@ -297,11 +271,26 @@ def _words(
     left: list[Numeral], source: str, right: list[Numeral], target: str
 ) -> tuple[list[Numeral], list[Numeral]]:
     """Remove the numbers that the other side has as a word."""
-    if left:
-        _, left, _ = _matched(left, number_words(target), _both, _values)
-    if right:
-        _, right, _ = _matched(right, number_words(source), _both, _values)
-    return left, right
+    return _spelled_out(left, source, target), _spelled_out(right, target, source)
+
+
+def _spelled_out(side: list[Numeral], text: str, words: str) -> list[Numeral]:
+    """Remove the numbers that ``words`` have as a word or a fraction."""
+    if not side:
+        return []
+    there = number_words(words)
+    if any(one.sign == "-" for one in side):
+        there = _open(there, words)
+    _, side, _ = _matched(side, there, _both, _values)
+    shares = [percent(one, text) for one in side]
+    if any(share is not None for share in shares):
+        parts = [fraction(found) for found in FRACTION.finditer(words)]
+        side = [
+            one
+            for one, share in zip(side, shares, strict=True)
+            if share is None or not any(abs(share - part) <= NEAR_FRACTION for part in parts)
+        ]
+    return side
 
 
 def _both(one: Numeral) -> Iterable[object]:
@@ -325,14 +314,28 @@ def _otherwise(
             theirs, _ = lengths.pop(place)
             converted.append((mine[0], theirs[0]))
             left, right = _without(left, mine), _without(right, theirs)
+    left, right = _converted(left, source, right, target, converted)
     left, right = _exploded(left, right, target), _exploded(right, left, source)
     _, left, right = _matched(left, right, _values, _values)
-    for one, other in [*conversions(left, source, right, target)]:
-        converted.append((one, other))
-        left, right = _without(left, [one]), _without(right, [other])
+    left, right = _converted(left, source, right, target, converted)
+    left, right = _spaced_out(left, source, right), _spaced_out(right, target, left)
+    _, left, right = _matched(left, right, _values, _values)
     if _telephone(left, right) or _telephone(right, left):
         return [], []
     return left, right
+
+
+def _converted(
+    left: list[Numeral],
+    source: str,
+    right: list[Numeral],
+    target: str,
+    converted: list[tuple[Numeral, Numeral]],
+) -> tuple[list[Numeral], list[Numeral]]:
+    """Move numbers that stand in other units on the other side to ``converted``."""
+    found = [*conversions(left, source, right, target)] if left and right else []
+    converted += found
+    return _without(left, [one for one, _ in found]), _without(right, [one for _, one in found])
 
 
 def _without(side: list[Numeral], those: list[Numeral]) -> list[Numeral]:
@@ -369,6 +372,22 @@ def _exploded(side: list[Numeral], others: list[Numeral], text: str) -> list[Num
             continue
         for value, part in zip(parts, one.parts, strict=True):
             found.append(replace(one, values=(value,), more=(), digits=part))
+    return found
+
+
+def _spaced_out(side: list[Numeral], text: str, others: list[Numeral]) -> list[Numeral]:
+    """Join single digits between spaces to a number that the other side has: 3 0 is 30."""
+    there = {one.digits for one in others}
+    found: list[Numeral] = []
+    for one in side:
+        if found and len(one.digits) == 1 and text[found[-1].end : one.start] in (" ", "\u3000"):
+            digits = found[-1].digits + one.digits
+            if len(found[-1].digits) == 1 and digits in there:
+                found[-1] = replace(
+                    found[-1], end=one.end, values=(Decimal(digits),), digits=digits
+                )
+                continue
+        found.append(one)
     return found
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import product
 
-from miner.text.number_words import CONVERSIONS
+from miner.text.number_words import CONVERSIONS, SIGNS, UNITS
 from miner.text.numerals import Numeral
+from miner.text.words import SPACELESS
 
 # Relative error of a converted unit, and numbers of a text that are tried.
 _ROUNDED, _TRIED = Decimal("0.06"), 20
@@ -37,51 +38,71 @@ def conversions(
 
 
 _UNIT = [
-    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)", re.IGNORECASE), factors)
+    (
+        re.compile(rf"[ \u00a0-]?(?:{words})(?:(?!\w)|(?<=[{SPACELESS}]))", re.IGNORECASE),
+        factors,
+    )
     for words, factors in CONVERSIONS
 ]
 _FAHRENHEIT = re.compile(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
 
 
-# English units and metric ones of the same kind, behind a number.
-_ENGLISH_UNIT = re.compile(
-    r"[ \u00a0-]?(?:(miles?|yards?|feet|foot|ft|inch(?:es)?)|(pounds?|lbs?)"
-    r"|(°F|degrees? Fahrenheit))(?!\w)"
-)
-_METRIC_UNIT = re.compile(
-    r"[ \u00a0-]?(?:([km]?m|cm|км|см)|(k?g|кг)|(°C|degrees? Celsius))(?![\w²³/^])"
+_NAMED_UNIT = re.compile(
+    r"[ \u00a0\u202f-]?(?:"
+    + "|".join(rf"(?P<u{i}>{words})" for i, (_, _, words) in enumerate(UNITS))
+    + rf")(?:(?![\w²³/^])|(?<=[{SPACELESS}]))"
 )
 
 
-def other_unit(one: Numeral, text: str, other: Numeral, others: str) -> bool:
-    """Tell whether equal numbers are of an English unit and of a metric one: 5 miles and 5 km."""
-    for a, b in (
-        (_ENGLISH_UNIT.match(text, one.end), _METRIC_UNIT.match(others, other.end)),
-        (_METRIC_UNIT.match(text, one.end), _ENGLISH_UNIT.match(others, other.end)),
-    ):
-        if a and b and a.lastindex == b.lastindex:
-            return True
+def _behind(one: Numeral) -> int:
+    """Return the end of a number's digits, as a unit may have been read as a word of magnitude."""
+    return one.start + len(one.digits) if one.digits and one.digits[-1:].isdecimal() else one.end
+
+
+def _named_unit(one: Numeral, text: str) -> tuple[str, str] | None:
+    """Return the kind and name of the unit behind a number: money, dollar; None without one."""
+    found = _NAMED_UNIT.match(text, _behind(one))
+    if found and found.lastgroup:
+        return UNITS[int(found.lastgroup[1:])][:2]
+    return ("money", SIGNS[one.symbol]) if one.symbol in SIGNS else None
+
+
+def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) -> bool:
+    """Tell whether equal numbers are of other units of one kind: 5 miles and 5 km."""
+    units = [(_named_unit(a, source), _named_unit(b, target)) for a, b in pairs]
+    for place, (mine, theirs) in enumerate(units):
+        if mine and theirs and mine != theirs and mine[0] == theirs[0]:
+            # Equal numbers may have been paired in another order.
+            value = pairs[place][0].values[0]
+            same = [i for i, (a, _) in enumerate(pairs) if a.values[0] == value]
+            if mine not in [units[i][1] for i in same] or theirs not in [units[i][0] for i in same]:
+                return True
     return False
 
 
 # Feet and inches behind a number, as in 5'11".
 _INCHES = re.compile(
-    r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in)"
+    r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot|Fuß)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in|Zoll)"
 )
 # English units of time and money, and how many of a smaller or of how large a part of a larger unit
 # they are, exactly: 2 Wochen are 14 days.
 _TIMES = tuple(
     (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
     for words, factors in (
-        ("hours?", "60"),
+        ("seconds?|secs?", "60"),
+        ("hours?", "60 24"),
         ("minutes?|mins?", "60"),
         ("days?", "24 7 30 365"),
-        ("weeks?", "7"),
-        ("months?", "12 30"),
-        ("years?", "12"),
+        ("weeks?", "7 4 52"),
+        ("months?", "12 30 4 3"),
+        ("years?", "12 10 100 52"),
         ("decades?", "10"),
         ("centur(?:y|ies)", "100"),
-        ("cents?|ct|pence", "100"),
+        (
+            "[Cc]ents?|ct|pence|centimes|céntimos|centavos|centesimi|sentti[äa]|cen?tů|gro[ss]z[ey]|"
+            r"цент\w*|копе\w+|kuruş|öre|øre|分(?:钱)?|セント|센트",
+            "100",
+        ),
     )
 )
 # Units of a length of time behind a number: hours (the group) and minutes, in many languages.
@@ -96,21 +117,67 @@ _HOURS_AND = re.compile(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u
 # A share of a hundred behind a number.
 _PERCENT = re.compile(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
 # Metric units, and the power of ten of each.
-_METRIC = re.compile(r"[ \u00a0-]?(km|cm|mm|m|kg|mg|g)(?![\w²³/^])")
-_POWERS = {"km": 3, "m": 0, "cm": -2, "mm": -3, "kg": 3, "g": 0, "mg": -3}
+_SHORT = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "h": 2, "d": -1, "c": -2, "m": -3}
+_SHORT |= {"µ": -6, "n": -9}
+_LONG = {
+    "": 0,
+    "kilo": 3,
+    "kiló": 3,
+    "quil": 3,
+    "chilo": 3,
+    "кило": 3,
+    "кіло": 3,
+    "キロ": 3,
+    "킬로": 3,
+    "千": 3,
+}
+_LONG |= {"centi": -2, "zenti": -2, "centí": -2, "санти": -2, "センチ": -2, "厘": -2, "公": 3}
+_LONG |= {"milli": -3, "mili": -3, "milí": -3, "милли": -3, "мілі": -3, "ミリ": -3, "毫": -3}
+_STEMS = {"met": "m", "mét": "m", "mèt": "m", "metr": "m", "метр": "m", "メートル": "m", "米": "m"}
+_STEMS |= {"gram": "g", "грам": "g", "グラム": "g", "克": "g", "lit": "l", "лит": "l", "літ": "l"}
+_STEMS |= {"リットル": "l", "升": "l", "미터": "m", "그램": "g", "리터": "l"}
+# Whole words with a unit and a power of ten.
+_WHOLE = {"㎝": ("m", -2), "㎜": ("m", -3), "㎞": ("m", 3), "㎏": ("g", 3), "公里": ("m", 3)}
+_WHOLE |= {"公斤": ("g", 3), "t": ("g", 6), "т": ("g", 6), "吨": ("g", 6), "トン": ("g", 6)}
+_WHOLE |= dict.fromkeys(("ton", "tons", "tonne", "tonnes", "Tonne", "Tonnen"), ("g", 6))
+_WHOLE |= dict.fromkeys(("kilo", "kilos", "Kilo", "кг"), ("g", 3)) | {"км": ("m", 3), "м": ("m", 0)}
+_WHOLE |= {"см": ("m", -2), "мм": ("m", -3), "г": ("g", 0), "л": ("l", 0), "мл": ("l", -3)}
+_METRIC = re.compile(
+    rf"[ \u00a0-]?(?:({'|'.join(_WHOLE)})|([{''.join(_SHORT)}]?)(m|g|l|Wh?|Hz|B)"
+    rf"|({'|'.join(word for word in _LONG if word)})?({'|'.join(_STEMS)})[^\W\d_]{{0,6}}?)"
+    rf"(?:(?![\w²³/^])|(?<=[{SPACELESS}]))",
+    re.IGNORECASE,
+)
+
+
+def _scaled(found: re.Match[str]) -> tuple[str, int]:
+    """Return a metric unit without its prefix, and the prefix's power of ten."""
+    whole, prefix, unit, long, stem = found.groups()
+    if whole:
+        return _WHOLE[whole] if whole in _WHOLE else _WHOLE[whole.lower()]
+    if stem:
+        return _STEMS[stem.lower()], _LONG[(long or "").lower()]
+    return unit, _SHORT.get(prefix, 0)
 
 
 def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
     """Tell whether two numbers are alike in neighbouring units: 2 Wochen, 14 days; 1 km, 1000 m."""
     if one.sign != other.sign or one.digits == other.digits:
         return False
-    # A unit may have been read as a word of magnitude.
-    places = [a.start + len(a.digits) if a.digits else a.end for a in (one, other)]
+    places = _behind(one), _behind(other)
     mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
     units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
-    if units[0] and units[1] and units[0][1][-1] == units[1][1][-1]:
-        power = _POWERS[units[0][1]] - _POWERS[units[1][1]]
-        return any(a.scaleb(power) == b for a, b in product(mine, theirs)) and power != 0
+    if units[0] and units[1]:
+        (unit, first), (another, second) = map(_scaled, units)
+        if unit == another and first != second:
+            # A kilobyte may be of 1,024 bytes.
+            steps = Decimal(1024) ** ((first - second) // 3) if unit == "B" else None
+            return any(
+                a.scaleb(first - second) == b or (steps and a * steps == b)
+                for a, b in product(
+                    mine, theirs + [v for v in other.more if isinstance(v, Decimal)]
+                )
+            )
     factors = next((found for unit, found in _TIMES if unit.match(text, places[0])), ())
     if any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors)):
         return True

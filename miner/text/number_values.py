@@ -22,25 +22,39 @@ HAN = re.compile(rf"(?:{_HAN_DIGIT}|{_HAN_UNIT})+(?:[点點]{_HAN_DIGIT}+{_HAN_U
 
 
 def english_values(words: str) -> tuple[Decimal, ...]:
-    """Return the values of English number words: of the whole phrase, and of each word."""
+    """Return the values of English number words: of the whole phrase, and of each number in it.
+
+    Two hundred and five is 205 or, before an unknown word of magnitude, 2; two and three are 5, 2
+    or 3.
+    """
     total = current = 0
+    own_total = own = 0  # the same for the present number
     each: list[int] = []
+    last = ""
     for word in re.split(r" and |[ -]", words)[:LONG]:
-        if total + current:  # twenty-first century
-            each.append(total + current)
         if word in TIMES:
             times = TIMES[word]
-            each.append(times)
-            current = max(1, current) * times
+            if not own_total and own < 100:
+                each.append(own or times)
+            if times == 12:  # two dozen are twelve and twelve
+                each.append(times)
+            current, own = max(1, current) * times, max(1, own) * times
             if times >= 1000:
                 total, current = total + current, 0
+                own_total, own = own_total + own, 0
         else:
             value = ENGLISH[word]
-            each.append(value)
+            joined = (last in TIMES and value < 100) or (last.endswith("ty") and value < 10)
+            if own_total + own and not joined:
+                each.append(own_total + own)
+                own_total = own = 0
+            own += value
             # For example nineteen eighty-four, two hundred and five.
             current = (
                 current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
             )
+        last = word
+    each.append(own_total + own)
     return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
 
 

@@ -1,7 +1,14 @@
 """Words and signs beside digits, in the languages of the model and further ones."""
 
 import re
+from importlib import resources
 from unicodedata import normalize
+
+
+def _table(name: str) -> list[str]:
+    """Return the lines of a table beside this module."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8").splitlines()
+
 
 # Power of ten of each magnitude word behind a number. 0: ambiguous (5 m, 5 mil).
 _MAGNITUDES = (
@@ -12,13 +19,13 @@ _MAGNITUDES = (
         r"thousands?|miles(?= de mil)|mil(?= mil)|tausend\w*|tsd|duizend\w*|tusen\w*|tusind\w*"
         r"|milliers|milhares|milers|tysi\w+|tisíc\w*|tisoč\w*|tisuć\w*|hiljad\w*|tuhat\w*|tuhan\w*|ezer\w*|tūkst\w*"
         r"|тысяч\w*|тыс|тисяч\w*|тис|тысяч\w*|хиляд\w*|хиљад\w*|хилјад\w*|χιλιάδ\w*|آلاف|[أا]لف"
-        r"|ألفًا|هزار|ہزار|אלפי\w*|אלף|हज़ार|हज़ार|हजार|হাজার|ஆயிரம்|వేల|ಸಾವಿರ|ആയിരം|હજાર|ਹਜ਼ਾਰ"
+        r"|ألفًا|هزار|ہزار|אלפי(?!ות)\w*|אלף|हज़ार|हज़ार|हजार|হাজার|ஆயிரம்|వేల|ಸಾವಿರ|ആയിരം|હજાર|ਹਜ਼ਾਰ"
         r"|พัน|nghìn|ngàn|ngan|ribu|rb|mijë|þúsund\w*|հազար\w*|ათას\w*|мың|мянга\w*|ҳазор\w*|duisend|tûzen"
         r"|ထောင်|ពាន់(?!លាន)|ሺህ?",
     ),
     ((6, 3, 0), r"mil(?=\.)"),
     ((3, 0), r"mil"),
-    ((3, 0), r"k|к|mille|mila|mie|mii|bin|tuh|tis|tys|хил|χιλ|t|'000"),
+    ((3, 0), r"k|к|mille|mila|mie|mii|bin|bini|bine|binin|binler\w*|tuh|tis|tys|хил|χιλ|t|'000"),
     ((4,), r"หมื่น|vạn|သောင်း|ម៉ឺន|មុឺន"),
     ((5,), r"lakhs?|lacs?|लाख|লাখ|লক্ষ|லட்சம்|லட்ச\w*|แสน|లక్షల?|ಲಕ್ಷ|ലക്ഷം|લાખ|ਲੱਖ|لاکھ|သိန်း|សែន"),
     (
@@ -30,7 +37,7 @@ _MAGNITUDES = (
         r"|сая|[mf]iliwn|milliún|milioi|milyun|milliun\w*|သန်း|លាន|ሚሊዮን|ಮಿಲಿಯನ್|ದಶಲಕ್ಷ|ദശലക്ഷം|മില്യൺ|മില്യണ്\w*"
         r"|મિલિયન|ਮਿਲੀਅਨ|दशलक्ष",
     ),
-    ((6, 0), r"m|mn|mm|mi|mill|м|мил|tr"),
+    ((6, 0), r"megaton\w*|m|mn|mm|mi|mill|м|мил|tr"),
     ((7,), r"crores?|करोड़|करोड़|करोड|কোটি|கோடி|కోట్ల?|ಕೋಟಿ|കോടി|કરોડ|ਕਰੋੜ|کروڑ|ကုဋေ"),
     (
         (9,),
@@ -40,9 +47,12 @@ _MAGNITUDES = (
         r"|միլիարդ\w*|მილიარდ\w*|milljarð\w*|тэрбум|biliwn|ពាន់លាន|ប៊ីលាន|ቢሊዮን|బిలియన్|ಬಿಲಿಯನ್|ബില്യൺ"
         r"|બિલિયન|અબજ|ਬਿਲੀਅਨ|ਅਰਬ|अब्ज",
     ),
-    ((9, 0), r"b|б|md|mia|g|mmd"),
+    ((9, 0), r"gigaton\w*|b|б|md|mia|g|mmd"),
     ((9, 12), r"billions?|bili?jun\w*|biljun\w*"),
-    ((12,), r"bill[ij]?ón|billones|billion(?:en|er)|biljo\w+|bilión\w*|bilion\w*|bilyon\w*"),
+    (
+        (12,),
+        r"bill[ij]?ón|billones|billion(?:en|er)|biljo\w+|bilión\w*|billió\w*|bilion\w*|bilyon\w*",
+    ),
     (
         (12,),
         r"triliun|trilyon\w*|trilh\w+|триллион\w*|трлн|трильйон\w*|трилион\w*|τρισεκατομμ\w+|τρισ|tln"
@@ -56,10 +66,12 @@ _MAGNITUDES = (
 _JOINED = "\u0e00-\u0e7f\u1000-\u109f\u1780-\u17ff\u3005-\u9fff\uac00-\ud7a3"
 _LETTER = r"[^\W\d_]"
 # Text between a number and its magnitude word: 15-ти миллионов, 200多万.
-_BLANK = r"(?:-?[а-я]{1,2} | de (?=mil))?[ \u00a0\u202f-]?"
+_BLANK = r"(?:-?[а-я]{1,2} | de (?=mi[il]))?[ \u00a0\u202f-]?"
 
 # Endings of words for people, such as millionaire, which are no magnitudes.
-_PEOPLE = rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæ]r|нер|рдер|nari|naio|arder))"
+_PEOPLE = (
+    rf"(?!{_LETTER}{{0,20}}(?:naire|nair|n[äæ]r|ard[äæ]r|нер|рдер|nari|naio|yarder|yoner|nää|döör))"
+)
 
 
 def _magnitudes() -> str:
@@ -89,7 +101,7 @@ POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
 # Time of day: 10:30, 10.30, 10h30, 10 Uhr 30; 10 pm, 22 Uhr. The last group is am or pm.
 _HALF = r"(?P<half>[ap]\.? ?m(?![^\W\d_])\.?)"
 _HALF2 = _HALF.replace("half", "half2")
-_HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|น\.)"
+_HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|óra|น\.)"
 CLOCK = re.compile(
     rf"(?P<hour>\d\d?)(?:(?:[:：.]|{_HOUR} ?)(?P<minute>[0-5]\d)(?!\d)(?:[:：][0-5]\d(?![\d]))?"
     rf"(?:[ \u00a0\u202f]?{_HALF})?|[ \u00a0\u202f]?{_HALF2}"
@@ -104,13 +116,19 @@ FRACTIONS = {
 }
 # Signs, and first two letters of words, behind a number that may change its value. A word of one
 # letter must be followed by a non-letter.
-MARKS = frozenset("：:十百千万萬億亿兆십백천만억조多余餘割時时点點시") | FRACTIONS.keys()
+MARKS = frozenset("个：:十百千万萬億亿兆십백천만억조多余餘割時时点點시") | FRACTIONS.keys()
 FOLLOWING = {word[:2] for _, words in _MAGNITUDES for word in words.split("|")}
 FOLLOWING |= {"أل", "ال", "h", "o'", "o’", "uh", "ча", "го", "gi", "ώρ", "kl", "น.", "am", "pm"}
-FOLLOWING |= {"a", "p", "ти", "х", "ми", "го"}
+FOLLOWING |= {"de", "ór", "a", "p", "ти", "х", "ми", "го"}
 # Words for am and pm before the hour.
 BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
 AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
+
+# Words for half an hour before the hour: halb 8 is 7:30; half 8 is 8:30 in English.
+HALF_BEFORE = re.compile(
+    r"(?<!\w)(?:halb|(half)|halv|hálf|puoli|fél|půl|pol|pola|wpół do|pool|в пол|в половине) \Z",
+    re.IGNORECASE,
+)
 
 # Magnitude words that precede the number: milioni 20.
 _FIRST = {"elfu": 3, "laki": 5, "milioni": 6, "bilioni": 9, "kuma": 3, "miliyoona": 6}
@@ -143,31 +161,22 @@ MINUS = re.compile(
     re.IGNORECASE,
 )
 
-# English units with the factors of their usual conversions, in any power of ten.
-CONVERSIONS = (
-    (r"miles?|mi|mph", ("1.609",)),
-    (r"nautical miles?|knots?", ("1.852",)),
-    (r"feet|foot|ft|'|′|’", ("0.3048",)),
-    (r"inch(?:es)?|in|\"|″|”", ("2.54",)),
-    (r"yards?|yds?", ("0.9144",)),
-    (r"pounds?|lbs?", ("0.4536",)),
-    (r"ounces?|oz", ("2.835",)),
-    (r"(?:fl\.?|fluid) (?:oz|ounces?)", ("2.957", "2.841")),
-    (r"quarts?|qts?", ("9.464", "1.137")),
-    (r"stones?", ("6.35",)),
-    (r"gallons?|gal", ("3.785", "4.546")),
-    (r"pints?|pt", ("4.73", "5.68")),
-    (r"acres?", ("4.047",)),
-    (r"(?:square|sq\.?) (?:miles?|mi)", ("2.59",)),
-    (r"(?:square|sq\.?) (?:feet|ft)", ("9.29",)),
-    (r"(?:square|sq\.?) (?:yards?|yd)", ("8.361",)),
-    (r"(?:cubic|cu\.?) (?:feet|ft)", ("2.832",)),
-    (r"psi", ("6.895",)),
-)
+# Units, mostly English, with the factors of their usual conversions, in any power of ten: factors,
+# tab, words in many languages.
+CONVERSIONS = [
+    (words, tuple(factors.split()))
+    for factors, words in (line.split("\t") for line in _table("conversions.tsv"))
+]
+# Kind and English name of a unit, and its words behind a number in many languages.
+UNITS = [
+    (kind, name, words) for kind, name, words in (one.split("\t") for one in _table("units.tsv"))
+]
+# Currencies of signs.
+SIGNS = {"$": "dollar", "€": "euro", "£": "pound", "₽": "rouble", "₹": "rupee"}
 
 # Signs of currencies and percent, mapped to one form each.
 SYMBOLS = {sign: sign for sign in "$€£¥₹₩₽₪₫฿₴₺%‰"}
-SYMBOLS |= {"円": "¥", "元": "¥", "￥": "¥", "＄": "$", "％": "%", "٪": "%", "원": "₩", "₤": "£"}
+SYMBOLS |= {"円": "¥", "￥": "¥", "＄": "$", "％": "%", "٪": "%", "원": "₩", "₤": "£"}
 
 MONTHS = {
     name: number
@@ -190,46 +199,15 @@ MONTHS = {
     )
     for name in names.split()
 }
-# Names of the months in other languages, as they stand beside a day or a year.
-_FOREIGN_MONTHS = (
-    "januar januari janvier enero janeiro gennaio gener января январь січня січень stycznia"
-    " styczeń ledna leden január januára siječnja јануара януари ocak tammikuuta ιανουαρίου"
-    " ianuarie",
-    "februar februari février febrero fevereiro febbraio febrer февраля февраль лютого lutego"
-    " luty února únor február februára veljače фебруара февруари şubat helmikuuta φεβρουαρίου"
-    " februarie",
-    "märz maart mars marts marzo março març марта март березня marca marzec března březen"
-    " marec ožujka mart maaliskuuta μαρτίου martie március",
-    "april avril abril aprile апреля апрель квітня kwietnia kwiecień dubna duben apríla"
-    " travnja априла април nisan huhtikuuta απριλίου aprilie április",
-    "mai mei maj mayo maio maggio maig мая май травня maja května květen mája svibnja маја"
-    " mayıs toukokuuta μαΐου május",
-    "juni juin junio junho giugno juny июня июнь червня czerwca czerwiec června červen jún"
-    " júna lipnja јуна юни haziran kesäkuuta ιουνίου iunie június",
-    "juli juillet julio julho luglio juliol июля июль липня lipca lipiec července červenec"
-    " júl júla srpnja јула юли temmuz heinäkuuta ιουλίου iulie július",
-    "august augustus augusti août agosto agost августа август серпня sierpnia sierpień srpna"
-    " srpen augusta kolovoza ağustos elokuuta αυγούστου augusztus",
-    "september septembre septiembre setembro settembre setembre сентября сентябрь вересня"
-    " września wrzesień září septembra rujna септембра септември eylül syyskuuta σεπτεμβρίου"
-    " septembrie szeptember",
-    "oktober octobre octubre outubro ottobre октября октябрь жовтня października październik"
-    " října říjen október októbra listopada октобра октомври ekim lokakuuta οκτωβρίου"
-    " octombrie",
-    "november novembre noviembre novembro ноября ноябрь листопада listopada listopad"
-    " listopadu novembra studenog studenoga новембра ноември kasım marraskuuta νοεμβρίου"
-    " noiembrie",
-    "dezember december décembre diciembre dezembro dicembre desembre desember декабря декабрь"
-    " грудня grudnia grudzień prosince prosinec decembra prosinca децембра декември aralık"
-    " joulukuuta δεκεμβρίου decembrie",
-)
+# Names of the months in other languages, as they stand beside a day or a year, a month a line.
 FOREIGN_MONTHS: dict[str, set[int]] = {}
-for _number, _names in enumerate(_FOREIGN_MONTHS, start=1):
+for _number, _names in enumerate(_table("months.tsv"), start=1):
     for _name in _names.split():
         FOREIGN_MONTHS.setdefault(_name, set()).add(_number)
 _FOREIGN = "|".join(sorted(FOREIGN_MONTHS, key=len, reverse=True))
 FOREIGN_MONTH = re.compile(
-    rf"(?<=\d)(?:\.|er|º|-?го)? (?:de )?({_FOREIGN})(?!\w)"
+    r"(?<=\d)(?:\.|er|º|-?го| ?m\.|\. gada(?: \d\d?\.)?)? (?:de )?"
+    rf"({_FOREIGN})(?![\w\u0900-\u0dff])"
     rf"|(?<!\w)({_FOREIGN})(?= (?:de )?\d{{4}})",
     re.IGNORECASE,
 )
@@ -263,5 +241,23 @@ _LOOSE = (
 )
 LOOSE_WORDS = {*_LOOSE.split(), *TIMES}
 ENGLISH_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b", re.IGNORECASE)
+# English fractions, with numerator and denominator, where they are no ordinals: a third of, by
+# two-thirds, half the.
+PARTS = {"half": 2, "quarter": 4, "fourth": 4, "third": 3, "fifth": 5, "sixth": 6, "seventh": 7}
+PARTS |= {"eighth": 8, "ninth": 9, "tenth": 10, "twentieth": 20, "hundredth": 100}
+PARTS |= {f"{word}s": part for word, part in PARTS.items() if part > 2}
+ABOVE = {"a": 1, "an": 1} | {word: i for i, word in enumerate(_UNITS.split()[1:10], start=1)}
+FRACTION = re.compile(
+    rf"(?<!and )\b(?:(?:({'|'.join(ABOVE)})[ -])({'|'.join(PARTS)})|half)"
+    r"(?:(?<=[dhr]s)|(?= of\b(?! an hour)| the\b| (?:is|are|was|were|do|did|have|had)\b|[.,;:!?)]"
+    r"|\W*\Z))",
+    re.IGNORECASE,
+)
+# Fractions in digits: 3/4, 4分の3, 四分之三.
+_HAN = "一二三四五六七八九十"
+DIGIT_FRACTION = re.compile(
+    r"(?<![\d/.,])(\d\d?) ?[/⁄] ?(\d\d?)(?![\d/⁄]|[.,]\d)"
+    rf"|([\d{_HAN}]{{1,2}})分[の之]([\d{_HAN}]{{1,2}})"
+)
 MONTH = re.compile(rf"\b(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b", re.IGNORECASE)
 ROMAN = re.compile(r"\b(?=[IVXLC])(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")

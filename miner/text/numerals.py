@@ -27,6 +27,7 @@ from miner.text.number_words import (
     FIRST,
     FOLLOWING,
     FRACTIONS,
+    HALF_BEFORE,
     MAGNITUDE,
     MAGNITUDE_BEFORE,
     MARKS,
@@ -46,7 +47,7 @@ Value = Decimal | str | tuple[int, int, bool]
 _ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
 _OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
 _FOREIGN = re.compile(f"[{_OTHERS}]")
-_WIDE = re.compile(f"[{_OTHERS}]|(?<=[{_OTHERS}])[．：，](?=[{_OTHERS}])")
+_WIDE = re.compile(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，](?=[{_OTHERS}0-9])")
 _FULL = {"．": ".", "：": ":", "，": ","}
 # Number with its separators. An entity (&#8212;) is not a number.
 _TOKEN = re.compile(
@@ -66,11 +67,15 @@ _GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
 _UNIT = f"[{''.join(UNIT_POWERS)}]"
 # Digits mixed with units: 3억 5000만; 5千克 is 5 kg.
 _MIXED = re.compile(
-    rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?[多余餘]?(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
+    rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?(?:[多余餘]|个(?=[万亿](?!元)))?"
+    rf"(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
     r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
     re.ASCII,
 )
-_CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘]?({_UNIT}*)", re.ASCII)
+_RATE = re.compile(r"(\d)割(\d)分(?:(\d)厘)?", re.ASCII)
+_CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘个]?({_UNIT}*)", re.ASCII)
+# Endings of a year that is a century: 1800s, Scandinavian 1800-talet, Finnish 1800-luku.
+_CENTURY = re.compile(r"['’]{0,2}s|-(?:tal|lu[vk]u)")
 # Half past an hour, behind the hour.
 _HALF_PAST = re.compile(r"(?<=[时時点點시]) ?[半반]")
 
@@ -82,6 +87,7 @@ _OPENING, _AFTER = " \u00a0\u202f\u3000([{（<>=/*,;:|\"'“„«", ("%", "‰",
 _RANGE = f"{_MINUS}{_DASHES}/⁄~〜～至"
 # Text between ten and its exponent.
 _RAISED = ("", "⁻", "^", "^-", "**")
+_TIMES_SIGN = ("·", "×", "x", "*", "⋅", "∙", "х")
 _BLANKS = " \u00a0\u202f\u3000\u200e\u200f\u061c"
 # Words between two parts of a number: 2 million and 500 thousand.
 _AND = ("", "and", "und", "et", "y", "e", "i", "и", "og", "och", "en")
@@ -134,7 +140,7 @@ class Numeral:
 
 def plain_digits(text: str) -> str:
     """Replace the decimal digits of all scripts by 0 to 9, character by character."""
-    if text.isascii() or not _FOREIGN.search(text):
+    if text.isascii() or not (_FOREIGN.search(text) or "．" in text):
         return text
     return _WIDE.sub(lambda one: _FULL.get(one[0]) or str(int(one[0])), text)
 
@@ -176,6 +182,8 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
         one = Numeral(start, end, (_value(token),), digits=token)
         if len(token) < 5:
             _calendar(original, one, int(token))
+        if token == "911":  # a date or a telephone number
+            one.firm = False
         if before in "- " and text[max(0, start - 6) : start - 1].lower() == "covid":
             one.firm = False
         return [one]
@@ -183,8 +191,13 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
         clock = CLOCK.match(text, start)
         if clock and clock.end() >= end and int(clock["hour"]) <= 24:
             point = token[len(clock["hour"]) :][:1] == "." and not clock["half"]
-            if not (point and MAGNITUDE.match(text, end)):
+            mixed = point and (MAGNITUDE.match(text, end) or _MIXED.match(text, start))
+            if not mixed:
                 return [_clock(text, clock)]
+        rate = _RATE.match(text, start)
+        if rate:  # 3割2分5厘 is 32.5 %
+            share = Decimal(f"0.{''.join(filter(None, rate.groups()))}")
+            return [Numeral(start, rate.end(), (share, share * 100), digits=rate[0])]
         mixed = _MIXED.match(text, start)
         if mixed and mixed.end() > end:
             return [_mixed(mixed)]
@@ -310,7 +323,7 @@ def _calendar(text: str, one: Numeral, year: int) -> None:
         one.more += ((hour % 12, minute, 12 <= hour < 24),) + (Decimal(hour),) * (year < 1000)
     if 1000 < year <= 2100:
         one.more += (Decimal(minute),) * (minute > 0)
-        if text[one.end : one.end + 2].lstrip("'’")[:1] == "s":  # "1800s" is a century
+        if _CENTURY.match(text, one.end):  # "1800s" is a century
             one.more += (Decimal(hour + 1),)
     if text.isascii():
         return
@@ -358,11 +371,15 @@ def _sign(text: str, one: Numeral) -> None:
 
 
 def _word_before(text: str, one: Numeral) -> None:
-    """Add the value with the magnitude word before the number."""
+    """Add the value with the magnitude word, or the word for a half hour, before the number."""
     word = None if one.power else MAGNITUDE_BEFORE.search(text, max(0, one.start - 10), one.start)
     if word:
         power = FIRST[word[1].lower()]
         one.more += tuple(each.scaleb(power) for each in one.values if isinstance(each, Decimal))
+    half = HALF_BEFORE.search(text, max(0, one.start - 12), one.start)
+    if half and one.digits.isdecimal() and 0 < int(one.digits[:3]) <= 12:
+        hours = [int(one.digits) - 1, *([int(one.digits)] if half[1] else [])]
+        one.more += tuple((hour % 12, 30, late) for hour in hours for late in (False, True))
 
 
 def _join(text: str, before: list[Numeral], one: Numeral) -> None:
@@ -374,13 +391,24 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
         if all(isinstance(value, Decimal) for value in values):
             one.more += (sum(values, Decimal(0)),)
             last.firm = False
+    if last.power and not one.power and gap in _GAPS[:3] and one.digits.isdecimal():
+        number, rest = last.values[0], one.values[0]
+        if (
+            isinstance(number, Decimal)
+            and isinstance(rest, Decimal)
+            and 10**last.power > rest >= 10
+        ):
+            last.more += (number + rest,)  # 6 bin 500
+            one.firm = False
     if one.power and not last.power and len(gap) <= _GAP:
         last.more += tuple(
             value.scaleb(one.power) for value in last.values if isinstance(value, Decimal)
         )
     if last.digits == "10" and gap in _RAISED and one.digits.isdecimal() and len(one.digits) < 3:
         if gap or text[one.start] in _SMALL:
-            last.more += (Decimal(10) ** int(f"{one.sign}{one.digits}"),)
+            power = int(f"{one.sign}{one.digits}")
+            last.more += (Decimal(10) ** power,)
+            _mantissa(text, before, one, power)
         return
     if gap in ("/", "-", ".") and not last.firm and len(last.digits) == 4:
         one.firm = False  # a month of another calendar
@@ -388,7 +416,11 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
         last.firm = False
     mark = gap.strip(_BLANKS)
     hours = one.values[0]
-    if len(mark) == 1 and mark in _RANGE and isinstance(hours, tuple) and last.digits.isdecimal():
+    if (
+        (mark in ("and", "to") or (len(mark) == 1 and mark in _RANGE))
+        and isinstance(hours, tuple)
+        and last.digits.isdecimal()
+    ):
         _first_hour(last, one)
     if (
         len(mark) != 1
@@ -412,11 +444,24 @@ def _join(text: str, before: list[Numeral], one: Numeral) -> None:
             last.more += (whole + above / below,)
 
 
+def _mantissa(text: str, before: list[Numeral], one: Numeral, power: int) -> None:
+    """Add the value of a mantissa before a power of ten: 1,5 · 10⁹."""
+    if len(before) < 2 or text[before[0].end : before[1].start].strip(_BLANKS) not in _TIMES_SIGN:
+        return
+    before[0].more += tuple(
+        value.scaleb(power) for value in before[0].values if isinstance(value, Decimal)
+    )
+    before[1].firm = one.firm = False
+
+
 def _first_hour(first: Numeral, last: Numeral) -> None:
     """Let the first number of a range be an hour, as the last one is: 17-20 Uhr, 5-8 pm."""
     hour = int(first.digits) if len(first.digits) < 3 else 25
     if hour <= 12:
         first.more += ((hour % 12, 0, False), (hour % 12, 0, True))
+        first.more += (
+            (Decimal(hour + 12),) if last.values == ((last.values[0][0], 0, True),) else ()
+        )
     elif hour < 25:
         first.values += ((hour % 12, 0, hour < 24),)
 

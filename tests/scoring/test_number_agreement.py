@@ -20,7 +20,8 @@ SAME = [
     ("2 triệu 500 nghìn", "2.5 million"), ("5 mil millones", "5 billion"),
     ("10,7 miles de millones", "10.7 billion"), ("٣٫٥ مليون", "3.5 million"),
     ("၃၅ သန်း", "35 million"), ("၂သိန်းကျော်", "200,000"), ("២,៥ លាន", "2.5 million"),
-    ("5 ሺህ", "5000"), ("3 ሚሊዮን", "3 million"), ("೩ ದಶಲಕ್ಷ", "3 million"), ("3 മില്യൺ", "3 million"),
+    ("5 ሺህ", "5000"), ("3 ሚሊዮን", "3 million"), ("೩ ದಶಲಕ್ಷ", "3 million"),
+    ("3 മില്യൺ", "3 million"),
     ("5 ಬಿಲಿಯನ್", "5 billion"), ("૩ અબજ", "3 billion"), ("੩ ਅਰਬ", "3 billion"),
     ("3 мянга", "3000"), ("20 сая", "20 million"), ("5 miliwn", "5 million"),
     ("milioni 20", "20 million"), ("elfu 5", "5,000"), ("သိန်း ၅၀", "5 million"),
@@ -76,6 +77,38 @@ SAME = [
     ("21. Jahrhundert", "the twenty-first century"), ("Jahre 70", "the seventies"),
     ("2½ Stunden", "two and a half hours"), ("8 km", "five miles"), ("Kapitel 4", "Chapter IV"),
     ("25", "five times five"), ("Kapitel IV", "Chapter four"), ("3", "the one or the second"),
+    ("200", "two hundred"), ("205", "two hundred and five"), ("5", "five thousand"),
+    ("24", "two dozen"),
+    ("12", "two dozen"), ("3", "to score three"), ("21", "the twenty-first century"),
+    # Fractions in words.
+    ("50 %", "half of them"), ("33 %", "a third of"), ("66 %", "two thirds are"),
+    ("20 %", "one fifth of"),
+    ("2/3", "two-thirds of"), ("3分の1", "a third of"), ("四分之三", "three quarters of"),
+    # Units and money in many languages.
+    ("30 Meilen", "48 km"), ("30 миль", "48 km"), ("20 nœuds", "37 km/h"), ("10 Zoll", "25.4 cm"),
+    ("10坪", "33 m²"), ("10亩", "1.65 acres"), ("150 PS", "110 kW"), ("250 ml", "1 cup"),
+    ("4370 mm", "4.37 meters"), ("166㎝", "1.66m"), ("75 cl", "750 ml"), ("5 kW", "5000 W"),
+    ("1 Tonne", "1000 kg"), ("1 GB", "1024 MB"), ("3 jours", "72 hours"), ("80 senttiä", "€0.80"),
+    ("50 центов", "0.50 euros"), ("100 Euro", "€100"), ("100元", "¥100"), ("NT$100", "100元"),
+    ("5 Tage und 5 Stunden", "5 hours and 5 days"), ("60 години", "60 years"),
+    ("14周岁", "14 years old"),
+    ("300 אלפיות השנייה", "300 milliseconds"), ("1 800 miljardööriä", "1,800 billionaires"),
+    # East Asian magnitudes with two decimals, full-width points, rates; digits between spaces.
+    ("8.12亿", "812 million"), ("２.１８万", "21,800"), ("44．4亿", "4.44 billion"),
+    ("4个亿", "400 million"),
+    ("１割８分２厘", ".182"), ("3 0 分", "30 minutes"), ("911 事件", "September 11"),
+    ("8 miljarder", "8 billion"), ("700 bini", "700 thousand"), ("6 bin 500", "6500"),
+    ("12 billió", "12 trillion"), ("30 și 50 de mii", "30 to 50 thousand"),
+    ("1,5·10⁹", "1.5 billion"),
+    ("1900-talet", "the 20th century"), ("1800-luvulla", "the 19th century"),
+    ("1950s", "20. století"),
+    # Half hours, ranges of hours, signs in words, marks of lists.
+    ("halb 8", "7:30"), ("в половине 8", "7:30"), ("half 8", "8:30"), ("16 óra 30", "4.30pm"),
+    ("13-15", "1 and 3 pm"), ("-5 °C", "minus five degrees"),
+    # Months.
+    ("15 مارس 2020", "March 15, 2020"), ("15 मार्च", "March 15"), ("5 ธันวาคม", "December 5"),
+    ("15 tháng 3 năm 2020", "March 15, 2020"), ("2020 m. kovo 15 d.", "15 March 2020"),
+    ("十一月四号", "November 4"),
 ]  # fmt: skip
 OTHER = [
     ("3,5 kg", "35 kg"), ("125", "1250"), ("1.250", "125,000"), ("1.234,56", "12,345.6"),
@@ -104,6 +137,18 @@ OTHER = [
     ("Kap. IV", "Chapter 5"), ("Kapitel 4", "Chapter Five"), ("Kapitel 4", "Chapter VI"),
     ("Kapitel IV", "Chapter V"), ("Heinrich IV", "Henry V"), ("2000 Soldaten", "three thousand"),
     ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
+    ("100", "two hundred"), ("200", "two hundred and five"), ("20 Leute", "twenty-five"),
+    ("24/7", "six days"), ("50 %", "a third of"), ("50 %", "a quarter of"), ("25 %", "half of"),
+    ("10 %", "by a third."), ("1/3", "two thirds"), ("3分の2", "one third of"),
+    ("3/4", "two-thirds of"),
+    ("100 Euro", "$100"), ("100 €", "100 dollars"), ("100ドル", "100 yen"), ("100 рублей", "$100"),
+    ("5 Liter", "5 gallons"), ("100公里", "100 miles"), ("20 Grad Celsius", "20 degrees Fahrenheit"),
+    ("5 Tage", "5 weeks"), ("3 дня", "3 weeks"), ("5 Stunden", "5 minutes"), ("5年", "5 months"),
+    ("3 jours", "3 hours"), ("5 kg", "5 g"), ("8.12亿", "81.2 million"), ("4370 mm", "4.37 cm"),
+    ("15 مارس 2020", "April 15, 2020"), ("15 मार्च", "April 15"), ("5 ธันวาคม", "March 5"),
+    ("15 tháng 3 năm 2020", "April 15, 2020"), ("15 במרץ 2020", "April 15, 2020"),
+    ("2020 m. kovo 15 d.", "15 April 2020"), ("2020. gada 15. martā", "April 15, 2020"),
+    ("১৫ মার্চ ২০২০", "April 15, 2020"), ("15. märts", "April 15"), ("五月三日", "June 3"),
 ]  # fmt: skip
 
 
@@ -119,6 +164,11 @@ def test_other_numbers_contradict(source: str, target: str) -> None:
     for pair in ((source, target), (f"Es sind {source} hier.", f"There are {target} here.")):
         assert compare(*pair).contradicts and compare(*pair).share == 0
         assert compare(*reversed(pair)).contradicts
+
+
+def test_a_mark_of_a_list_is_no_sign() -> None:
+    assert not compare("-22 Arten", "-Has 22 kinds").contradicts
+    assert compare("-22 °C", "22 °C").contradicts
 
 
 def test_numbers_of_one_side_are_missing_and_do_not_contradict() -> None:
