@@ -18,7 +18,7 @@ from miner.text.in_memory import GivenTexts, given_rows
 from miner.text.language_codes import SEVERAL
 from miner.text.lines import display_name
 from miner.text.rows import Rows, spread_rows
-from miner.text.text_format import Column, Note, Units
+from miner.text.text_format import Column, Note, RawText, Units
 
 # Rows of a piece: on one machine, where a kill then loses less than a minute, and on a cluster.
 HERE, ELSEWHERE = 1 << 16, 1_000_000
@@ -110,7 +110,8 @@ def bitexts_of(
         if len(files) == 1 and not FORMATS[kind].of_lines:
             columns = [Column(key) for key in own.columns(files[0].path)]
             with files[0].opened() as local:
-                units = FORMATS[kind].rows(local, columns, None, own.on_error, note)
+                text = RawText(local, None, own.on_error, note)
+                units = FORMATS[kind].rows(text, columns)
                 rows = given_rows(units, files[0].name)
                 files = text_files([rows], place / "rows")
             keys = own.source_column, own.target_column

@@ -19,7 +19,7 @@ from miner.text.in_memory import GivenTexts, Name
 from miner.text.lines import is_read_once
 from miner.text.remote import local_copy
 from miner.text.rows import Rows
-from miner.text.text_format import Column
+from miner.text.text_format import Column, RawText
 
 BLOCK = 8192
 
@@ -82,7 +82,7 @@ def _records(
     with local_copy(origin) as path:
         if not kind.of_lines:
             wanted = set(lines.tolist())
-            for line, cells in enumerate(kind.rows(path, []), 1):
+            for line, cells in enumerate(kind.rows(RawText(path), []), 1):
                 if line in wanted:
                     yield line, _without(cells, key)
             return

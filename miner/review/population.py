@@ -15,6 +15,7 @@ from miner.text.formats import FORMATS, USUAL_FORMAT, BitextFormat, file_format
 from miner.text.lines import display_name, read_lines
 from miner.text.output import StrPath
 from miner.text.refusals import is_number
+from miner.text.text_format import RawText
 
 # Names of columns in JSONL, Parquet and a TSV with a header, the likeliest first.
 SCORES, SOURCES, TARGETS = ("score", "quality"), ("source", "src"), ("target", "tgt")
@@ -152,7 +153,7 @@ def _first_line(path: str) -> str:
 def _names(path: str, kind: str) -> Sequence[str]:
     """Return the names of the columns of a file; none where its first row is faulty."""
     if kind == "parquet":
-        return [*next(iter(FORMATS[kind].rows(path, ())), {})]
+        return [*next(iter(FORMATS[kind].rows(RawText(path), ())), {})]
     line = _first_line(path)
     if kind in ("plain", "tsv"):
         return line.split("\t")

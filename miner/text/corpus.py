@@ -16,7 +16,7 @@ from miner.text.formats import FORMATS, BitextFormat, file_format
 from miner.text.layout import REPLACED, UNREADABLE
 from miner.text.output import StrPath
 from miner.text.rows import Rows
-from miner.text.text_format import Column, is_blank
+from miner.text.text_format import Column, RawText, is_blank
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -128,7 +128,8 @@ class CorpusReader:
 
         Raises CorpusError and DependencyError.
         """
-        records = sum(1 for _ in FORMATS[self.format].records(self.origin, self._columns))
+        text = RawText(self.origin)
+        records = sum(1 for _ in FORMATS[self.format].records(text, self._columns))
         return max(0, records - self.head)
 
     @property

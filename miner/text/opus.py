@@ -12,10 +12,9 @@ from typing import IO, Any
 
 from miner.errors import CorpusError, UnreadableError
 from miner.option_values import SIDES
-from miner.progress import silent
 from miner.text.language_codes import closest
 from miner.text.lines import MOST, display_name, opened, undecodable
-from miner.text.text_format import Columns, Note, Units
+from miner.text.text_format import Columns, RawText, Units
 from miner.text.xml_parser import BROKEN, UnitParser, XmlParser
 
 # Corpus.de-en.de, in any folder: stem, both languages, and the language of the file.
@@ -36,16 +35,9 @@ class OpusZip(Units):
     suffixes = (".zip",)
     written = False
 
-    def rows(
-        self,
-        origin: str,
-        columns: Columns,
-        held: bytes | None = None,
-        on_error: str = "fail",
-        note: Note = silent,
-    ) -> Iterator[dict[str, Any]]:
-        name = display_name(origin)
-        with opened(origin, held) as raw:
+    def rows(self, text: RawText, columns: Columns) -> Iterator[dict[str, Any]]:
+        name, on_error = display_name(text.origin), text.on_error
+        with opened(text.origin, text.held) as raw:
             try:
                 with zipfile.ZipFile(raw) as file:
                     sides, ids = _members(name, file.namelist(), columns)
@@ -112,15 +104,8 @@ class Xces(Units):
     suffixes = (".xml",)
     written = False
 
-    def rows(
-        self,
-        origin: str,
-        columns: Columns,
-        held: bytes | None = None,
-        on_error: str = "fail",
-        note: Note = silent,
-    ) -> Iterator[dict[str, Any]]:
-        yield from _Links(origin, held, on_error, columns).taken(note)
+    def rows(self, text: RawText, columns: Columns) -> Iterator[dict[str, Any]]:
+        yield from _Links(text, columns).taken()
 
 
 class _Links(UnitParser):
@@ -128,8 +113,8 @@ class _Links(UnitParser):
 
     root = "cesAlign"
 
-    def __init__(self, origin: str, held: bytes | None, on_error: str, columns: Columns) -> None:
-        super().__init__(origin, held, on_error)
+    def __init__(self, text: RawText, columns: Columns) -> None:
+        super().__init__(text)
         self.columns = columns
         self._names: tuple[str, str] = "", ""
         self._documents: dict[str, _Document] = {}
@@ -187,7 +172,7 @@ class _Sentences(XmlParser):
     """Parser of a document's sentences by id: their words joined by spaces, or their text."""
 
     def __init__(self, origin: str) -> None:
-        super().__init__(origin)
+        super().__init__(RawText(origin))
         self.texts: dict[str, str] = {}
         self.bad: dict[str, str] = {}
         self._id: str | None = None

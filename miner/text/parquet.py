@@ -11,11 +11,10 @@ from typing import Any
 from miner.errors import CorpusError, reason
 from miner.libraries import library
 from miner.option_values import SIDES
-from miner.progress import silent
 from miner.text.compression import codec
 from miner.text.lines import MOST, display_name, opened
 from miner.text.output import StrPath, open_output
-from miner.text.text_format import BitextRows, Column, Columns, Languages, Note, Tables, even
+from miner.text.text_format import BitextRows, Column, Columns, Languages, RawText, Tables, even
 
 # Rows written at a time.
 BATCH = 8192
@@ -29,10 +28,8 @@ class Parquet(Tables):
     sides = ("source", "target")
     text, id = "text", "id"
 
-    def records(
-        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
-    ) -> Iterator[Any]:
-        return _rows(self, origin, columns, held)
+    def records(self, text: RawText, columns: Columns) -> Iterator[Any]:
+        return _rows(self, text, columns)
 
     def opened(self, name: str, raw: Any) -> tuple[Any, Callable[[list[str] | None], Any]]:
         """Return the schema of an open file, and a function that yields batches of the chosen
@@ -44,15 +41,8 @@ class Parquet(Tables):
         _refuse_giants(name, file.metadata)
         return file.schema_arrow, lambda names: file.iter_batches(BATCH, columns=names)
 
-    def rows(
-        self,
-        origin: str,
-        columns: Columns,
-        held: bytes | None = None,
-        on_error: str = "fail",
-        note: Note = silent,
-    ) -> BitextRows:
-        for batch in _batches(self, origin, columns, held, every=True):
+    def rows(self, text: RawText, columns: Columns) -> BitextRows:
+        for batch in _batches(self, text, columns, every=True):
             yield from batch.to_pylist()
 
     def write(
@@ -97,16 +87,14 @@ class Arrow(Parquet):
         return reader.schema, lambda names: reader
 
 
-def _rows(
-    format: Parquet, origin: str, columns: Columns, held: bytes | None
-) -> Iterator[tuple[bytes, ...]]:
+def _rows(format: Parquet, text: RawText, columns: Columns) -> Iterator[tuple[bytes, ...]]:
     """Yield the bytes of the requested ``columns`` of each row; null is empty.
 
     Raises CorpusError (damage, columns) and DependencyError (pyarrow).
     """
-    name = display_name(origin)
+    name = display_name(text.origin)
     pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
-    for batch in _batches(format, origin, columns, held):
+    for batch in _batches(format, text, columns):
         found = [
             _bytes(pa, name, column.key, batch.column(column.key), column)
             if column.key in batch.column_names
@@ -118,17 +106,17 @@ def _rows(
 
 
 def _batches(
-    format: Parquet, origin: str, columns: Columns, held: bytes | None, *, every: bool = False
+    format: Parquet, text: RawText, columns: Columns, *, every: bool = False
 ) -> Iterator[Any]:
     """Yield batches of the requested ``columns``, or of all columns with ``every``."""
-    name = display_name(origin)
+    name = display_name(text.origin)
     pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
     if any(isinstance(column.key, int) for column in columns):
         raise CorpusError(f"{name}: Parquet columns have names; give those and not numbers")
-    if codec(origin):
+    if codec(text.origin):
         raise CorpusError(f"{name}: Parquet is compressed within; decompress the file first")
     done = 0
-    with opened(origin, held) as raw:
+    with opened(text.origin, text.held) as raw:
         try:
             schema, batches = format.opened(name, raw)
             names = [

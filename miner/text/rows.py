@@ -25,7 +25,7 @@ from miner.text.layout import Block, Layout, column_names
 from miner.text.lines import display_name, hold, is_read_once
 from miner.text.output import StrPath
 from miner.text.refusals import formats_and_columns, refuse_columns, refuse_scores
-from miner.text.text_format import Columns
+from miner.text.text_format import Columns, RawText
 from miner.text_table import count_of
 
 # Rows copied to pieces at a time. Pieces are written with BOM and CRLF because reading strips one
@@ -257,7 +257,7 @@ class Rows:
         layout = self.layout
         parts = zip(self.origins, layout.formats, layout.columns, self._held, strict=True)
         return [
-            FORMATS[format].records(origin, columns, held, layout.on_error)
+            FORMATS[format].records(RawText(origin, held, layout.on_error), columns)
             for origin, format, columns, held in parts
         ]
 

@@ -37,6 +37,19 @@ Parse = Callable[..., tuple[str, ...]]
 Note = Callable[[str], None]
 
 
+class RawText(NamedTuple):
+    """File whose records are read; ``held``: its content, if :func:`miner.text.lines.hold` read it.
+
+    ``on_error`` applies to records that are not lines; a faulty one is yielded as bytes that are
+    not UTF-8. ``note`` is called with a line about records that differ from the file.
+    """
+
+    origin: str
+    held: bytes | None = None
+    on_error: str = "fail"
+    note: Note = silent
+
+
 class TextFormat:
     """A format of text files: a record a line, unless a subclass says otherwise.
 
@@ -59,15 +72,9 @@ class TextFormat:
     written = True
     rewritable = False
 
-    def records(
-        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
-    ) -> Iterator[Any]:
-        """Yield the undecoded bytes of each record.
-
-        ``held`` is the content of a file read earlier (:func:`miner.text.lines.hold`). ``on_error``
-        applies to records that are not lines; a faulty one is yielded as bytes that are not UTF-8.
-        """
-        return read_lines(origin, held)
+    def records(self, text: RawText, columns: Columns) -> Iterator[Any]:
+        """Yield the undecoded bytes of each record."""
+        return read_lines(text.origin, text.held)
 
     def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
         """Return the columns as the keys that `parser` and `with_texts` take.
@@ -114,18 +121,8 @@ class TextFormat:
         """Return the cells of a line of a bitext by name; ``header`` are the names of columns."""
         raise NotImplementedError
 
-    def rows(
-        self,
-        origin: str,
-        columns: Columns,
-        held: bytes | None = None,
-        on_error: str = "fail",
-        note: Note = silent,
-    ) -> BitextRows:
-        """Read a bitext whose records are not lines, with all cells by name.
-
-        ``note`` is called with a line about records that differ from the file.
-        """
+    def rows(self, text: RawText, columns: Columns) -> BitextRows:
+        """Read a bitext whose records are not lines, with all cells by name."""
         raise NotImplementedError
 
     def write(
@@ -154,15 +151,13 @@ class Units(Tables):
 
     sides: tuple[str, str] = ("source", "target")
 
-    def records(
-        self, origin: str, columns: Columns, held: bytes | None = None, on_error: str = "fail"
-    ) -> Iterator[Any]:
+    def records(self, text: RawText, columns: Columns) -> Iterator[Any]:
         if any(column.key is None for column in columns[:2]):
             raise CorpusError(
-                f"{display_name(origin)}: a {self.name} file is a bitext, not one side; make two "
-                "files of it first, by 'miner filter'"
+                f"{display_name(text.origin)}: a {self.name} file is a bitext, not one side; make "
+                "two files of it first, by 'miner filter'"
             )
-        for unit in self.rows(origin, columns, held, on_error):
+        for unit in self.rows(text, columns):
             cells = [unit["source"], unit["target"]]
             cells += [unit.get(str(column.key), "") for column in columns[2:]]
             yield tuple(cell.encode("utf-8", "surrogateescape") for cell in cells)

@@ -10,11 +10,10 @@ from typing import Any
 
 from miner.errors import CorpusError
 from miner.option_values import VERSION
-from miner.progress import silent
 from miner.text.language_codes import closest, primary
 from miner.text.lines import display_name
 from miner.text.output import StrPath, one_line, open_output
-from miner.text.text_format import BitextRows, Columns, Languages, Note, Units
+from miner.text.text_format import BitextRows, Columns, Languages, RawText, Units
 from miner.text.xml_parser import UnitParser
 
 # Positions of the source and of the targets among the texts of a unit.
@@ -140,20 +139,12 @@ class Tmx(Units):
     name = "tmx"
     suffixes = (".tmx",)
 
-    def rows(
-        self,
-        origin: str,
-        columns: Columns,
-        held: bytes | None = None,
-        on_error: str = "fail",
-        note: Note = silent,
-    ) -> Iterator[dict[str, Any]]:
+    def rows(self, text: RawText, columns: Columns) -> Iterator[dict[str, Any]]:
         wanted = zip((str(column.key) for column in columns), self.sides, strict=False)
         source, target = (None if key == usual else key for key, usual in wanted)
         languages = UnitLanguages(source, target)
-        reader = TmxUnits(origin, held, on_error, languages)
-        yield from reader.taken(note)
-        languages.check(display_name(origin))
+        yield from TmxUnits(text, languages).taken()
+        languages.check(display_name(text.origin))
 
     def write(
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
@@ -190,10 +181,8 @@ class TmxUnits(UnitParser):
     root = "tmx"
     resume = re.compile(rb"<(?:[\w.-]+:)?tu[\s>]|</(?:[\w.-]+:)?(?:tmx|body)\s*>", re.IGNORECASE)
 
-    def __init__(
-        self, origin: str, held: bytes | None, on_error: str, languages: UnitLanguages
-    ) -> None:
-        super().__init__(origin, held, on_error)
+    def __init__(self, text: RawText, languages: UnitLanguages) -> None:
+        super().__init__(text)
         self.languages = languages
         self._begin({})
 

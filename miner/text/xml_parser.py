@@ -7,12 +7,13 @@ segment as `BROKEN`, and ``on_error`` applies to that segment only.
 import codecs
 import re
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from xml.parsers import expat
 
 from miner.errors import CorpusError, UnreadableError
 from miner.text.lines import MOST, decompressed, display_name
+from miner.text.text_format import RawText
 from miner.text_table import count_of
 
 _PART = 1 << 16
@@ -37,9 +38,8 @@ _DECLARED = re.compile(rb"<\?xml[^>]*?\sencoding\s*=\s*[\"']([\w.:-]+)")
 
 
 class XmlParser:
-    """Parser of the file ``origin`` with root element ``root``. Entities are refused.
+    """Parser of a file with root element ``root``. Entities are refused.
 
-    on_error: as in :class:`miner.text.formats.BitextFormat`.
     resume: pattern of the tags at which parsing resumes after an element that is not XML; None to
         stop there.
     """
@@ -47,8 +47,8 @@ class XmlParser:
     root = ""
     resume: re.Pattern[bytes] | None = None
 
-    def __init__(self, origin: str, held: bytes | None = None, on_error: str = "fail"):
-        self.origin, self.held, self.on_error = origin, held, on_error
+    def __init__(self, text: RawText):
+        self.text, self.origin, self.on_error = text, text.origin, text.on_error
         self.names = _Names()
         # Bytes since the last row; line and kind of each bad character not yet assigned to a row.
         self.size = 0
@@ -79,7 +79,7 @@ class XmlParser:
 
     def parts(self) -> Iterator[None]:
         """Parse the file, yielding after each part. Raises CorpusError for invalid XML."""
-        with decompressed(self.origin, self.held, lambda: f"line {self.line}") as file:
+        with decompressed(self.origin, self.text.held, lambda: f"line {self.line}") as file:
             part = file.read(_PART)
             decoder, rest, encoded = self._decoder(part), "", b""
             while True:
@@ -225,13 +225,13 @@ class UnitParser(XmlParser):
     ``unit`` is the line of the open unit, ``facts`` are its cells besides both texts.
     """
 
-    def __init__(self, origin: str, held: bytes | None, on_error: str) -> None:
+    def __init__(self, text: RawText) -> None:
         self.unit = 0
         self.facts: dict[str, str] = {}
         self.rows: list[dict[str, str]] = []
         # Number of faulty units, and the fault of the first.
         self.faulty, self.first_fault = 0, ""
-        super().__init__(origin, held, on_error)
+        super().__init__(text)
 
     def add(self, row: dict[str, str], fault: str | None = None) -> None:
         """Add the texts of a row. Raises UnreadableError for a ``fault``, unless faults are
@@ -267,16 +267,15 @@ class UnitParser(XmlParser):
         self.faulty += 1
         self.first_fault = self.first_fault or fault
 
-    def taken(self, note: Callable[[str], None]) -> Iterator[dict[str, str]]:
-        """Parse the file and yield its rows. ``note`` is called with a line about faulty units, if
-        any.
-        """
+    def taken(self) -> Iterator[dict[str, str]]:
+        """Parse the file and yield its rows; note faulty units, if any."""
         for _ in self.parts():
             yield from self.rows
             self.rows.clear()
         if self.faulty:
             done = {"skip": "left out", "replace": "read with U+FFFD"}[self.on_error]
-            note(f"{count_of(self.faulty, 'faulty unit')} {done}; the first: {self.first_fault}")
+            units = count_of(self.faulty, "faulty unit")
+            self.text.note(f"{units} {done}; the first: {self.first_fault}")
 
 
 class _Names(dict[str, str]):

@@ -14,7 +14,7 @@ from miner.text import xml_parser
 from miner.text.bitext import read_bitext
 from miner.text.formats import FORMATS, BitextFormat
 from miner.text.output import one_line
-from miner.text.text_format import Column
+from miner.text.text_format import Column, RawText
 
 UNITS = """<?xml version="1.0" encoding="{encoding}"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -59,7 +59,8 @@ def test_units_of_other_tools(tmp_path: Path, encoding: str) -> None:
 def test_what_is_written_reads_back(tmp_path: Path, texts: list[tuple[str, str, str]]) -> None:
     rows = [dict(zip(("source", "target", "id"), row, strict=True)) for row in texts]
     FORMATS["tmx"].write(rows, tmp_path / "a.tmx", ("de", "en"))
-    found = FORMATS["tmx"].rows(str(tmp_path / "a.tmx"), [Column("source"), Column("target")])
+    text = RawText(str(tmp_path / "a.tmx"))
+    found = FORMATS["tmx"].rows(text, [Column("source"), Column("target")])
 
     def held(text: str) -> str:
         kept = "".join(c for c in one_line(text) if c >= " ")
