@@ -97,16 +97,18 @@ def both_sides(pair: Sequence[str]) -> Row | str:
     return (first, second) if first and second else EMPTY_SIDE
 
 
-def table_rows(where: str, texts: Iterable[str], columns: int) -> Iterator[tuple[int, list[str]]]:
+def table_rows(
+    where: str, texts: Iterable[str], columns: int, exact: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield line number and cells of each non-blank line.
 
-    Raises CorpusError for a line of fewer than ``columns`` cells.
+    Raises CorpusError for a line of fewer than ``columns`` cells, or, if ``exact``, of more.
     """
     for number, text in enumerate(texts, 1):
         if not text.strip():
             continue
         cells = text.split("\t")
-        if len(cells) < columns:
+        if len(cells) < columns or (exact and len(cells) > columns):
             raise CorpusError(
                 f"{where}, line {number}: {len(cells)} columns, not {columns}; it is not the "
                 "official layout"

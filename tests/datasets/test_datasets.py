@@ -149,7 +149,7 @@ def stopped(number: int, **lines: str) -> bytes:
         ("opusparcus", opusparcus("dev", "1\ta\tb\t9\n"),
          "de-dev.txt, line 1: grade 9 is not between 1 and 4"),
         ("opusparcus", opusparcus("dev", "1\ta\tb\t2\n2\ta\tb\tgood\n"),
-         "de-dev.txt, line 2: 'good' is not a number"),
+         "de-dev.txt, line 2: grade good is not between 1 and 4"),
         ("opusparcus", opusparcus("dev", "1\ta\tb\t58.2\t4.5\t3\t5\n"),
          "de-dev.txt, line 1: 7 columns, not 4"),
         ("opusparcus", zipped({"de-train.txt.bz2": bz2.compress(b"1\ta\tb\t2.5\n")}),
