@@ -21,7 +21,8 @@ from benchmarks.filtering.noise import Pair
 from benchmarks.filtering.noisy_text import one
 from benchmarks.markdown import head, line
 from miner.errors import MinerError
-from miner.filters.agreement import FILTERS, numbers
+from miner.filters.agreement import numbers
+from miner.filters.registry import FILTERS
 from miner.text.bitext import read_bitext
 
 SEED = 11
@@ -109,7 +110,7 @@ def altered(pair: Pair, kind: str, generator: np.random.Generator) -> str | None
 
 def measure(data: Path) -> dict[str, Any]:
     """Count right and altered pairs, and the rejected ones of both, by language."""
-    (least,) = (found.minimum for found in FILTERS if found.name == "numbers")
+    least = FILTERS["numbers"].minimum
     assert least is not None
 
     def rejected(pairs: Sequence[Pair]) -> int:

@@ -221,7 +221,7 @@ def default_config(context: Context, mono: bool = False) -> FilterConfig:
     chosen = [
         Step(entry.name, entry.name, defaults(entry), entry.minimum, entry.maximum, usual=True)
         for entry in FILTERS.values()
-        if entry.default and (known or not entry.languages) and (not mono or entry.name in MONO)
+        if entry.default and (known or not entry.languages) and (entry.mono or not mono)
     ]
     return dataclasses.replace(ordered(chosen, context, None, False), mono=mono, default=True)
 
@@ -232,7 +232,7 @@ def for_one_language(config: FilterConfig) -> FilterConfig:
     Raises ArtifactError for a filter that compares two sides.
     """
     for step in config.steps:
-        if step.name not in MONO:
+        if not step.filter.mono:
             raise ArtifactError(
                 f"{step.label} compares two sides, and --mono has one; there are: {', '.join(MONO)}"
             )

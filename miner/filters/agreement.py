@@ -1,10 +1,10 @@
 """Filters on parts that a translation preserves: numbers, addresses, kind of sentence."""
 
-import math
 import re
 from contextlib import suppress
+from typing import Any
 
-from miner.filters.filter_types import Filter, each
+from miner.filters.filter_types import each
 from miner.scoring.number_agreement import compare
 
 _ADDRESS = re.compile(
@@ -106,38 +106,9 @@ def ending(source: str, target: str) -> float:
     return 1.0 if left == right else 0.5 if left * right == 0 else 0.0
 
 
-FILTERS = (
-    Filter(
-        "numbers",
-        "share of the numbers that both sides have, in any notation, 0 to 1; 0 if a number "
-        "replaces another; small and round ones may be words on one side; 0.5 if there is only "
-        "one, of up to 4 digits",
-        "{value:.0%} of the numbers agree",
-        "higher",
-        each(numbers),
-        minimum=0.5,
-        default=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "addresses",
-        "number of web sites and hosts of mail addresses that only one side names",
-        "{value:.0f} web or mail addresses are on one side only",
-        "lower",
-        each(addresses),
-        maximum=0,
-        default=True,
-        whole=True,
-        range=(0, math.inf),
-    ),
-    Filter(
-        "ending",
-        "1 if both sides end alike, 0.5 if only one ends in a mark, 0 if one is a question and the "
-        "other a statement",
-        "one side is a question, the other a statement",
-        "higher",
-        each(ending),
-        minimum=0.5,
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "numbers": {"build": each(numbers)},
+    "addresses": {"build": each(addresses)},
+    "ending": {"build": each(ending)},
+}

@@ -12,7 +12,7 @@ from miner.encoder.model_files import model_digest
 from miner.encoder.open_encoder import open_encoder
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import strictly
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, FilterSetting, Scorer, place
+from miner.filters.filter_types import Batch, Context, Scorer, place
 from miner.option_values import Languages
 from miner.scoring.languages import languages_by_row
 from miner.scoring.logistic import sigmoid
@@ -193,83 +193,10 @@ def _margin(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: reference.margins(batch.sides, _vectors(encoders, batch.sides), kind)
 
 
-MODEL_SETTING = FilterSetting("", "directory of the model [--model]", file=True)
-_LIBRARIES = ("sentencepiece",)
-# The languages of the text decide which translations count.
-_IDENTIFYING = (*_LIBRARIES, "py3langid")
-
-FILTERS = (
-    Filter(
-        "quality",
-        "probability that both sides mean the same, with nothing omitted",
-        "probability {value:.3f} of being a good translation",
-        "higher",
-        _quality,
-        minimum=USUAL,
-        settings={
-            "model": MODEL_SETTING,
-            "labels": FilterSetting(
-                "", "answers of a review, to which the score is fitted", file=True
-            ),
-            "paragraphs": FilterSetting(
-                False, "score rows of several sentences by their worst and mean one (extra: split)"
-            ),
-        },
-        stage=MODEL,
-        libraries=_IDENTIFYING,
-        default=True,
-        faults=_faults,
-        bounds=_bounds,
-        range=(0, 1),
-    ),
-    Filter(
-        "facts",
-        "probability that no negation, number, person, time or opposite contradicts; with English",
-        "probability {value:.3f} that no fact contradicts",
-        "higher",
-        _facts,
-        minimum=0.5,
-        settings={"model": MODEL_SETTING},
-        stage=MODEL,
-        libraries=_IDENTIFYING,
-        range=(0, 1),
-    ),
-    Filter(
-        "cosine",
-        "cosine of the two sentences' vectors, -1 to 1; for paraphrases the paraphrase score",
-        "a cosine of {value:.3f}",
-        "higher",
-        _cosine,
-        settings={"model": MODEL_SETTING},
-        stage=MODEL,
-        libraries=_LIBRARIES,
-        paper="Wieting & Gimpel 2018, section 3",
-        range=(-1, 1),
-    ),
-    Filter(
-        "margin",
-        "cosine against the mean cosines of both sides' nearest neighbours in a reference",
-        "a margin of {value:.3f}",
-        "higher",
-        _margin,
-        settings={
-            "model": MODEL_SETTING,
-            "margin": FilterSetting(
-                "ratio", "how cosine and means are combined", ("ratio", "distance")
-            ),
-            "k": FilterSetting(4, "neighbours of each side", least=1),
-            "reference": FilterSetting(
-                "", "tsv of reference pairs [pairs of the text itself]", file=True
-            ),
-            "pairs": FilterSetting(
-                5000,
-                "evenly spread pairs of the text itself as the reference; 0 for all",
-                least=0,
-            ),
-        },
-        stage=MODEL,
-        libraries=_LIBRARIES,
-        sampled=True,
-        paper="Artetxe & Schwenk 2019, section 3",
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "quality": {"build": _quality, "faults": _faults, "bounds": _bounds, "minimum": USUAL},
+    "facts": {"build": _facts},
+    "cosine": {"build": _cosine},
+    "margin": {"build": _margin},
+}

@@ -3,19 +3,15 @@
 They compare the pairs kept by the filters before them, so their result depends on theirs.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from miner.filters.filter_types import (
-    GLOBAL,
     Batch,
     Comparison,
     Context,
-    Filter,
-    FilterSetting,
     Rivals,
 )
 from miner.scoring.matching import match_one_to_one
@@ -124,38 +120,8 @@ class NearDuplicates(Comparison):
         return alike
 
 
-FILTERS = (
-    Filter(
-        "duplicates",
-        "the line of a better pair with the same letters, digits and symbols; 0 if there is none",
-        "a duplicate of line {value:.0f}",
-        "lower",
-        Duplicates,
-        maximum=0,
-        settings={
-            "of": FilterSetting(
-                "pair",
-                "compared text; either: both sides, each separately",
-                (*TEXTS, "either"),
-            ),
-            "exact": FilterSetting(False, "compare the unchanged texts"),
-        },
-        stage=GLOBAL,
-        default=True,
-        whole=True,
-        names_row=True,
-        range=(0, math.inf),
-    ),
-    Filter(
-        "near_duplicates",
-        "estimated share of shingles in common with a better pair (MinHash), 0 to 1",
-        "{value:.0%} the same as a better pair",
-        "lower",
-        lambda settings, context: NearDuplicates(),
-        maximum=0.8,
-        stage=GLOBAL,
-        libraries=("rensa",),
-        paper="Broder 1997",
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "duplicates": {"build": Duplicates},
+    "near_duplicates": {"build": lambda settings, context: NearDuplicates()},
+}

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
-from miner.filters.filter_types import Context, Filter, Scorer, scores_by
+from miner.filters.filter_types import Context, Scorer, scores_by
 
 # Replaced bytes, a byte order mark inside the text, control characters, characters that Unicode
 # never assigns, and lone surrogates.
@@ -120,18 +120,7 @@ def _build(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: scores_by(broken, batch.source, batch.target)
 
 
-FILTERS = (
-    Filter(
-        "encoding",
-        "1 for text that was decoded wrongly or has lost characters (U+FFFD) or control characters",
-        "broken encoding",
-        "lower",
-        _build,
-        maximum=0,
-        default=True,
-        whole=True,
-        libraries=("ftfy",),
-        paper="Speer 2019, ftfy",
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "encoding": {"build": _build},
+}

@@ -1,6 +1,5 @@
 """Filters by external scores and models: costs, good sentences, a classifier."""
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from miner.errors import CorpusError, strictly
-from miner.filters.filter_types import MODEL, Batch, Context, Filter, FilterSetting, Scorer
+from miner.filters.filter_types import Batch, Context, Scorer
 from miner.option_values import SIDES
 from miner.scoring.classifier import Classifier
 from miner.scoring.trigram_lm import Trigrams
@@ -17,7 +16,6 @@ from miner.text.corpus import CorpusReader
 from miner.text.words import tokens
 
 # Sides that a classifier may judge.
-JUDGED = (*SIDES, "both")
 
 
 def _cost(settings: Mapping[str, Any], context: Context) -> Scorer:
@@ -79,7 +77,7 @@ def _perplexity(settings: Mapping[str, Any], context: Context) -> Scorer:
 def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
     # One thread, because a run has a process for each of its threads.
     classifier = Classifier.load(context.directory / settings["model"], threads=1)
-    chosen = [side for side in (0, 1) if settings["of"] in (JUDGED[side], "both")]
+    chosen = [side for side in (0, 1) if settings["of"] in (SIDES[side], "both")]
 
     def score(batch: Batch) -> np.ndarray:
         return np.min([classifier.probability(batch.sides[side]) for side in chosen], axis=0)
@@ -87,53 +85,9 @@ def _classifier(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
-FILTERS = (
-    Filter(
-        "cost",
-        "a number in a column, for example a translation's negative log-likelihood per token; "
-        "infinite for a blank row",
-        "a cost of {value:g}",
-        "lower",
-        _cost,
-        settings={"column": FilterSetting(None, "number or name of the column")},
-        columns=("column",),
-        paper="Wieting et al. 2017, section 5.6",
-    ),
-    Filter(
-        "perplexity",
-        "perplexity of one side per token, by 3-grams of reference sentences, above 1",
-        "a perplexity of {value:.0f}",
-        "lower",
-        _perplexity,
-        settings={
-            "references": FilterSetting(
-                None, "file of good sentences in the language, one a line", file=True
-            ),
-            "sentences": FilterSetting(
-                40_000, "maximum number of sentences to learn from, spread over the file", least=1
-            ),
-            "of": FilterSetting("target", "side to score", SIDES),
-        },
-        paper="Wieting et al. 2017, section 5.6",
-        range=(1, math.inf),
-    ),
-    Filter(
-        "classifier",
-        "probability that a sentence is of the classifier's good kind, 0 to 1; 0.5 if it has no "
-        "known token",
-        "good with a probability of {value:.2f}",
-        "higher",
-        _classifier,
-        settings={
-            "model": FilterSetting(
-                None, "directory written by 'miner train-classifier'", file=True
-            ),
-            "of": FilterSetting(
-                "target", "side to judge; both: the lower score of the two", JUDGED
-            ),
-        },
-        stage=MODEL,
-        paper="Wieting et al. 2017, section 5.6",
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "cost": {"build": _cost},
+    "perplexity": {"build": _perplexity},
+    "classifier": {"build": _classifier},
+}

@@ -187,7 +187,8 @@ class Filter:
     settings that name a column of the file. languages: it needs both languages. default: it runs
     without a configuration. whole: scores are whole numbers. sampled: it compares with
     `Context.sample`. names_row: the score is the line of another pair, 0 for none. relative: a
-    GLOBAL filter whose score changes when worse pairs are removed. libraries: distributions whose
+    GLOBAL filter whose score changes when worse pairs are removed. mono: it is for text in one
+    language, too. libraries: distributions whose
     version scores depend on. paper: the source. faults: makes a function that names what is wrong
     with removed pairs, where it is known. bounds: makes a function for the minimum of each pair in
     a text of several languages, NaN where it is unknown.
@@ -210,6 +211,7 @@ class Filter:
     sampled: bool = False
     names_row: bool = False
     relative: bool = False
+    mono: bool = False
     libraries: tuple[str, ...] = ()
     paper: str = ""
     faults: Callable[[Mapping[str, Any], Context], Callable[[Batch], "list[Fault]"]] | None = None

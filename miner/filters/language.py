@@ -5,7 +5,6 @@ sentence, a list of nouns, a script or a name that both languages share is weak 
 text never scores far from its language.
 """
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from miner.errors import ArtifactError
-from miner.filters.filter_types import Batch, Context, Filter, FilterSetting, Scorer
+from miner.filters.filter_types import Batch, Context, Scorer
 from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.libraries import library
 from miner.scoring.languages import LanguageEvidence, identifier
@@ -194,47 +193,9 @@ def _lid(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
-FILTERS = (
-    Filter(
-        "language",
-        "lead of another language over a side's own, as a natural logarithm, from 0; the worse "
-        "side",
-        "another language is likelier for a side, by a factor of e^{value:.0f}",
-        "lower",
-        _language,
-        maximum=12,
-        languages=True,
-        default=True,
-        libraries=("py3langid",),
-        paper="Lui and Baldwin 2012, langid.py",
-        range=(0, math.inf),
-    ),
-    Filter(
-        "same_language",
-        "lead of a common language of both sides over any other, as a natural logarithm, the "
-        "less sure side; 0 for a bitext in one language or in two that are hard to distinguish",
-        "both sides are in the same language, by a factor of e^{value:.0f}",
-        "lower",
-        _same,
-        maximum=12,
-        default=True,
-        libraries=("py3langid",),
-        paper="Lui and Baldwin 2012, langid.py",
-        range=(0, math.inf),
-    ),
-    Filter(
-        "lid",
-        "probability of a side's own language by a fastText model, 0 to 1; the worse side",
-        "in its language with a probability of {value:.2f}",
-        "higher",
-        _lid,
-        minimum=0.5,
-        settings={
-            "file": FilterSetting(None, "fastText model, such as OpenLID or GlotLID", file=True)
-        },
-        languages=True,
-        libraries=("fasttext-numpy2",),
-        paper="Joulin et al. 2017; Burchell et al. 2023, OpenLID; Kargaran et al. 2023, GlotLID",
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "language": {"build": _language},
+    "same_language": {"build": _same},
+    "lid": {"build": _lid},
+}

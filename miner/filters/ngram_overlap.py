@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Batch, Context, Filter, FilterSetting, Scorer, scores_by
+from miner.filters.filter_types import Batch, Context, Scorer, scores_by
 
 # Orders of n-grams in BLEU.
 ORDERS = 4
@@ -110,37 +110,8 @@ def _bleu(settings: Mapping[str, Any], context: Context) -> Scorer:
     return score
 
 
-FILTERS = (
-    Filter(
-        "ngram_overlap",
-        "share of the shorter side's n-grams that the longer side has, 0 to 1",
-        "the sides share {value:.0%} of the n-grams they could",
-        "lower",
-        _overlap,
-        settings={
-            "n": FilterSetting(1, "tokens of an n-gram; 1, 2 and 3 in the paper", least=1),
-            "count": FilterSetting(
-                "each",
-                "each: every occurrence in the shorter side counts, as in the paper's code; "
-                "clipped: an n-gram counts as often as both sides have it",
-                ("each", "clipped"),
-            ),
-        },
-        paper="Wieting et al. 2017, section 5.7",
-        range=(0, 1),
-    ),
-    Filter(
-        "bleu",
-        "smoothed BLEU of one side against the other, 0 to 1",
-        "BLEU of {value:.2f} between the sides",
-        "lower",
-        _bleu,
-        settings={
-            "reference": FilterSetting(
-                "target", "side that serves as the reference", ("source", "target")
-            )
-        },
-        paper="Nakov et al. 2012; Wieting et al. 2017, section 5.7",
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "ngram_overlap": {"build": _overlap},
+    "bleu": {"build": _bleu},
+}

@@ -1,5 +1,9 @@
-"""All filters, by name, in the order in which they run."""
+"""All filters, by name, in the order in which they run: `filters.toml` and their functions."""
 
+from pathlib import Path
+from typing import Any
+
+from miner.config_fields import read_toml
 from miner.filters import (
     agreement,
     crosslingual,
@@ -14,7 +18,7 @@ from miner.filters import (
     scripts,
     selection,
 )
-from miner.filters.filter_types import LOCAL, Filter
+from miner.filters.filter_types import GLOBAL, LOCAL, MODEL, Filter, FilterSetting
 
 FAMILIES = (
     decontaminate,
@@ -30,12 +34,30 @@ FAMILIES = (
     duplicates,
     selection,
 )
-FILTERS: dict[str, Filter] = {entry.name: entry for family in FAMILIES for entry in family.FILTERS}
-# Filters for text in one language: those of single texts, and those that compare rows.
-MONO = (
-    *("without", "without_vectors", "empty", "letters", "repeated", "markup", "length"),
-    *("longest_word", "script", "encoding", "language", "lid", "cost", "perplexity"),
-    *("classifier", "duplicates", "near_duplicates"),
-)
+_STAGES = {"local": LOCAL, "model": MODEL, "global": GLOBAL}
+
+
+def _filter(name: str, table: dict[str, Any], functions: dict[str, Any]) -> Filter:
+    """Return a filter from its table and its functions."""
+    settings = {
+        key: FilterSetting(**{"default": None, **_fields(one)})
+        for key, one in table.pop("settings", {}).items()
+    }
+    stage = _STAGES[table.pop("stage", "local")]
+    return Filter(name=name, settings=settings, stage=stage, **_fields(table), **functions)
+
+
+def _fields(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table with tuples for lists."""
+    return {key: tuple(one) if isinstance(one, list) else one for key, one in table.items()}
+
+
+_FUNCTIONS = {name: own for family in FAMILIES for name, own in family.FILTERS.items()}
+FILTERS = {
+    name: _filter(name, table, _FUNCTIONS[name])
+    for name, table in read_toml(Path(__file__).with_name("filters.toml")).items()
+}
+# Filters for text in one language.
+MONO = tuple(name for name, one in FILTERS.items() if one.mono)
 # Default filters without a model, each of single pairs.
 RULES = tuple(name for name, one in FILTERS.items() if one.default and one.stage == LOCAL)

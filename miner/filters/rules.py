@@ -1,13 +1,13 @@
 """Filters on the form of a pair, which need no knowledge of a language."""
 
-import math
 import re
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from miner.filters.filter_types import Filter, each
+from miner.filters.filter_types import each
 from miner.text.text_format import is_blank
 from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, fold, spaced
 
@@ -110,69 +110,14 @@ def markup(text: str) -> int:
     return 0
 
 
-FILTERS = (
-    Filter(
-        "empty",
-        "1 if a side has only white space and invisible marks",
-        "a side is empty",
-        "lower",
-        each(empty),
-        maximum=0,
-        default=True,
-        whole=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "identical",
-        "1 if both sides differ at most in case, white space and punctuation",
-        "both sides are the same text",
-        "lower",
-        each(identical),
-        maximum=0,
-        default=True,
-        whole=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "copied",
-        f"share of the shorter side's words, {_SLACK} added, that the other side also has, 0 to 1",
-        "{value:.0%} of the words are on both sides",
-        "lower",
-        each(copied),
-        maximum=0.6,
-        default=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "letters",
-        "share of a side's characters that are letters, 0 to 1; the lower of both sides",
-        "only {value:.0%} of the characters of a side are letters",
-        "higher",
-        each(lambda source, target: min(letters(source), letters(target))),
-        minimum=0.25,
-        default=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "repeated",
-        f"share of a side's tokens, {_SLACK} added, that repeat the preceding phrase, 0 to 1; the "
-        "higher of both sides",
-        "{value:.0%} of a side repeats one phrase",
-        "lower",
-        lambda settings, context: lambda batch: np.maximum(*map(repeated, batch.sides)),
-        maximum=0.4,
-        default=True,
-        range=(0, 1),
-    ),
-    Filter(
-        "markup",
-        "tags, entities and braces of templates; the higher of both sides",
-        "{value:.0f} pieces of markup",
-        "lower",
-        each(lambda source, target: max(markup(source), markup(target))),
-        maximum=4,
-        default=True,
-        whole=True,
-        range=(0, math.inf),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "empty": {"build": each(empty)},
+    "identical": {"build": each(identical)},
+    "copied": {"build": each(copied)},
+    "letters": {"build": each(lambda source, target: min(letters(source), letters(target)))},
+    "repeated": {
+        "build": lambda settings, context: lambda batch: np.maximum(*map(repeated, batch.sides))
+    },
+    "markup": {"build": each(lambda source, target: max(markup(source), markup(target)))},
+}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from miner.config_fields import read_toml
-from miner.filters.filter_types import Context, Filter, Scorer, scores_by
+from miner.filters.filter_types import Context, Scorer, scores_by
 from miner.text.language_codes import primary
 
 _TABLES = read_toml(Path(__file__).with_suffix(".toml"))
@@ -76,17 +76,7 @@ def _script(settings: Mapping[str, Any], context: Context) -> Scorer:
     return lambda batch: scores_by(worse, *batch.sides)
 
 
-FILTERS = (
-    Filter(
-        "script",
-        "share of a side's letters that are in a script of its language, 0 to 1; words that the "
-        "other side also has do not count",
-        "{value:.0%} of a side's letters are in its language's script",
-        "higher",
-        _script,
-        minimum=0.5,
-        languages=True,
-        default=True,
-        range=(0, 1),
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "script": {"build": _script},
+}

@@ -3,7 +3,6 @@
 They compare the pairs kept by the filters before them, so their result depends on theirs.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,12 +10,9 @@ import numpy as np
 
 from miner.filters.duplicates import Duplicates
 from miner.filters.filter_types import (
-    GLOBAL,
     Batch,
     Comparison,
     Context,
-    Filter,
-    FilterSetting,
     Rivals,
 )
 
@@ -98,58 +94,10 @@ def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> n
     return place
 
 
-FILTERS = (
-    Filter(
-        "decile",
-        "tenth of the remaining pairs that a pair's score falls in, from 1, the worst, to 10",
-        "in tenth {value:.0f} of 10, counted from the worst",
-        "higher",
-        lambda settings, context: Decile(),
-        minimum=9,
-        settings={
-            "of": FilterSetting("cosine", "label of the filter whose score is ranked", score=True)
-        },
-        stage=GLOBAL,
-        whole=True,
-        relative=True,
-        paper="Wieting & Gimpel 2018, section 3",
-        range=(1, 10),
-    ),
-    Filter(
-        "per_source",
-        "rank of a pair among those with its source, 1 for the best [--per-source]",
-        "number {value:.0f} of the pairs with this source",
-        "lower",
-        PerSource,
-        maximum=1,
-        stage=GLOBAL,
-        whole=True,
-        range=(1, math.inf),
-    ),
-    Filter(
-        "percentile",
-        "percentage of the remaining pairs that a pair is at least as good as, 0 to 100",
-        "in percentile {value:.1f}",
-        "higher",
-        lambda settings, context: Percentile(),
-        stage=GLOBAL,
-        relative=True,
-        range=(0, 100),
-    ),
-    Filter(
-        "mixed",
-        "rank of a pair in a mixture of lengths or of corpora [--balance, --temperature]",
-        "number {value:.0f} of the mixture",
-        "lower",
-        Mixed,
-        settings={
-            "of": FilterSetting("length", "kind of group that is mixed", ("length", "corpus")),
-            "temperature": FilterSetting(
-                1.0, "corpora of n pairs weigh n ** (1 / temperature)", least=1
-            ),
-        },
-        stage=GLOBAL,
-        whole=True,
-        relative=True,
-    ),
-)
+# Functions of the filters by name; `filters.toml` has their other fields.
+FILTERS: dict[str, dict[str, Any]] = {
+    "decile": {"build": lambda settings, context: Decile()},
+    "per_source": {"build": PerSource},
+    "percentile": {"build": lambda settings, context: Percentile()},
+    "mixed": {"build": Mixed},
+}

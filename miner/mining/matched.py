@@ -9,7 +9,7 @@ import numpy as np
 from miner.index.index import Index
 from miner.knn.settings import SearchSettings
 from miner.mining import score_stages, second_stages
-from miner.mining.rounds import NeighborLists, in_span, load_candidates
+from miner.mining.rounds import NeighborLists, Rounds, in_span, load_candidates
 from miner.mining.second_stages import KNOCKED, Opinions
 from miner.mining.sides import Scorer, each
 from miner.precision.decoys import DecoyPairs
@@ -99,17 +99,18 @@ def score_and_match(
         "draws": near.draws,
         "retrieval": settings.retrieval,
     }
-    shared: dict[str, Any] = {"near": near, "margin": settings.margin_function}
+    rounds = Rounds(near, settings.margin_function, scorer)
     if scorer is None:
-        scores = run.stage("score", score_stages.score, each(sources), **shared)
+        scores = run.stage("score", score_stages.score, each(sources), rounds=rounds)
         return Matched(near, run.task("match", score_stages.match, parts=scores, **matching))
-    shared["scorer"] = scorer
-    verified = run.stage("verify", score_stages.verify, each(sources), **shared)
-    rivals = run.stage("rivals", score_stages.rivals, each(targets), near=near, verified=verified)
-    rounds = len(near.rounds)
-    shared["best"] = run.task(
+    verified = run.stage("verify", score_stages.verify, each(sources), rounds=rounds)
+    rivals = run.stage(
+        "rivals", score_stages.rivals, each(targets), rounds=rounds, verified=verified
+    )
+    best = run.task(
         "best-logits", score_stages.best_logits, units=targets.size, rounds=rounds, parts=rivals
     )
+    shared: dict[str, Any] = {"rounds": replace(rounds, best=best)}
     calls = each(sources, logits=verified)
     scores = run.stage("score", score_stages.score, calls, **shared)
     matched = run.task("match", score_stages.match, parts=scores, **matching)

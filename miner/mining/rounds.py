@@ -6,13 +6,14 @@ after the targets'. Source rows count from the first row of the part.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 import numpy as np
 
 from miner.knn.neighbors import Neighbors
 from miner.mining.search_stages import LISTED, decoy_text
-from miner.mining.sides import Part, Side
+from miner.mining.sides import Part, Scorer, Side
 from miner.precision.decoys import merged_lists
 from miner.scoring.context_features import BestLogits, two_nearest
 from miner.scoring.margin import (
@@ -56,15 +57,49 @@ class NeighborLists:
     decoy_forward: tuple[Result, ...] = ()
     decoy_lists: Result | None = None
 
-    @property
-    def rounds(self) -> range:
-        return range(1 + len(self.draws))
-
     def of_targets(self, number: int) -> tuple[Result, str]:
         """Return the lists of a round's targets, or of its decoys, and their prefix."""
         if self.decoy_lists is None or not number:
             return self.lists, ""
         return self.decoy_lists, f"{number - 1}-"
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of a search, for the tasks that score them.
+
+    ``margin``: name of the margin function; ``scorer``: model of the probabilities, None for
+    margins; ``best``: best logits of all targets, once they are known.
+    """
+
+    near: NeighborLists
+    margin: str
+    scorer: Scorer | None = None
+    best: Result | None = None
+
+    def __iter__(self) -> Iterator[int]:
+        """Yield the numbers of the rounds."""
+        return iter(range(1 + len(self.near.draws)))
+
+    def verifier(self, threads: int) -> Verifier:
+        """Open the model of the probabilities."""
+        assert self.scorer is not None
+        return self.scorer.open(threads)
+
+    def candidates(self, part: Part, number: int) -> CandidateBlocks:
+        """Return the candidates of a part's sources in a round."""
+        return candidate_blocks(self.near, part, number, self.margin)
+
+    def logits(self, task: Result, number: int) -> tuple[PairLogits, tuple[BestLogits, BestLogits]]:
+        """Map the logits of a part's candidates, by their task, and the best of both sides."""
+        assert self.best is not None
+        own = (task.array(f"{number}-{name}") for name in ("offsets", "target", "logit"))
+        left, right = (BestLogits.of(one.array(f"{number}-best")) for one in (task, self.best))
+        return PairLogits(*own), (left, right)
+
+    def context(self, number: int, blocks: CandidateBlocks, task: Result) -> Context:
+        """Return the function of the context features of candidates, by their logits' task."""
+        return context_of(self.near, number, blocks, *self.logits(task, number))
 
 
 def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) -> CandidateBlocks:

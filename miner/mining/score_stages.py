@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from miner.mining.rounds import (
-    NeighborLists,
-    candidate_blocks,
+    Rounds,
     context_of,
     in_span,
     load_candidates,
@@ -21,7 +20,7 @@ from miner.mining.rounds import (
 )
 from miner.mining.search_stages import decoy_text
 from miner.mining.second_stages import Opinions, keys
-from miner.mining.sides import Part, Scorer
+from miner.mining.sides import Part
 from miner.precision.knock_out import LIKELY
 from miner.progress import Reporter, silent
 from miner.scoring.context_features import BestLogits
@@ -40,19 +39,18 @@ RIVAL = np.dtype([("target", "<i4"), ("logit", "<f8")])
 
 
 @hints(seconds=5e-4, memory=1100)
-def verify(job: Job, near: NeighborLists, part: Part, margin: str, scorer: Scorer) -> None:
+def verify(job: Job, rounds: Rounds, part: Part) -> None:
     """Compute the pair features' logits of a part's candidates, and the best of each source.
 
     Decoys compete in further rounds, in which the logits of targets are known. Logits are sent to
     the parts of the targets.
     """
-    verifier, firsts = scorer.open(job.threads), near.sides[1].firsts
+    verifier, firsts = rounds.verifier(job.threads), rounds.near.sides[1].firsts
     known: PairLogits | None = None
-    for number in near.rounds:
-        blocks = candidate_blocks(near, part, number, margin)
+    for number in rounds:
+        blocks = rounds.candidates(part, number)
         best = BestLogits(len(blocks.forward))
-
-        of = logits_of(near, part, number, verifier, known)
+        of = logits_of(rounds.near, part, number, verifier, known)
         report = silent if number else job.report
         logits = candidate_logits(blocks, of, job.memory, partial(_add, best, report))
         columns = {"offsets": logits.offsets, "target": logits.target, "logit": logits.logit}
@@ -72,14 +70,14 @@ def _add(best: BestLogits, report: Reporter, block: Candidates, logit: np.ndarra
 
 
 @hints(seconds=1e-5)
-def rivals(job: Job, near: NeighborLists, part: Part, verified: list[Result]) -> None:
+def rivals(job: Job, rounds: Rounds, part: Part, verified: list[Result]) -> None:
     """Collect the best logits of a part of the targets, over all sources.
 
     The last part also collects those of the decoys.
     """
-    first, end = part.span
+    near, (first, end) = rounds.near, part.span
     last = part.number == len(near.sides[1].parts) - 1
-    for number in near.rounds:
+    for number in rounds:
         best = BestLogits(end - first + (near.draws[number - 1] if number and last else 0))
         for own in received(verified, f"{number}-rivals", part.number):
             for start in range(0, len(own), BLOCK):
@@ -89,44 +87,27 @@ def rivals(job: Job, near: NeighborLists, part: Part, verified: list[Result]) ->
 
 
 @hints(seconds=2e-6)
-def best_logits(job: Job, rounds: int, parts: list[Result]) -> None:
+def best_logits(job: Job, rounds: Rounds, parts: list[Result]) -> None:
     """Join the best logits of all targets."""
-    for number in range(rounds):
+    for number in rounds:
         job.join(f"{number}-best", (task.array(f"{number}-best") for task in parts))
 
 
-def _logits(
-    logits: Result, best: Result, number: int
-) -> tuple[PairLogits, tuple[BestLogits, BestLogits]]:
-    """Map the logits of a part's candidates in a round, and the best of both sides."""
-    own = (logits.array(f"{number}-{name}") for name in ("offsets", "target", "logit"))
-    left, right = (BestLogits.of(task.array(f"{number}-best")) for task in (logits, best))
-    return PairLogits(*own), (left, right)
-
-
 @hints(seconds=6e-5, memory=1300)
-def score(
-    job: Job,
-    near: NeighborLists,
-    part: Part,
-    margin: str,
-    scorer: Scorer | None = None,
-    logits: Result | None = None,
-    best: Result | None = None,
-) -> None:
+def score(job: Job, rounds: Rounds, part: Part, logits: Result | None = None) -> None:
     """Score a part's candidates; keep the best of each source and, within the part, of each target.
 
-    Scores are probabilities from the ``logits`` of the part and the ``best`` of all targets, or
-    margins without a ``scorer``. With probabilities, all candidates that a second opinion may read
+    Scores are probabilities from the ``logits`` of the part and the best of all targets, or
+    margins without ``logits``. With probabilities, all candidates that a second opinion may read
     are kept too.
     """
-    for number in near.rounds:
-        blocks = candidate_blocks(near, part, number, margin)
+    for number in rounds:
+        blocks = rounds.candidates(part, number)
         scored: Iterator[Candidates] = (blocks.block(*rows) for rows in blocks.spans(BLOCK))
-        if scorer is not None and logits is not None and best is not None:
-            context = context_of(near, number, blocks, *_logits(logits, best, number))
-            scored = scored_blocks(blocks, scorer.open(job.threads), context)
-        kept = _best_of(scored, likely=scorer is not None)
+        if logits is not None:
+            context = rounds.context(number, blocks, logits)
+            scored = scored_blocks(blocks, rounds.verifier(job.threads), context)
+        kept = _best_of(scored, likely=logits is not None)
         for name, pairs in zip(("forward", "backward", "likely"), kept, strict=True):
             save_candidates(job, f"{number}-{name}", pairs, part.span[0])
 
@@ -188,21 +169,11 @@ def match(
 
 
 @hints(seconds=5e-5)
-def features(
-    job: Job,
-    near: NeighborLists,
-    part: Part,
-    margin: str,
-    scorer: Scorer,
-    logits: Result,
-    best: Result,
-    matched: Result,
-) -> None:
+def features(job: Job, rounds: Rounds, part: Part, logits: Result, matched: Result) -> None:
     """Compute the features of the matched pairs of a part, in the order of the pairs."""
-    verifier = scorer.open(job.threads)
-    for number in near.rounds:
-        blocks = candidate_blocks(near, part, number, margin)
-        context = context_of(near, number, blocks, *_logits(logits, best, number))
+    near, verifier = rounds.near, rounds.verifier(job.threads)
+    for number in rounds:
+        context = rounds.context(number, rounds.candidates(part, number), logits)
         pairs = matched.array(f"{number}-pairs")
         own = load_candidates(pairs[in_span(pairs["source_row"], part.span)])
         own = replace(own, source_row=own.source_row - part.span[0])
@@ -214,29 +185,20 @@ def features(
 
 
 @hints(seconds=5e-5)
-def knock_out(
-    job: Job,
-    near: NeighborLists,
-    part: Part,
-    margin: str,
-    scorer: Scorer,
-    logits: Result,
-    best: Result,
-    matched: Result,
-) -> None:
+def knock_out(job: Job, rounds: Rounds, part: Part, logits: Result, matched: Result) -> None:
     """Match likely sources of a part without their partner, and compute the features of the pairs.
 
     Each gets the best target that is in no better pair.
     """
-    verifier, first = scorer.open(job.threads), part.span[0]
+    near, verifier, first = rounds.near, rounds.verifier(job.threads), part.span[0]
     pairs = matched.array("0-pairs")
     likely = pairs[(pairs["score"] >= LIKELY) & in_span(pairs["source_row"], part.span)]
     partner = np.full(part.span[1] - first, -1)
     partner[likely["source_row"] - first] = likely["target_row"]
     held = np.zeros(near.sides[1].size)
     held[pairs["target_row"]] = pairs["score"]
-    hidden = candidate_blocks(near, part, 0, margin).without(partner)
-    own, (_, of_targets) = _logits(logits, best, 0)
+    hidden = rounds.candidates(part, 0).without(partner)
+    own, (_, of_targets) = rounds.logits(logits, 0)
     of_sources = _best_logits(hidden, own)
     context = context_of(near, 0, hidden, own, (of_sources, of_targets))
     won = [Candidates.zeros(0)]

@@ -7,9 +7,9 @@ from ftfy import badness
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from miner.filters import encoding
 from miner.filters.encoding import _SUSPICIOUS, broken, decoded, repaired
 from miner.filters.filter_types import Batch, Context
+from miner.filters.registry import FILTERS
 
 repair = decoded
 
@@ -93,7 +93,7 @@ def test_a_copy_of_the_text_is_no_evidence() -> None:
 
 
 def test_score_of_a_batch() -> None:
-    (found,) = encoding.FILTERS
+    found = FILTERS["encoding"]
     score = found.build({}, Context())(Batch(["gut", "FlÃ¶te"], ["good", "flute"]))
     np.testing.assert_array_equal(score, [0, 1])
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.kernel_references import naive_bayes_reference
 
-from miner.filters import language
+from miner.filters import language, registry
 from miner.filters.filter_types import Batch, Context
 from miner.kernels.naive_bayes import naive_bayes
 from miner.scoring.languages import identifier
 
-FILTERS = {f.name: f for f in language.FILTERS if f.name != "lid"}
+FILTERS = {name: registry.FILTERS[name] for name in language.FILTERS if name != "lid"}
 SENTENCES = {
     "de": "Der Zug nach Hamburg hat heute leider eine halbe Stunde Verspätung.",
     "en": "The train to Hamburg is unfortunately half an hour late today.",

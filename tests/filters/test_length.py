@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.filters.filter_types import Batch, Context
-from miner.filters.length import CHARACTERS_A_WORD, FILTERS, width
+from miner.filters.length import CHARACTERS_A_WORD, width
+from miner.filters.registry import FILTERS
 from miner.text.words import words_without_spaces
 
-RATIO = next(found for found in FILTERS if found.name == "length_ratio")
+RATIO = FILTERS["length_ratio"]
 # Article 29 of the Universal Declaration of Human Rights in English, Chinese and Thai.
 ENGLISH = (
     "In the exercise of his rights and freedoms, everyone shall be subject only to such "
@@ -53,7 +54,7 @@ def test_width_is_its_reference(text: str) -> None:
 
 @pytest.mark.parametrize("text", [CHINESE, THAI])
 def test_length_counts_words_in_all_scripts(text: str) -> None:
-    length = next(found for found in FILTERS if found.name == "length")
+    length = FILTERS["length"]
     score = length.build({"of": "longer"}, Context())
     english, other = score(Batch([ENGLISH, text], ["x", "x"]))
     assert english == 56 and abs(other - english) < 12

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from miner.filters.filter_types import Batch, Context, Filter
-from miner.filters.ngram_overlap import FILTERS, overlap, sentence_bleu, shared
+from miner.filters.ngram_overlap import overlap, sentence_bleu, shared
+from miner.filters.registry import FILTERS
 from miner.text.words import tokens
 
-NGRAM_OVERLAP, BLEU = FILTERS
+NGRAM_OVERLAP, BLEU = FILTERS["ngram_overlap"], FILTERS["bleu"]
 # A small vocabulary, so that words repeat and n-grams match.
 SENTENCE = st.lists(st.sampled_from("abcd"), max_size=12)
 

@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.filters import agreement, rules, scripts
+from miner.filters import agreement, registry, rules, scripts
 from miner.filters.agreement import addresses, ending, numbers
 from miner.filters.filter_types import Batch, Context, Filter
 from miner.filters.rules import copied, empty, identical, letters, markup, repeated
 from miner.filters.scripts import SCRIPTS, scripts_of
 from miner.text.words import MARKS, folded
 
-FILTERS = {f.name: f for module in (rules, agreement, scripts) for f in module.FILTERS}
+FAMILIES = rules, agreement, scripts
+FILTERS = {name: registry.FILTERS[name] for family in FAMILIES for name in family.FILTERS}
 
 # Good pairs of any length in many scripts; no filter may remove one.
 GOOD = [
