@@ -19,7 +19,7 @@ from miner.results import Results, estimated
 from miner.text.corpus import CorpusReader
 from miner.text.formats import TABLES, check_suffix, file_format
 from miner.text.language_codes import primary
-from miner.text.words import MARKS
+from miner.text.words import MARKS, joined
 from miner.text.write_bitext import write_bitext
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Document:
         """Join lines that follow each other without a blank line between."""
         starts = np.flatnonzero(np.diff(self.lines, prepend=-2) > 1)
         ends = [*starts[1:].tolist(), len(self.texts)]
-        texts = [" ".join(self.texts[i:j]) for i, j in zip(starts.tolist(), ends, strict=True)]
+        texts = [joined(self.texts[i:j]) for i, j in zip(starts.tolist(), ends, strict=True)]
         return replace(self, texts=texts, lines=self.lines[starts])
 
 
@@ -159,7 +159,8 @@ class Aligned(Results):
     def columns(self) -> dict[str, Any]:
         """Return score, texts, documents, lines, and URLs if there are any.
 
-        Several sentences are joined by a space, and their line numbers by commas.
+        Several sentences are joined by a space if their script has any, and their line numbers by
+        commas.
         """
         more = ["document", "lines"]
         if any(document.url for both in self.documents for document in both):
@@ -169,7 +170,7 @@ class Aligned(Results):
         for pair, span in zip(self.pair.tolist(), self.spans.tolist(), strict=True):
             for place, (side, document) in enumerate(zip(SIDES, self.documents[pair], strict=True)):
                 own = slice(span[2 * place], span[2 * place + 1])
-                cells[side].append(" ".join(text.strip() for text in document.texts[own]))
+                cells[side].append(joined([text.strip() for text in document.texts[own]]))
                 found = document.name, numbers(document.lines[own]), document.url
                 for name, cell in zip(more, found, strict=False):
                     cells[f"{side}_{name}"].append(cell)

@@ -9,6 +9,7 @@ from miner.alignment.aligned import sentences
 from miner.alignment.beads import Weights
 from miner.knn.settings import SearchSettings
 from miner.scoring.quality import Quality
+from miner.text.words import joined
 
 # Sentences of both sides that belong together, as texts; one is empty if nothing matches.
 BeadTexts = tuple[str, str]
@@ -70,4 +71,4 @@ class Paragraphs:
             weights=self.weights,
         )
         spans = beads.spans.tolist()
-        return [(" ".join(source[i:j]), " ".join(target[k:m])) for i, j, k, m in spans]
+        return [(joined(source[i:j]), joined(target[k:m])) for i, j, k, m in spans]

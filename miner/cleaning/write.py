@@ -132,7 +132,7 @@ def write_scores(
                     lines.append("\t".join(f"{cell:.6g}" for cell in cells.values()).encode())
                     continue
                 if replace:
-                    raw = tuple(line.decode("utf-8", "replace").encode() for line in raw)
+                    raw = rows.layout.readable(raw)
                 lines.append(_line(rows, raw, named, cells))
             file.write(_text(lines))
             done += len(block)

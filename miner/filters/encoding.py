@@ -37,7 +37,7 @@ _AFTER_A = frozenset("£§©®°±·¿¡")
 # Maximum words of a text that may be right although ftfy would change them.
 _CHANCE = 2
 _FEED = re.compile("[\x00\x0b\x0c\x1c-\x1f]")
-_ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d?|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
+_ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d{0,2}|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
 
 def broken(source: str, target: str) -> float:
@@ -57,8 +57,14 @@ def repaired(text: str, other: str = "") -> str:
     """
     text = decoded(text, other)
     if "&" in text:
-        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text)
+        text = _ENTITY.sub(_unescaped, text)
     return text if text.isprintable() else _NO_TEXT.sub("", _FEED.sub(" ", text))
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """Return the character of an entity, or the entity if it stands for none."""
+    text = html.unescape(found[0])
+    return found[0] if text == "\ufffd" else text
 
 
 def decoded(text: str, other: str = "") -> str:

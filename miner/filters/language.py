@@ -26,6 +26,13 @@ MOST = 8
 # Characters that names and their translations share at the start (Januar, January).
 _NAME = 3
 
+# Letters of the scripts with capitals.
+_CASED = re.compile(
+    "([A-Za-z\u00c0-\u024f\u1e00-\u1eff])|([\u0400-\u052f])|([\u0370-\u03ff])|[\u0531-\u0588]"
+)
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+
 # Latin: names of elements, plants and animals look like it in every language.
 _OF_NAMES = "la"
 
@@ -116,8 +123,13 @@ class _Doubt:
 def _without(text: str, other: str) -> str:
     """Drop names and code: words not all lower case that the other side has.
 
-    A word with a capital is also dropped if a word of the other side begins alike.
+    A word with a capital is also dropped if a word of the other side begins alike. Capitalised
+    words alone are all names if the other side is in another script.
     """
+    script = _CASED.search(text)
+    if script and all(script.lastindex != one.lastindex for one in _CASED.finditer(other)):
+        own = _LETTERS.findall(text)
+        return "" if len(own) > 1 and all(word[0].isupper() for word in own) else text
     words = other.split()
     same, alike = set(words), {word[:_NAME].casefold() for word in words}
     return " ".join(

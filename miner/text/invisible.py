@@ -11,9 +11,10 @@ _DROPPED = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 # Characters read as spaces: controls that end a line, page or field, and NUL; other controls above
-# ASCII, mostly wrongly decoded punctuation of Windows-1252; and the Braille blank.
+# ASCII, mostly wrongly decoded punctuation of Windows-1252; the Braille blank; and the mark of an
+# object, such as an image.
 _BREAKS = "\x00\t-\r\x1c-\x1f\x85\u2028\u2029"
-_SPACES = f"{_BREAKS}\x80-\x9f\u2800"
+_SPACES = f"{_BREAKS}\x80-\x9f\u2800\ufffc"
 BREAK, _SPACE, _NOTHING = (re.compile(f"[{some}]") for some in (_BREAKS, _SPACES, _DROPPED))
 # Characters that need a closer look. One range covers all beyond the basic plane, because a search
 # compares them one by one.

@@ -33,6 +33,12 @@ _TEXT = rf'"{_PLAIN}(?:\\["\\bfnrt]{_PLAIN})*"'
 _NAMED = re.compile(
     rf'{{"source": {_TEXT}, "target": {_TEXT}(?:, (?!"source"|"target"){_TEXT}: {_TEXT})*}}'
 )
+# Escapes of JSON; the group is half of a surrogate pair without its other half.
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|u([dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
 
 
 class Jsonl(TextFormat):
@@ -108,6 +114,9 @@ class Jsonl(TextFormat):
         more = {unused(key, found): cell for key, cell in more.items()}
         end = _dumped(more).encode()[1:]
         return line.rstrip()[:-1] + (b", " if found else b"") + end
+
+    def readable(self, line: str) -> str:
+        return _ESCAPE.sub(lambda one: "\ufffd" if one[1] else one[0], line)
 
     def line(self, cells: Mapping[str, Any]) -> str:
         try:  # takes a fifth of the encoder's time where most cells are texts, as in TMX

@@ -31,6 +31,62 @@ _OF_COUNTRIES = {
     "rs": "sr", "tw": "zh", "ua": "uk", "us": "en", "vn": "vi",
 }  # fmt: skip
 
+# Names that are no English name of the table, and the languages' own.
+_NAMES = {
+    name: line.split(maxsplit=1)[0]
+    for line in """de deutsch, alemán
+        fr français, francais, französisch
+        es español, espanol, castellano, castilian
+        it italiano
+        pt português, portugues
+        pt-BR brazilian, brazilian portuguese
+        nl nederlands, flemish, vlaams
+        ca català
+        gl galego
+        eu euskara
+        ro română, romana, moldovan
+        sv svenska
+        da dansk
+        no norsk
+        fi suomi
+        et eesti
+        lv latviešu
+        lt lietuvių
+        pl polski
+        cs čeština, cestina
+        sk slovenčina
+        sl slovenščina
+        hr hrvatski
+        sr srpski, српски
+        bg български
+        mk македонски
+        ru русский
+        uk українська
+        be беларуская
+        el ελληνικά
+        hu magyar
+        tr türkçe, turkce
+        he עברית
+        ar العربية
+        fa farsi, dari, فارسی
+        ur اردو
+        hi हिन्दी, हिंदी
+        bn bangla, বাংলা
+        ta தமிழ்
+        th ไทย
+        vi tiếng việt
+        id bahasa, bahasa indonesia
+        ms bahasa melayu
+        my myanmar
+        ja 日本語
+        ko 한국어
+        zh mandarin, putonghua, 中文
+        zh-Hans simplified chinese, chinese (simplified), chinese simplified
+        zh-Hant traditional chinese, chinese (traditional), chinese traditional
+        en englisch, inglés, anglais""".splitlines()
+    for name in line.strip().split(maxsplit=1)[1].split(", ")
+}
+
 # Codes of written forms that models of the language do not know, with hints.
 LATIN_HINDI, ZAWGYI = "hi-Latn", "my-Qaag"
 FORMS = {
@@ -60,9 +116,11 @@ def language_code(text: str) -> str:
         return text
     from difflib import get_close_matches
 
-    names = {name.lower(): one for one, name in _ENGLISH.items()}
-    name = get_close_matches(str(text).lower(), names, 1, 0.8)
+    names = {name.lower(): one for one, name in _ENGLISH.items()} | _NAMES
+    locale = re.split("[-.@]", str(text).lower().replace("_", "-"), maxsplit=1)[0]  # de_DE.UTF-8
+    name = get_close_matches(str(text).strip().lower(), names, 1, 0.8)
     meant = _OF_COUNTRIES.get(code) or (names[name[0]] if name else None)
+    meant = meant or (locale if locale in _SHORT or locale in _ENGLISH else None)
     hint = f"; did you mean {describe(meant)}?" if meant else ", such as de, en or zh-Hant"
     raise ValueError(f"{text!r} is no language code{hint}")
 

@@ -174,7 +174,16 @@ class Layout:
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Append cells to the row and return it as one line; for JSON, append keys."""
         format = self.formats[0] if len(raw) == 1 else "tsv"
+        raw = self.readable(raw) if self._is_named else raw
         return FORMATS[format].with_cells(self.line(raw), cells)
+
+    def readable(self, raw: Raw) -> Raw:
+        """Replace bytes that are not UTF-8, and escapes of no character, by U+FFFD."""
+        lines = [line.decode("utf-8", "replace") for line in raw]
+        return tuple(
+            FORMATS[format].readable(line).encode()
+            for line, format in zip(lines, self.formats, strict=True)
+        )
 
     def named(self, raw: Raw) -> dict[str, Any]:
         """Return the cells of a row by name: source, target, and other cells of a single file."""

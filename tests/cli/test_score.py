@@ -118,6 +118,12 @@ def test_a_line_for_each_line(tmp_path: Path, data: bytes) -> None:
         assert only == [b"\t".join(line.rsplit(b"\t", 2)[1:]) for line in found]
 
 
+def test_one_column_is_not_both_sides(miner, tmp_path: Path) -> None:
+    path = put(tmp_path / "a.tsv", b"gut\tgood\n")
+    code, _, err = miner("score", path, "--scol", "2", "--tcol", "2")
+    assert code != 0 and "column 2 is asked for as both sides" in err
+
+
 @pytest.mark.parametrize("on_error", ["fail", "replace", "skip"])
 def test_bytes_that_are_not_utf_8(miner, tmp_path: Path, on_error: str) -> None:
     path = put(tmp_path / "a.tsv", b"gut\tgood\ngr\xfcn\tgreen\n\nja\tyes\n")

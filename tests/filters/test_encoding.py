@@ -79,6 +79,7 @@ def test_repair_leaves_all_else() -> None:
 
 def test_repair_of_characters_and_entities() -> None:
     assert repaired("\ufeffa\x00b\x0bc\x7f\x1ed") == "a b c d"
+    assert repaired("&frac12; &sup2; &#55296; &#xD800;") == "½ ² &#55296; &#xD800;"
     assert repaired("sch&ouml;n &quot;so&#39; &amp; R&D;&nbsp;") == "schön \"so' & R&D;\xa0"
 
 

@@ -65,6 +65,8 @@ CLOSE = [
     ("ta", "1977 - ஆசீர்வாதம் (மலையாளம்)", "1977 - Blessing"), ("el", "Ψόφα θνητέ!", "Perish now!"),
     ("ja", "東京都立産業技術高等専門学校", "Tokyo Metropolitan College of Industrial Technology"),
     ("ja", "科学的記数法", "Scientific notation"), ("ja", "新宿駅前", "Shinjuku station"),
+    ("ja", "（宮本圭一郎）", "(Miyamoto Keiichiro)"), ("he", "ז׳ואן דה נובה", "Juan De Nova"),
+    ("ko", "바알라와 이임과 에셈과", "Baalah, Iim, Ezem,"),
     ("zh", "大學入學考試", "University entrance exam"), ("zh", "东京大学", "University of Tokyo"),
 ]  # fmt: skip
 
@@ -90,6 +92,12 @@ def test_text_that_tells_little_stays(code: str, source: str, target: str) -> No
     for name in FILTERS:
         (score,) = scores(name, [(source, target)], (code, "en"))
         assert score <= FILTERS[name].maximum
+
+
+def test_a_sentence_in_another_language_has_words_that_are_no_names() -> None:
+    pairs = [("犬は庭で大きな声で吠えています。", "Der Hund bellt laut im Garten hinter dem Haus.")]
+    (score,) = scores("language", pairs, ("ja", "en"))
+    assert score > FILTERS["language"].maximum
 
 
 def test_characters_of_one_language_only_are_evidence() -> None:

@@ -125,6 +125,13 @@ def test_codes() -> None:
         "ge": "ka",
         "Germn": "de",
         "cn": "zh",
+        "Deutsch": "de",
+        "farsi": "fa",
+        "mandarin": "zh",
+        "Simplified Chinese": "zh",
+        "日本語": "ja",
+        "de_DE.UTF-8": "de",
+        "sr_RS@latin": "sr",
     }
     for text, meant in wrong.items():
         with pytest.raises(ValueError, match=rf"no language code; did you mean .*\({meant}\)"):

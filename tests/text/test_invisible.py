@@ -36,6 +36,10 @@ def test_controls_that_are_spaces(form) -> None:
         assert form(f"zwei{one}Wörter{one}") == form("zwei Wörter"), hex(ord(one))
 
 
+def test_the_mark_of_an_object_is_a_space() -> None:
+    assert visible("zwei\ufffcWörter") == "zwei Wörter"
+
+
 def test_joiners_stay_where_a_script_needs_them() -> None:
     for text in ("می\u200cخواهم", "क्\u200dष", "അവന്\u200d", "ක්\u200dෂ"):
         assert visible(text) == text

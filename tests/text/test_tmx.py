@@ -261,6 +261,14 @@ def test_faulty_units(tmp_path: Path, bad: bytes, said: str, replaced: str | Non
     assert read_bitext(path, None, BitextFormat(on_error="replace")).replaced == 1
 
 
+@pytest.mark.parametrize("on_error", ["replace", "skip"])
+def test_scored_units_have_no_half_of_a_pair(miner, tmp_path: Path, on_error: str) -> None:
+    path = file(tmp_path / "a.tmx", unit("de:HBADnd", "en:x"), *TURNED)
+    put(path, path.read_bytes().replace(b"BAD", b"\xe4"))
+    code, out, _ = miner("score", path, "--score", "length", "--on-error", on_error)
+    assert code == 0 and "\\ud" not in out and '"source": "H\ufffdnd"' in out
+
+
 def test_faults_outside_the_wanted_texts_are_none(tmp_path: Path) -> None:
     odd = unit("de:Hund<ph>&#1;</ph>", "en:dog", "fr:\x01")
     path = file(tmp_path / "a.tmx", "<!-- \x01 -->", odd, srclang="de")

@@ -16,6 +16,7 @@ from miner.text.words import (
     count_parts,
     count_tokens,
     folded,
+    joined,
     spaced,
     tokens,
     words_without_spaces,
@@ -28,6 +29,12 @@ UPON = [c for c in ALL if unicodedata.category(c) in ("Mn", "Mc") and not "\ufe0
 def test_marks_are_those_of_unicode() -> None:
     assert list(MARKS) == UPON
     assert not re.search(r"\w", MARKS + JOINERS), "a mark would be a letter, too"
+
+
+def test_joined_texts_have_spaces_where_their_script_has() -> None:
+    assert joined(["Der Hund", "bellt.", "", "Ja"]) == "Der Hund bellt. Ja"
+    assert joined(["東京へ", "行く", "。", "はい"]) == "東京へ行く。はい"
+    assert joined(["ไป", "ไหน", "OK", "東京"]) == "ไปไหน OK 東京" and joined([]) == ""
 
 
 @pytest.mark.parametrize(
