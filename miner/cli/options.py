@@ -19,7 +19,7 @@ import click
 
 from miner.cli.option_types import DEVICE
 from miner.cli.run_options import volume
-from miner.cli.settings_options import Decorator, Settings
+from miner.cli.settings_options import Decorator, Settings, configured
 from miner.config_fields import option
 from miner.encoder.loading import USUAL, Loading
 from miner.knn.settings import SearchSettings
@@ -82,11 +82,21 @@ def search(*names: str) -> Decorator:
     return several(both[0](*names), both[1]())
 
 
+def _bitext_format(given: dict[str, Any]) -> BitextFormat:
+    """Make the format of a bitext. Raises UsageError for one column as both sides."""
+    source, target = (given.get(f"{side}_column") for side in SIDES)
+    if source is not None and source == target:
+        raise click.UsageError(
+            f"--scol and --tcol are both {source}; give the columns of two texts"
+        )
+    return configured(BitextFormat(), given)
+
+
 without = Settings(Without, "without")
 languages = Settings(Languages, "languages", _codes)
 loading = Settings(Loading, "loading")
 # Columns of a bitext and the handling of its faults, as one value or as separate options.
-bitext_format = Settings(BitextFormat, "layout")
+bitext_format = Settings(BitextFormat, "layout", _bitext_format)
 text_format = Settings(BitextFormat, "")
 header = text_format("header")
 threads = Settings(SearchSettings, "")("threads")

@@ -36,12 +36,7 @@ def formats_and_columns(
                 f"{name}: a {formats[0]} file holds one side of a bitext; give the other side's "
                 f"file too, or a {one_file}"
             )
-        keys = given.columns(origins[0])
-        if formats[0] != "tmx" and str(keys[0]) == str(keys[1]):
-            raise CorpusError(
-                f"{name}: column {keys[0]} is asked for as both sides (--scol, --tcol); give two"
-            )
-        texts = map(Column, keys)
+        texts = map(Column, given.columns(origins[0]))
         others = (Column(key, is_annotation=True) for key in more)
         return ("tsv" if formats[0] == "plain" else formats[0],), ((*texts, *others),)
     if more:
