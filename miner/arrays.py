@@ -70,6 +70,15 @@ def within_range(rows: np.ndarray) -> np.ndarray:
     return rows.astype(np.float32)
 
 
+def distinct(values: np.ndarray) -> np.ndarray:
+    """Return the distinct numbers of ``values (n,)``, ascending.
+
+    As np.unique, which imports numpy's masked arrays; a small command does without.
+    """
+    ordered = np.sort(values)
+    return ordered[np.concatenate([np.ones(min(len(ordered), 1), bool), np.diff(ordered) != 0])]
+
+
 def temporary_array(shape: Shape, dtype: Any, directory: Path | None = None) -> np.ndarray:
     """Return an array of zeros in an unnamed file, which disappears with the array."""
     size = _size(shape, dtype)

@@ -14,11 +14,6 @@ from typing import Any
 
 from miner.errors import ArtifactError
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 
 class SettingsError(ValueError):
     """Settings that contradict each other, or that cannot serve the work at hand."""
@@ -139,6 +134,10 @@ def _lies_within(value: float, interval: str) -> bool:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """Read a TOML file. Raises ArtifactError."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         with open(path, "rb") as file:
             return tomllib.load(file)

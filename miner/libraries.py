@@ -44,6 +44,24 @@ def require(names: list[str], user: str, extra: str | None = None) -> None:
         raise _lacking(user, names, extra)
 
 
+def installed_version(name: str) -> str | None:
+    """Return the version of an installed library, None without it.
+
+    pip names a folder by it. Importing importlib.metadata takes as long as a small command.
+    """
+    found = importlib.util.find_spec(name)
+    if found is not None and found.origin is not None:
+        beside = [*Path(found.origin).parent.parent.glob(f"{name}-*.dist-info")]
+        if len(beside) == 1:
+            return beside[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def has_driver() -> bool:
     """Return True if a driver serves an NVIDIA GPU. Importing torch to find out would take
     seconds.

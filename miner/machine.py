@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Minimum bytes of memory for a search.
 LEAST_MEMORY = 64 << 20
+# Linux's account of its memory, and the fields of what is free and of all of it, in KiB.
+_MEMINFO, _AVAILABLE = Path("/proc/meminfo"), ("MemAvailable", "MemTotal")
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -88,6 +90,10 @@ def machine_memory() -> tuple[int, int]:
 
     Raises ResourceError if the system does not report them.
     """
+    with suppress(OSError, ValueError, KeyError):  # importing psutil takes longer than most else
+        fields = dict(line.split(":", 1) for line in _MEMINFO.read_text().splitlines())
+        available, total = (int(fields[name].split()[0]) << 10 for name in _AVAILABLE)
+        return min(available, total), total
     import psutil
 
     try:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from miner.arrays import GrowingArray, Room, open_npy, temporary_array
+from miner.arrays import GrowingArray, Room, distinct, open_npy, temporary_array
 from miner.errors import ArtifactError, ResourceError
 
 
@@ -17,6 +17,12 @@ def test_an_array_opens_as_it_was_saved(tmp_path: Path) -> None:
     array = np.arange(12, dtype=np.float32).reshape(3, 4)
     np.save(tmp_path / "a.npy", array)
     assert np.array_equal(open_npy(tmp_path / "a.npy"), array)
+
+
+@pytest.mark.parametrize("values", [[], [3], [2, 1, 2, 2], [0, 0], [-1, 5, -1, 7]])
+def test_distinct_numbers_are_those_of_numpy(values: list[int]) -> None:
+    array = np.array(values, np.int32)
+    np.testing.assert_array_equal(distinct(array), np.unique(array))
 
 
 @pytest.mark.parametrize("byte", [ord(b"("), ord(b'"'), ord(b"{"), 0, 255, ord(b"9")])

@@ -3,18 +3,28 @@
 import json
 import os
 import sys
+from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from miner import libraries
 from miner.errors import DependencyError
-from miner.libraries import install_line, library, require
+from miner.libraries import install_line, installed_version, library, require
 
 
 def test_a_library_that_is_there() -> None:
     assert library("json", "a test") is json
     require(["json", "sys"], "a test", "train")
+
+
+@pytest.mark.parametrize("name", ["numpy", "py3langid", "rensa", "ftfy", "no-such-library"])
+def test_the_version_of_a_library_is_that_of_its_metadata(name: str) -> None:
+    expected = None
+    with suppress(metadata.PackageNotFoundError):
+        expected = metadata.version(name)
+    assert installed_version(name) == expected
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from miner import machine
@@ -171,6 +172,14 @@ def test_the_address_space_may_be_limited() -> None:
     assert before == address_space_left() and (1 << 30) < after < (2 << 30)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no /proc/meminfo")
+def test_the_memory_is_that_of_psutil() -> None:
+    free, total = machine.machine_memory()
+    expected = psutil.virtual_memory()
+    assert total == expected.total
+    assert free == pytest.approx(expected.available, abs=total / 4)
+
+
 def test_without_proc_the_system_tells_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """psutil raises an error about /proc/meminfo, a file that no user named."""
 
@@ -178,6 +187,7 @@ def test_without_proc_the_system_tells_the_memory(monkeypatch: pytest.MonkeyPatc
         raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")
 
     total = machine.machine_memory()[1]
+    monkeypatch.setattr(machine, "_MEMINFO", Path("/proc/hidden"))
     monkeypatch.setattr("psutil.virtual_memory", hidden)
     free, found = machine.machine_memory()
     assert 0 < free < found and found == pytest.approx(total, rel=0.05)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.lib.recfunctions import repack_fields
 
 from miner.arrays import temporary_array
 from miner.cleaning.bitexts import Piece
@@ -293,6 +292,14 @@ def _sketches_of(
     return look_up
 
 
+def _fields(table: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """Copy fields of a structured array. numpy's own function imports its masked arrays."""
+    found = np.empty(len(table), [(name, table.dtype[name]) for name in names])
+    for name in names:
+        found[name] = table[name]
+    return found
+
+
 @hints(seconds=1e-6)
 def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     """Join the scores of all pieces, without sketches, for a report on the whole text."""
@@ -302,7 +309,7 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
         fields["rated"] = [*(scores[0].rated.array("scores").dtype.names or ())]
     for name, own in fields.items():
         tables: Iterator[Any] = (getattr(one, name).array("scores") for one in scores)
-        job.join(name, (np.asarray(repack_fields(table[own])) for table in tables))
+        job.join(name, (_fields(table, own) for table in tables))
     for level in range(len(scores[0].compared)):
         values = [one.compared[level].array("values") for one in scores]
         job.save(**{f"values_{level}": np.concatenate(values)})

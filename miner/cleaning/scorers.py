@@ -10,9 +10,8 @@ import dataclasses
 import time
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from miner.errors import MismatchError
 from miner.filters import encoding
 from miner.filters.filter_types import GLOBAL, MODEL, Batch, Comparison, Context, Scorer, place
 from miner.json_files import read_json
+from miner.libraries import installed_version
 from miner.parallel import ProcessPool, processes, use_loop_threads
 from miner.tasks.task import Result, fingerprint
 from miner.text.file_digests import content_digest
@@ -146,8 +146,9 @@ def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
     names |= {"ftfy"} if repair else set()
     found = {"unicode": unicodedata.unidata_version}
     for name in sorted(names):
-        with suppress(PackageNotFoundError):  # reported when the filter is built
-            found[name] = version(name)
+        version = installed_version(name)
+        if version is not None:  # its filter says so when it is built
+            found[name] = version
     return found
 
 

@@ -17,12 +17,12 @@ from miner.cleaning.stages import SCORES
 from miner.encoder.model_files import known_by
 from miner.errors import ArtifactError
 from miner.option_values import SIDES
-from miner.precision.search_result import Asked
 from miner.scoring.languages import languages_by_row
 from miner.scoring.logistic import log_odds
 from miner.scoring.number_agreement import contradict
 from miner.scoring.second_opinion import doubt_limit, in_doubt, of_both, standard_margins
 from miner.scoring.second_reading import (
+    Asked,
     Doubted,
     KeptText,
     SecondReader,

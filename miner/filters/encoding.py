@@ -11,33 +11,34 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
 
+from miner.expressions import expression
 from miner.filters.filter_types import Context, Scorer, scores_by
 
 # Replaced bytes, a byte order mark inside the text, control characters, characters that Unicode
 # never assigns, and lone surrogates.
-_BROKEN = re.compile(
+_BROKEN = expression(
     "[\ufffd\ufeff\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f"
     "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff]"
 )
 # Pattern of text that ftfy may change: one of a few characters, or two adjacent ones outside of
 # ASCII, the second not a letter of a non-Latin script. Most text does not match, and ftfy is slow
 # to find out. A test compares this with ftfy's expression.
-_SUSPICIOUS = re.compile(
+_SUSPICIOUS = expression(
     "[\x80-\x9fÂÃŒœ]|[^\x00-\x7f][\xa0-\u0385\u0402\u0490\u0491\u2000-\u2fff\uf8ff\ufb01\ufb02\ufffd]"
 )
 
 
 # Characters that a repair removes; characters that it replaces by a space; entities, except &lt;
 # and &gt;, which would become tags.
-_NO_TEXT = re.compile("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
+_NO_TEXT = expression("[\ufeff\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufffe\uffff]")
 # Characters of a word that is compared letter by letter, in a time that grows with their square.
 _LONG = 100
 # Marks that a stray Â often precedes in wrongly decoded text.
 _AFTER_A = frozenset("£§©®°±·¿¡")
 # Maximum words of a text that may be right although ftfy would change them.
 _CHANCE = 2
-_FEED = re.compile("[\x00\x0b\x0c\x1c-\x1f]")
-_ENTITY = re.compile(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d{0,2}|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
+_FEED = expression("[\x00\x0b\x0c\x1c-\x1f]")
+_ENTITY = expression(r"&(?!lt;|gt;)(?:[A-Za-z]{2,8}\d{0,2}|#\d{2,7}|#[xX][0-9a-fA-F]{2,6});")
 
 
 def broken(source: str, target: str) -> float:

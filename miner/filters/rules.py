@@ -1,23 +1,23 @@
 """Filters on the form of a pair, which need no knowledge of a language."""
 
-import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from miner.expressions import expression
 from miner.filters.filter_types import each
 from miner.text.text_format import is_blank
 from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, fold, spaced
 
-_LETTER_OR_DIGIT = re.compile(rf"[^\W_]|[{MARKS}]")
+_LETTER_OR_DIGIT = expression(rf"[^\W_]|[{MARKS}]")
 
 # Characters that are neither letters nor their marks, digits of all scripts included.
-_NO_LETTER = re.compile(rf"[\d_]|[^\w{MARKS}{JOINERS}]")
+_NO_LETTER = expression(rf"[\d_]|[^\w{MARKS}{JOINERS}]")
 _ASCII_NO_LETTER = bytes(byte for byte in range(128) if not chr(byte).isalpha())
 
-_SPACELESS = re.compile(f"[{SPACELESS}]")
+_SPACELESS = expression(f"[{SPACELESS}]")
 # Table that translates all ASCII bytes except letters to spaces, because splitting bytes in this
 # way is three times as fast as a regular expression.
 _LETTERS = bytes(byte if byte > 127 or chr(byte).isalpha() else ord(" ") for byte in range(256))
@@ -26,7 +26,7 @@ _LETTERS = bytes(byte if byte > 127 or chr(byte).isalpha() else ord(" ") for byt
 _SLACK = 4
 _PERIOD = 8  # maximum tokens of a phrase whose repetition is found
 
-_MARKUP = re.compile(
+_MARKUP = expression(
     r"</?[a-zA-Z][^<>]{0,300}>|<!--|-->|<!\[CDATA|&(?:[a-zA-Z]{2,8}|#\d{2,6}|#x[0-9a-fA-F]{2,6});"
     r"|\{\{|\}\}|\[\[|\]\]|\{%|%\}|'''|\[/?(?:b|i|u|url|img|quote|code|color|size)\b[^\]]{0,100}\]"
 )

@@ -21,8 +21,8 @@ import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-import h5py
 import numpy as np
 
 from miner.arrays import GrowingArray
@@ -148,7 +148,7 @@ class TextWriter:
             first = first_rows(hashes, SentenceFile(self.directory / SENTENCES, offset).__getitem__)
         tables["first"] = first
         path = self.directory / EMBEDDINGS
-        with hdf5.errors(), h5py.File(path, "w") as file:
+        with hdf5.errors(), hdf5.open_file(path, "w") as file:
             places = {
                 name: hdf5.reserve(file, name, table.shape, table.dtype)
                 for name, table in tables.items()
@@ -173,7 +173,7 @@ class VectorWriter:
 
     def __init__(self, directory: Path):
         self._path = directory / EMBEDDINGS
-        with h5py.File(self._path, "r") as file:
+        with hdf5.open_file(self._path, "r") as file:
             self._total = len(file["embeddings"])
             start = file["embeddings"].id.get_offset() or 0  # none without rows
         self._file = open(self._path, "r+b")  # noqa: SIM115 (closed by __exit__)
@@ -206,7 +206,7 @@ class VectorWriter:
         if self.rows != self._total:
             raise ValueError(f"{self.rows} vectors for {self._total} sentences")
         self._file.close()
-        with hdf5.errors(), h5py.File(self._path, "r+") as file:
+        with hdf5.errors(), hdf5.open_file(self._path, "r+") as file:
             file.attrs["sealed"] = True
 
 
@@ -220,7 +220,7 @@ class Store:
     def __init__(self, directory: Path):
         path = directory / EMBEDDINGS
         try:
-            with h5py.File(path, "r") as file:
+            with hdf5.open_file(path, "r") as file:
                 if not (file.attrs["sealed"] and file.attrs["plain_forms"]):
                     raise ArtifactError(f"{path}: was never finished; build the index again")
                 self.vectors = _mapped(path, file["embeddings"])
@@ -302,8 +302,10 @@ def _file_map(path: Path) -> mmap.mmap | bytes:
         raise ArtifactError(f"{path}: cannot be read ({error})") from None
 
 
-def _mapped(path: Path, dataset: h5py.Dataset) -> np.ndarray:
+def _mapped(path: Path, dataset: Any) -> np.ndarray:
     """Map a dataset. Raises ValueError, before mapping, if the file is too short for it."""
+    import h5py
+
     if not isinstance(dataset, h5py.Dataset):
         raise ValueError(f"{dataset.name} is no dataset")
     if dataset.size == 0:

@@ -5,7 +5,6 @@ Its similarities select candidates and never appear in a result: callers compute
 """
 
 import importlib
-import importlib.metadata
 import re
 import sys
 from functools import cache
@@ -45,10 +44,12 @@ def faiss_distributions() -> list[str]:
 
     Not by ``packages_distributions()``, which reads the files of all packages, for seconds.
     """
+    from importlib.metadata import Distribution  # takes longer to import than this module
+
     found = set()
     for place in dict.fromkeys(sys.path):
         for path in Path(place or ".").glob("*faiss*.dist-info"):
-            one = importlib.metadata.Distribution.at(path)
+            one = Distribution.at(path)
             if any(file.parts[0] == "faiss" for file in one.files or ()):
                 found.add(str(one.metadata["Name"]))
     return sorted(found)

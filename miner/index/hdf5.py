@@ -1,15 +1,27 @@
 """HDF5 files whose datasets open by memory map, written so that a full disk raises an error."""
 
+from __future__ import annotations
+
 import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-import h5py
 import numpy as np
 
 from miner.errors import ArtifactError, reason
 from miner.text.output import StrPath
+
+if TYPE_CHECKING:
+    import h5py
+
+
+def open_file(path: StrPath, mode: str) -> h5py.File:
+    """Open a file by h5py, which takes long to import and which few commands need."""
+    import h5py
+
+    return h5py.File(path, mode)
 
 
 def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype | type) -> int:
@@ -18,6 +30,8 @@ def reserve(file: h5py.File, name: str, shape: tuple[int, ...], dtype: np.dtype 
     The numbers are to be written there with plain file operations, after the HDF5 file is closed:
     HDF5 may abort the process if the disk is full. The offset of an empty dataset is 0.
     """
+    import h5py
+
     layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     layout.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
     layout.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
@@ -46,7 +60,7 @@ def opened(path: StrPath) -> Iterator[h5py.File]:
     body: h5py raises errors of many types for damaged files.
     """
     try:
-        with h5py.File(path, "r") as file:
+        with open_file(path, "r") as file:
             yield file
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, OverflowError) as error:
         raise ArtifactError(f"{path}: cannot be read as HDF5 ({reason(error)})") from None

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 
 from miner.arrays import open_npy, within_range
@@ -111,7 +110,7 @@ def _write_hdf5(
     path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
     with atomic_file(path) as partial:
-        with hdf5.errors(), h5py.File(partial, "w") as file:
+        with hdf5.errors(), hdf5.open_file(partial, "w") as file:
             start = hdf5.reserve(file, "embeddings", (rows, dimension), dtype)
         with open(partial, "r+b") as plain:
             plain.seek(start)

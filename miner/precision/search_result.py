@@ -10,27 +10,8 @@ from miner.scoring.languages import Identified
 from miner.scoring.pair_features import TokenizedText
 from miner.scoring.pairs import Pairs
 from miner.scoring.search_recall import Recall
+from miner.scoring.second_reading import Asked
 from miner.scoring.verifier import Verifier
-from miner.text_table import count_of
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Cost of a second opinion: ``sentences`` of ``total`` were read, for ``pairs`` in doubt.
-
-    ``seconds`` of one core were spent on sentences that no earlier run had read.
-    """
-
-    pairs: int
-    sentences: int
-    total: int
-    seconds: float
-
-    def __str__(self) -> str:
-        return (
-            f"{count_of(self.pairs, 'pair')} in doubt, {count_of(self.sentences, 'sentence')} read "
-            f"({self.sentences / max(self.total, 1):.1%} of all), {self.seconds:,.0f} core-seconds"
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,18 @@ A single sentence is weak evidence: the language of a corpus is that of most of 
 sample depends only on the text, not on threads or the division into files.
 """
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from miner.encoder.cached_arrays import cached_arrays
+from miner.expressions import expression
+from miner.libraries import installed_version
 from miner.ragged import offsets_of
 from miner.text.invisible import visible
 from miner.text.language_codes import FORMS, alike, describe, primary
@@ -38,8 +38,8 @@ _NO_LANGUAGE = "zxx"
 # Arrays of the unpacked model; all but the first two are arguments of `naive_bayes`.
 _NAMES = "labels", "apart", "move", "row", "out", "table", "prior"
 # Han characters, and other characters that identify the language of a text with them.
-_HAN = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
-_OTHER_CJK = re.compile("[\u3041-\u3096\u30a1-\u30fa\u3105-\u312f\uac00-\ud7a3\uff66-\uff9d]")
+_HAN = expression("[\u3005\u3400-\u4dbf\u4e00-\u9fff]")
+_OTHER_CJK = expression("[\u3041-\u3096\u30a1-\u30fa\u3105-\u312f\uac00-\ud7a3\uff66-\uff9d]")
 # Encodings of Japanese and Chinese: a Han character missing in one language's encodings belongs to
 # the other.
 _HAN_SETS = {"ja": ("cp932",), "zh": ("gb2312", "big5")}
@@ -80,7 +80,8 @@ class Identifier:
 
     def columns(self, language: str) -> np.ndarray:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
-        return np.isin(self.codes, [] if language in FORMS else sorted(alike(language)))
+        own = set() if language in FORMS else alike(language)
+        return np.array([code in own for code in self.codes])
 
     def evidence(self, texts: Sequence[str]) -> LanguageEvidence:
         """Score n texts in m languages.
@@ -151,13 +152,13 @@ def _model() -> dict[str, np.ndarray]:
 
     py3langid's archive takes half a second to unpack, so the arrays are cached.
     """
-    from py3langid import langid  # imported here because it loads slowly
-
-    key = f"py3langid {version('py3langid')}, distances"
-    return cached_arrays("languages", _NAMES, key, lambda: _unpacked(langid))
+    key = f"py3langid {installed_version('py3langid')}, distances"
+    return cached_arrays("languages", _NAMES, key, _unpacked)
 
 
-def _unpacked(langid: Any) -> dict[str, np.ndarray]:
+def _unpacked() -> dict[str, np.ndarray]:
+    from py3langid import langid
+
     model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     languages = [name != _NO_LANGUAGE for name in model.nb_classes]
     table = np.asarray(model.nb_ptc, dtype=np.float32)[:, languages]

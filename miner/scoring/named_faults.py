@@ -1,22 +1,21 @@
 """Names of what is wrong with given pairs, where it is known: a number, a negation, a word."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from miner.encoder.pieces import SPACE_MARK, PieceTokenizer
+from miner.expressions import expression
 from miner.scoring.explain import sinking, usual_counterparts
 from miner.scoring.facts import Contradiction
 from miner.scoring.number_agreement import compare
 from miner.scoring.verifier import Verifier
-from miner.text.english_words import NEGATIVE
 from miner.text.language_codes import ENGLISH
 from miner.text.words import JOINERS, MARKS, SPACELESS
 
 # Words that negate in English, beside the contractions (don't).
-NEGATIONS = NEGATIVE | {"not", "never", "cannot"}
+NEGATIONS = frozenset({"not", "never", "cannot"})
 # A token negates if it means an English negation with this probability, and is meant by one.
 NEGATES, MEANT = 0.2, 0.005
 # Share of the names of a word that the other side spells (TRANSLITERATED), from which a word
@@ -41,13 +40,15 @@ class Fault(NamedTuple):
 
 
 _LETTERS = rf"[^\W{SPACELESS}]"
-_WORD = re.compile(rf"{_LETTERS}+(?:[{MARKS}{JOINERS}]+{_LETTERS}*|['’]{_LETTERS}+)*")
+_WORD = expression(rf"{_LETTERS}+(?:[{MARKS}{JOINERS}]+{_LETTERS}*|['’]{_LETTERS}+)*")
 
 
 class FaultNames:
     """Names of the faults of pairs in the languages of a verifier that has a comparer."""
 
     def __init__(self, verifier: Verifier):
+        from miner.text.english_words import NEGATIVE  # a large table to read
+
         tokenizer = verifier.encoder.tokenizer
         assert isinstance(tokenizer, PieceTokenizer)
         self.verifier, self.tokenizer = verifier, tokenizer
@@ -55,7 +56,7 @@ class FaultNames:
         words = [piece.strip(SPACE_MARK) for piece in self.tokenizer.spellings()]
         lettered = np.array([any(map(str.isalpha, word)) for word in words])
         self.telling = lettered & (verifier.tokens.lexicon.frequency < COMMON)
-        self.negates = np.array([word in NEGATIONS for word in words])
+        self.negates = np.array([word in NEGATIONS or word in NEGATIVE for word in words])
         if ENGLISH in verifier.languages:
             offsets, pieces, probability = verifier.tokens.lexicon.entries
             token = np.repeat(np.arange(len(words)), np.diff(offsets))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from itertools import product
 
+from miner.expressions import expression
 from miner.text.number_words import CONVERSIONS, SIGNS, UNITS
 from miner.text.numerals import Numeral
 from miner.text.words import SPACELESS
@@ -44,10 +45,10 @@ _UNIT = [
     )
     for words, factors in CONVERSIONS
 ]
-_FAHRENHEIT = re.compile(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
+_FAHRENHEIT = expression(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
 
 
-_NAMED_UNIT = re.compile(
+_NAMED_UNIT = expression(
     r"[ \u00a0\u202f-]?(?:"
     + "|".join(rf"(?P<u{i}>{words})" for i, (_, _, words) in enumerate(UNITS))
     + rf")(?:(?![\w²³/^])|(?<=[{SPACELESS}]))"
@@ -81,13 +82,13 @@ def other_units(pairs: list[tuple[Numeral, Numeral]], source: str, target: str) 
 
 
 # Feet and inches behind a number, as in 5'11".
-_INCHES = re.compile(
+_INCHES = expression(
     r"[ \u00a0]?(?:['′’]|ft\.?|feet|foot|Fuß)[ \u00a0]?(\d\d?)[ \u00a0]?(?:″|”|\"|''|’’|in|Zoll)"
 )
 # English units of time and money, and how many of a smaller or of how large a part of a larger unit
 # they are, exactly: 2 Wochen are 14 days.
 _TIMES = tuple(
-    (re.compile(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
+    (expression(rf"[ \u00a0-]?(?:{words})(?!\w)"), tuple(map(Decimal, factors.split())))
     for words, factors in (
         ("seconds?|secs?", "60"),
         ("hours?", "60 24"),
@@ -106,16 +107,16 @@ _TIMES = tuple(
     )
 )
 # Units of a length of time behind a number: hours (the group) and minutes, in many languages.
-_DURATION = re.compile(
+_DURATION = expression(
     r"[ \u00a0-]?(?:((?:h|hrs?|hours?|Std\.?|Stunden?|heures?|horas?|or[ae]|uur|tim(?:mar|er)"
     r"|hodin\w*|godzin\w*|час\w*|годин\w*)(?!\w)|小时|小時|時間|시간)"
     r"|(?:min(?:\.|s|ut\w*)?|мин\w*|хв\w*)(?!\w)|分|분)",
     re.IGNORECASE,
 )
 # Text between the hours and the minutes of a length of time.
-_HOURS_AND = re.compile(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
+_HOURS_AND = expression(r"[ \u00a0,]*(?:and|und|et|y|e|en|och|og|a|i|и|і)?[ \u00a0]*")
 # A share of a hundred behind a number.
-_PERCENT = re.compile(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
+_PERCENT = expression(r"[ \u00a0\u202f]?(?:[%％٪]|per ?cent)")
 # Metric units, and the power of ten of each.
 _SHORT = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12, "h": 2, "d": -1, "c": -2, "m": -3}
 _SHORT |= {"µ": -6, "n": -9}
@@ -142,7 +143,7 @@ _WHOLE |= {"公斤": ("g", 3), "t": ("g", 6), "т": ("g", 6), "吨": ("g", 6), "
 _WHOLE |= dict.fromkeys(("ton", "tons", "tonne", "tonnes", "Tonne", "Tonnen"), ("g", 6))
 _WHOLE |= dict.fromkeys(("kilo", "kilos", "Kilo", "кг"), ("g", 3)) | {"км": ("m", 3), "м": ("m", 0)}
 _WHOLE |= {"см": ("m", -2), "мм": ("m", -3), "г": ("g", 0), "л": ("l", 0), "мл": ("l", -3)}
-_METRIC = re.compile(
+_METRIC = expression(
     rf"[ \u00a0-]?(?:({'|'.join(_WHOLE)})|([{''.join(_SHORT)}]?)(m|g|l|Wh?|Hz|B)"
     rf"|({'|'.join(word for word in _LONG if word)})?({'|'.join(_STEMS)})[^\W\d_]{{0,6}}?)"
     rf"(?:(?![\w²³/^])|(?<=[{SPACELESS}]))",

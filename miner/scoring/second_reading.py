@@ -27,6 +27,7 @@ from miner.progress import silent
 from miner.tasks.record import record
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
+from miner.text_table import count_of
 
 # Rows of a text whose sentences in doubt are read by one task, whatever the parts of the run.
 SPAN = 1 << 14
@@ -44,6 +45,25 @@ class SecondReader:
 
     models: tuple[EncoderRef, EncoderRef]
     most: int | None = None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Cost of a second opinion: ``sentences`` of ``total`` were read, for ``pairs`` in doubt.
+
+    ``seconds`` of one core were spent on sentences that no earlier run had read.
+    """
+
+    pairs: int
+    sentences: int
+    total: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{count_of(self.pairs, 'pair')} in doubt, {count_of(self.sentences, 'sentence')} read "
+            f"({self.sentences / max(self.total, 1):.1%} of all), {self.seconds:,.0f} core-seconds"
+        )
 
 
 class Text(Protocol):

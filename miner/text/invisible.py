@@ -2,6 +2,8 @@
 
 import re
 
+from miner.expressions import expression
+
 # Dropped characters: Unicode's Default_Ignorable_Code_Point (soft hyphen, zero-width space,
 # byte-order mark, marks of direction, variation selectors, tags), marks of annotations and
 # hieroglyphs, and ASCII controls except spaces.
@@ -26,10 +28,10 @@ _ODD = re.compile(
 NON_JOINER, JOINER = 0x200C, 0x200D
 JOINED = range(0x620, 0xE00)
 _JOINED = f"{chr(JOINED[0])}-{chr(JOINED[-1])}"
-_LOOSE = re.compile(
+_LOOSE = expression(
     f"(?<![{_JOINED}\u200c\u200d])[\u200c\u200d]+|(?<=[\u200c\u200d])[\u200c\u200d]+"
 )
-_LAST = re.compile(f"\u200c(?![{_JOINED}])")
+_LAST = expression(f"\u200c(?![{_JOINED}])")
 
 
 def visible(text: str) -> str:

@@ -8,6 +8,7 @@ from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from miner.errors import CorpusError
+from miner.expressions import expression
 from miner.json_files import parsed
 from miner.option_values import SIDES
 from miner.text.output import StrPath, open_output
@@ -26,11 +27,11 @@ from miner.text.text_format import (
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 # Line ends for other readers, which JSON need not escape.
-_LINE_END = re.compile("[\x85\u2028\u2029]")
+_LINE_END = expression("[\x85\u2028\u2029]")
 # An object with text values only, whose first keys are both sides, as `Jsonl.line` writes it.
 _PLAIN = r"[^\"\\\x00-\x1f\x85\u2028\u2029]*"
 _TEXT = rf'"{_PLAIN}(?:\\["\\bfnrt]{_PLAIN})*"'
-_NAMED = re.compile(
+_NAMED = expression(
     rf'{{"source": {_TEXT}, "target": {_TEXT}(?:, (?!"source"|"target"){_TEXT}: {_TEXT})*}}'
 )
 # Escapes of JSON; the group is half of a surrogate pair without its other half.

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
 from miner.option_values import Languages
 
@@ -18,7 +18,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 # of a macrolanguage), tab, English name.
 _SHORT: dict[str, str] = {}
 _ENGLISH: dict[str, str] = {}
-for _line in resources.files(__package__).joinpath("languages.tsv").read_text("utf-8").splitlines():
+for _line in Path(__file__).with_name("languages.tsv").read_text("utf-8").splitlines():
     _codes, _, _name = _line.partition("\t")
     _first, *_others = _codes.split()
     _SHORT |= dict.fromkeys(_others, _first)

@@ -7,20 +7,26 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 import numpy as np
-from rensa import RMinHash
 
+from miner.expressions import expression
 from miner.text.words import MARKS, NO_WORD, fold, folded
 
 # `NO_WORD` in two steps, four times as fast: first characters outside of ASCII, if there are any,
 # then bytes of ASCII.
-_ODD_MARK = re.compile(rf"[^\w\x00-\x7f{MARKS}]+")
+_ODD_MARK = expression(rf"[^\w\x00-\x7f{MARKS}]+")
 _SPACED = bytes(byte if byte > 127 or chr(byte).isalnum() else ord(" ") for byte in range(256))
 _NO_LETTER = re.compile(rb"[^A-Za-z\x80-\xff]+")
 # Symbols that count like words: currencies, mathematics and others, without separators and bullets.
 # A dash before a number is its sign; # belongs to the letter before it.
+# Between the ranges are Han, Hangul and private characters.
+_RANGES = (
+    *(range(0x24, 0x3400), range(0x4DC0, 0x4E00), range(0xA000, 0xAC00), range(0xFB00, 0x10000)),
+    range(0x1F000, 0x1FB00),
+)
 _SYMBOLS = frozenset(
     one
-    for one in (*map(chr, range(0x24, 0x10000)), *map(chr, range(0x1F000, 0x1FB00)))
+    for codes in _RANGES
+    for one in map(chr, codes)
     if unicodedata.category(one) in ("Sc", "Sm", "So") and not "\u2500" <= one <= "\u25ff"
 ).union("%‰") - {"|"}
 _NO_SYMBOL = bytes(byte for byte in range(128) if chr(byte) not in _SYMBOLS)
@@ -96,6 +102,8 @@ def shingles(text: str) -> list[str]:
 
 def signatures(sets: Sequence[Sequence[str]]) -> np.ndarray:
     """Compute MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``."""
+    from rensa import RMinHash
+
     found = RMinHash.digests_from_token_sets(sets, HASHES, SEED)
     return np.array(found, dtype=np.uint32).reshape(len(sets), HASHES)
 

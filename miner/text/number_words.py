@@ -4,6 +4,8 @@ import re
 from importlib import resources
 from unicodedata import normalize
 
+from miner.expressions import expression
+
 
 def _table(name: str) -> list[str]:
     """Return the lines of a table beside this module."""
@@ -79,12 +81,12 @@ def _magnitudes() -> str:
     return "|".join(groups).replace(r"\w", _LETTER)
 
 
-MAGNITUDE = re.compile(
+MAGNITUDE = expression(
     rf"{_BLANK}{_PEOPLE}(?:{_magnitudes()})(?:(?<=[{_JOINED}])|(?!{_LETTER}))(?:\.(?= ?\S))?",
     re.IGNORECASE,
 )
 # A word of a thousand or more without digits before it, perhaps at the end of a compound.
-LARGE_WORD = re.compile(
+LARGE_WORD = expression(
     r"(?<!\d)(?<!\d[ \u00a0\u202f-])(?:"
     + "|".join(
         rf"(?:{words})(?!{_LETTER})"
@@ -102,7 +104,7 @@ POWERS = {f"m{i}": powers for i, (powers, _) in enumerate(_MAGNITUDES)}
 _HALF = r"(?P<half>[ap]\.? ?m(?![^\W\d_])\.?)"
 _HALF2 = _HALF.replace("half", "half2")
 _HOUR = r" ?(?:h|o.?clock|uhr|часов|год|giờ|時|时|点|點|시|ώρα|klo|óra|น\.)"
-CLOCK = re.compile(
+CLOCK = expression(
     rf"(?P<hour>\d\d?)(?:(?:[:：.]|{_HOUR} ?)(?P<minute>[0-5]\d)(?!\d)(?:[:：][0-5]\d(?![\d]))?"
     rf"(?:[ \u00a0\u202f]?{_HALF})?|[ \u00a0\u202f]?{_HALF2}"
     rf"|{_HOUR}(?:(?<=[{_JOINED}])|(?![^\W\d_])))",
@@ -125,7 +127,7 @@ BEFORE_NOON = "오전", "午前", "上午", "早上", "凌晨", "새벽"
 AFTER_NOON = "오후", "午後", "下午", "晚上", "저녁", "傍晚"
 
 # Words for half an hour before the hour: halb 8 is 7:30; half 8 is 8:30 in English.
-HALF_BEFORE = re.compile(
+HALF_BEFORE = expression(
     r"(?<!\w)(?:halb|(half)|halv|hálf|puoli|fél|půl|pol|pola|wpół do|pool|в пол|в половине) \Z",
     re.IGNORECASE,
 )
@@ -133,7 +135,7 @@ HALF_BEFORE = re.compile(
 # Magnitude words that precede the number: milioni 20.
 _FIRST = {"elfu": 3, "laki": 5, "milioni": 6, "bilioni": 9, "kuma": 3, "miliyoona": 6}
 _FIRST |= {"biliyoona": 9, "ထောင်": 3, "သောင်း": 4, "သိန်း": 5, "သန်း": 6, "ས་ཡ་": 6, "འབུམ་": 5}
-MAGNITUDE_BEFORE = re.compile(rf"(?<!{_LETTER})({'|'.join(_FIRST)}) ?\Z", re.IGNORECASE)
+MAGNITUDE_BEFORE = expression(rf"(?<!{_LETTER})({'|'.join(_FIRST)}) ?\Z", re.IGNORECASE)
 FIRST = {word.lower(): power for word, power in _FIRST.items()}
 
 # First year of each era minus 1, and words before a year of another calendar.
@@ -143,7 +145,7 @@ ERAS = {
 }  # fmt: skip
 
 # Months of calendars whose days are others than ours: Iran's, Islam's, the Jews' and Ethiopia's.
-OTHER_MONTH = re.compile(
+OTHER_MONTH = expression(
     r"(?<!\w)(?:فروردین|اردیبهشت|خرداد|مرداد|شهریور|آبان|بهمن|اسفند|محرم|ربیع"
     r"|ربيع|جمادی|جمادى|رجب|شعبان|رمضان|شوال|[בל]?(?:תשרי|חשוון|כסלו|טבת|שבט|אדר|ניסן|אייר|סיוון"
     r"|תמוז|אלול)|መስከረም|ጥቅምት|ኅዳር|ህዳር|ታኅሣሥ|ታህሳስ|ጥር|የካቲት|መጋቢት|ሚያዝያ|ግንቦት|ሰኔ|ሐምሌ|ሀምሌ"
@@ -151,7 +153,7 @@ OTHER_MONTH = re.compile(
 )
 
 # Pattern of texts that may spell a negative number.
-MINUS = re.compile(
+MINUS = expression(
     r"\b(?:minus|mínus|mínusz|miinus|mīnus|minusz|negativ|below|under|moins|menos|meno|sous|sotto"
     r"|bajo|abaixo|unter|onder|pod|poniżej|sub|sota|alle|alatt|fagypont|null?|nul|nula|nol|zero"
     r"|zéro|ujemn|eksi|reduc|less|decreas|weniger|redu|réd|dimin|сниж|уменьш|sníž|zmniejsz|giảm"
@@ -205,7 +207,7 @@ for _number, _names in enumerate(_table("months.tsv"), start=1):
     for _name in _names.split():
         FOREIGN_MONTHS.setdefault(_name, set()).add(_number)
 _FOREIGN = "|".join(sorted(FOREIGN_MONTHS, key=len, reverse=True))
-FOREIGN_MONTH = re.compile(
+FOREIGN_MONTH = expression(
     r"(?<=\d)(?:\.|er|º|-?го| ?m\.|\. gada(?: \d\d?\.)?)? (?:de )?"
     rf"({_FOREIGN})(?![\w\u0900-\u0dff])"
     rf"|(?<!\w)({_FOREIGN})(?= (?:de )?\d{{4}})",
@@ -240,14 +242,14 @@ _LOOSE = (
     "decade century score"
 )
 LOOSE_WORDS = {*_LOOSE.split(), *TIMES}
-ENGLISH_WORDS = re.compile(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b", re.IGNORECASE)
+ENGLISH_WORDS = expression(rf"\b(?:{_WORD})(?:(?:[ -]| and )(?:{_WORD}))*\b", re.IGNORECASE)
 # English fractions, with numerator and denominator, where they are no ordinals: a third of, by
 # two-thirds, half the.
 PARTS = {"half": 2, "quarter": 4, "fourth": 4, "third": 3, "fifth": 5, "sixth": 6, "seventh": 7}
 PARTS |= {"eighth": 8, "ninth": 9, "tenth": 10, "twentieth": 20, "hundredth": 100}
 PARTS |= {f"{word}s": part for word, part in PARTS.items() if part > 2}
 ABOVE = {"a": 1, "an": 1} | {word: i for i, word in enumerate(_UNITS.split()[1:10], start=1)}
-FRACTION = re.compile(
+FRACTION = expression(
     rf"(?<!and )\b(?:(?:({'|'.join(ABOVE)})[ -])({'|'.join(PARTS)})|half)"
     r"(?:(?<=[dhr]s)|(?= of\b(?! an hour)| the\b| (?:is|are|was|were|do|did|have|had)\b|[.,;:!?)]"
     r"|\W*\Z))",
@@ -255,9 +257,9 @@ FRACTION = re.compile(
 )
 # Fractions in digits: 3/4, 4分の3, 四分之三.
 _HAN = "一二三四五六七八九十"
-DIGIT_FRACTION = re.compile(
+DIGIT_FRACTION = expression(
     r"(?<![\d/.,])(\d\d?) ?[/⁄] ?(\d\d?)(?![\d/⁄]|[.,]\d)"
     rf"|([\d{_HAN}]{{1,2}})分[の之]([\d{_HAN}]{{1,2}})"
 )
-MONTH = re.compile(rf"\b(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b", re.IGNORECASE)
-ROMAN = re.compile(r"\b(?=[IVXLC])(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")
+MONTH = expression(rf"\b(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b", re.IGNORECASE)
+ROMAN = expression(r"\b(?=[IVXLC])(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})\b")

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from miner.expressions import expression
 from miner.text.number_values import (
     GEEZ,
     HAN,
@@ -46,40 +47,40 @@ Value = Decimal | str | tuple[int, int, bool]
 # Zeros of other scripts, each followed by its other digits, and full-width marks between digits.
 _ZEROS = "٠۰߀०০੦૦୦௦౦೦൦෦๐໐༠၀႐០᠐᥆᧐᪀᪐᭐᮰᱀᱐꘠꣐꤀꧐꧰꩐꯰０"
 _OTHERS = "".join(f"{zero}-{chr(ord(zero) + 9)}" for zero in _ZEROS)
-_FOREIGN = re.compile(f"[{_OTHERS}]")
-_WIDE = re.compile(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，](?=[{_OTHERS}0-9])")
+_FOREIGN = expression(f"[{_OTHERS}]")
+_WIDE = expression(f"[{_OTHERS}]|(?<=[{_OTHERS}0-9])[．：，](?=[{_OTHERS}0-9])")
 _FULL = {"．": ".", "：": ":", "，": ","}
 # Number with its separators. An entity (&#8212;) is not a number.
-_TOKEN = re.compile(
+_TOKEN = expression(
     r"\d(?<!\d\d)(?<!&#\d)(?<!&#x\d)"  # the first digit
     r"(?:\d{0,2}(?:[ \u00a0\u202f\u2009'’]\d{3}(?!\d))+|\d*)(?:(?:[.,٫٬]|·(?!10[\^⁰¹²³⁴-⁹⁻]))\d+)*",
     re.ASCII,
 )
 # Digits and fractions that `_TOKEN` lacks.
-UNUSUAL = re.compile(f"[{''.join(FRACTIONS)}⁰¹²³⁴-⁹₀-₉]")
-_ANY_TOKEN = re.compile(rf"[{''.join(FRACTIONS)}]|[⁰¹²³⁴-⁹]+|[₀-₉]+|{_TOKEN.pattern}", re.ASCII)
-_PART = re.compile(r"\d+", re.ASCII)
-_SEPARATOR = re.compile(r"\D", re.ASCII)
+UNUSUAL = expression(f"[{''.join(FRACTIONS)}⁰¹²³⁴-⁹₀-₉]")
+_ANY_TOKEN = expression(rf"[{''.join(FRACTIONS)}]|[⁰¹²³⁴-⁹]+|[₀-₉]+|{_TOKEN.pattern}", re.ASCII)
+_PART = expression(r"\d+", re.ASCII)
+_SEPARATOR = expression(r"\D", re.ASCII)
 # Groups of three digits; groups of two before the last three, as in India.
-_GROUPED = re.compile(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
+_GROUPED = expression(r"[1-9]\d{0,2}(?:\D\d{3})+|[1-9]\d?(?:\D\d\d)+\D\d{3}", re.ASCII)
 _GROUPING, _DECIMAL = " \u00a0\u202f\u2009'’٬", "٫·"
 
 _UNIT = f"[{''.join(UNIT_POWERS)}]"
 # Digits mixed with units: 3억 5000만; 5千克 is 5 kg.
-_MIXED = re.compile(
+_MIXED = expression(
     rf"(?:\d[\d,.]{{0,40}}[ \u00a0]?(?:[多余餘]|个(?=[万亿](?!元)))?"
     rf"(?:{_UNIT}(?!큼))+(?![克米瓦字分])[ \u00a0]?)+"
     r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
     re.ASCII,
 )
-_RATE = re.compile(r"(\d)割(\d)分(?:(\d)厘)?", re.ASCII)
-_CHUNK = re.compile(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘个]?({_UNIT}*)", re.ASCII)
+_RATE = expression(r"(\d)割(\d)分(?:(\d)厘)?", re.ASCII)
+_CHUNK = expression(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘个]?({_UNIT}*)", re.ASCII)
 # Endings of a year that is a century: 1800s, Scandinavian 1800-talet, Finnish 1800-luku.
-_CENTURY = re.compile(r"['’]{0,2}s|-(?:tal|lu[vk]u)")
+_CENTURY = expression(r"['’]{0,2}s|-(?:tal|lu[vk]u)")
 # Half past an hour, behind the hour.
-_HALF_PAST = re.compile(r"(?<=[时時点點시]) ?[半반]")
+_HALF_PAST = expression(r"(?<=[时時点點시]) ?[半반]")
 
-_BEHIND_DIGIT = re.compile(r"\d[ -]?$")
+_BEHIND_DIGIT = expression(r"\d[ -]?$")
 
 _MINUS, _DASHES = "-−‐‑－", "–—"
 # Characters before which a minus counts, and signs behind a number that make it a hyphen.

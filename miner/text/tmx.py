@@ -3,12 +3,12 @@
 `UnitLanguages` chooses source and targets among the texts of a unit.
 """
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from miner.errors import CorpusError
+from miner.expressions import expression
 from miner.option_values import VERSION
 from miner.text.language_codes import closest, primary
 from miner.text.lines import display_name
@@ -117,16 +117,16 @@ def _closest(wanted: str, codes: tuple[str, ...], places: Iterable[int]) -> list
 
 
 # Controls and other characters that XML 1.0 cannot hold.
-_CONTROL = re.compile("[\x01-\x08\x0e-\x1b]")
-_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_CONTROL = expression("[\x01-\x08\x0e-\x1b]")
+_NO_XML = expression("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Inline elements whose content is code or another text; the content of others is text. Placeholders
 # separate words, the other elements only format them.
 _PLACEHOLDERS = {"ph", "it", "x"}
 _CODE = _PLACEHOLDERS | {"bpt", "ept", "ut", "sub", "note", "prop"}
 # Mark of a placeholder while its text is open; between two words it becomes a space.
 _PLACE = "\0"
-_JOINING = re.compile(r"(?<=[^\s\0])\0+(?=[^\s\0])")
-_LINE_END = re.compile(r"\s*\n\s*")
+_JOINING = expression(r"(?<=[^\s\0])\0+(?=[^\s\0])")
+_LINE_END = expression(r"\s*\n\s*")
 
 
 class Tmx(Units):
@@ -207,7 +207,9 @@ class TmxUnits(UnitParser):
 
     def _entity_named(self, name: str, is_parameter: bool) -> None:
         if self.parser.CharacterDataHandler is not None:
-            self._words.append(html.unescape(f"&{name};"))
+            from html import unescape  # its tables are large
+
+            self._words.append(unescape(f"&{name};"))
 
     def _listen(self) -> None:
         """Begin the text of a unit."""

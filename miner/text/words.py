@@ -4,10 +4,10 @@ Scripts without spaces have no words to split at. Each of their characters is a 
 lengths and overlaps are comparable between languages.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 
+from miner.expressions import expression
 from miner.text.invisible import visible
 
 # Maximum characters of a sentence that are compared with another sentence.
@@ -35,25 +35,29 @@ _LETTERS_A_WORD = (
     ("\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f", 1.5),  # Han
 )
 # Combining marks, for example Indic vowel signs. They belong to words, but Python's \w does not
-# match them. The range ends before the variation selectors of emoji.
+# match them. The last range ends before the variation selectors of emoji; Han, Hangul and private
+# characters, between them, have none.
 MARKS = "".join(
-    mark for mark in map(chr, range(0x300, 0xFE00)) if unicodedata.category(mark) in ("Mn", "Mc")
+    mark
+    for codes in (range(0x300, 0x3400), range(0xA000, 0xAC00), range(0xFB00, 0xFE00))
+    for mark in map(chr, codes)
+    if unicodedata.category(mark) in ("Mn", "Mc")
 )
 # Invisible characters within words of Persian and of Indian languages.
 JOINERS = "\u200c\u200d"
 # Characters outside of words: neither letters nor digits nor their marks.
-NO_WORD = re.compile(rf"(?:[^\w{MARKS}]|_)+")
+NO_WORD = expression(rf"(?:[^\w{MARKS}]|_)+")
 
-_SPACELESS = re.compile(f"[{SPACELESS}]")
-_TOKEN = re.compile(
+_SPACELESS = expression(f"[{SPACELESS}]")
+_TOKEN = expression(
     rf"[{SPACELESS}]|[^\W{SPACELESS}]+(?:[{MARKS}{JOINERS}]+[^\W{SPACELESS}]*)*|[^\w\s]"
 )
-_SPACED = re.compile(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
+_SPACED = expression(rf"[{SPACELESS}]|[^\s{SPACELESS}]+")
 # Letters of scripts without spaces, and East Asian punctuation.
-_GLUED = re.compile(f"[{SPACELESS}\u3000-\u303f\uff01-\uff65]")
-_NO_SPACES = re.compile(f"[\u0f00-\u0fff{SPACELESS}]+")
-_WORD = re.compile(r"[^\W_]")
-_SCRIPTS = [(re.compile(f"[{script}]+"), size) for script, size in _LETTERS_A_WORD]
+_GLUED = expression(f"[{SPACELESS}\u3000-\u303f\uff01-\uff65]")
+_NO_SPACES = expression(f"[\u0f00-\u0fff{SPACELESS}]+")
+_WORD = expression(r"[^\W_]")
+_SCRIPTS = [(expression(f"[{script}]+"), size) for script, size in _LETTERS_A_WORD]
 
 
 def folded(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from xml.parsers import expat
 
 from miner.errors import CorpusError, UnreadableError
+from miner.expressions import expression
 from miner.text.lines import MOST, decompressed, display_name
 from miner.text.text_format import RawText
 from miner.text_table import count_of
@@ -21,8 +22,8 @@ _PART = 1 << 16
 # which readers treat as a byte that is not UTF-8.
 BROKEN, UNDECODABLE = "\ufdd0", "\udcff"
 # Characters that XML 1.0 cannot hold, noncharacters, and references to either by number.
-_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
-_REFERENCE = re.compile(_NO_XML.pattern + "|&#(?:x[0-9a-fA-F]{1,9}|[0-9]{1,9});")
+_NO_XML = expression("[^\t\n\r -\ud7ff\ue000-\ufdcf\ufdf0-\ufffd\U00010000-\U0010ffff]")
+_REFERENCE = expression(_NO_XML.pattern + "|&#(?:x[0-9a-fA-F]{1,9}|[0-9]{1,9});")
 # Length of the longest character reference; the end of a part may cut one.
 _LONGEST = 13
 _MARKS = {

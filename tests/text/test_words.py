@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from miner.text.near_copies import bare, plain
+from miner.text.near_copies import _SYMBOLS, bare, plain
 from miner.text.words import (
     JOINERS,
     MARKS,
@@ -35,6 +35,16 @@ def test_joined_texts_have_spaces_where_their_script_has() -> None:
     assert joined(["Der Hund", "bellt.", "", "Ja"]) == "Der Hund bellt. Ja"
     assert joined(["東京へ", "行く", "。", "はい"]) == "東京へ行く。はい"
     assert joined(["ไป", "ไหน", "OK", "東京"]) == "ไปไหน OK 東京" and joined([]) == ""
+
+
+def test_symbols_are_those_of_unicode() -> None:
+    """Only some ranges of characters are looked through when the module is imported."""
+    found = {
+        one
+        for one in map(chr, (*range(0x24, 0x10000), *range(0x1F000, 0x1FB00)))
+        if unicodedata.category(one) in ("Sc", "Sm", "So") and not "\u2500" <= one <= "\u25ff"
+    }
+    assert (found | {"%", "‰"}) - {"|"} == _SYMBOLS
 
 
 @pytest.mark.parametrize(
