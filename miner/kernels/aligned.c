@@ -26,11 +26,13 @@ typedef struct {
     int32_t *position, *following, *places[2], *load;
     float *matches, *numbers;
     int16_t *rows;
+    int8_t *room;
     double *along;
 } Pair;
 
 static int allocate_pair(Pair *pair, const Tokens *tokens) {
-    const int64_t floats = tokens->size + 8 * MOST + 2 * MOST * NUMBERS + MOST * tokens->d / 2;
+    const int64_t floats = tokens->size + 8 * MOST + 2 * MOST * NUMBERS + MOST * tokens->d / 2 +
+                           UNPACKED * tokens->d / 4;
     pair->along = malloc((size_t)MOST * sizeof(double) + (size_t)floats * sizeof(float));
     if (!allocate_alignment(&pair->alignment, NULL, MOST) || pair->along == NULL) return 0;
     int32_t *at = (int32_t *)(pair->along + MOST);
@@ -42,7 +44,8 @@ static int allocate_pair(Pair *pair, const Tokens *tokens) {
     pair->numbers = pair->matches + 4 * MOST;
     pair->rows = (int16_t *)(pair->numbers + 2 * MOST * NUMBERS);
     memset(pair->rows, 0, (size_t)(MOST * tokens->d) * sizeof(int16_t));
-    pair->position = (int32_t *)(pair->rows + MOST * tokens->d);
+    pair->room = (int8_t *)(pair->rows + MOST * tokens->d);
+    pair->position = (int32_t *)(pair->room + UNPACKED * tokens->d);
     for (int64_t token = 0; token < tokens->size; token++) pair->position[token] = -1;
     return 1;
 }
@@ -79,11 +82,10 @@ static void relate(const Tokens *all, Pair *pair) {
         table_of(&pair->alignment, 3), table_of(&pair->alignment, 4),
     };
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t k = 0; k < all->d; k++)
-            pair->rows[i * all->d + k] = all->codes[a[i] * all->d + k];
+        unpack_wide(all, a[i], pair->rows + i * all->d);
         pair->along[i] = ((double)i + 0.5) / (double)n;
     }
-    dots(pair->rows, n, all->codes, b, m, tables[0], MOST, all->d);
+    dots_with(all, pair->rows, n, b, m, tables[0], MOST, pair->room);
     for (int side = 1; side < 3; side++)
         for (int64_t j = 0; j < m; j++)
             memset(tables[side] + j * MOST, 0, (size_t)n * sizeof(float));
@@ -294,14 +296,15 @@ static void compare_described(const Pair *pair, const Network *network, float *o
 #define PAIRS                                                                                      \
     int64_t first, int64_t last, const int32_t *ids_a, const int64_t *offsets_a,                   \
         const int32_t *ids_b, const int64_t *offsets_b, const int64_t *rows_a,                     \
-        const int64_t *rows_b, const int8_t *codes, const float *scale, const float *weight,       \
+        const int64_t *rows_b, const uint8_t *codes, int64_t d, const float *scale,               \
+        const float *weight,                                                                       \
         const float *frequency, const int64_t *offsets, const int32_t *translations,               \
         const float *probability, const float *emission, const float *jump, const float *unaligned
 #define SIZES                                                                                      \
     int64_t t, int64_t sentences_a, int64_t u, int64_t sentences_b, int64_t pairs, int64_t V,      \
-        int64_t d, int64_t e
+        int64_t w, int64_t e
 #define KNOWN                                                                                      \
-    {{codes, scale, weight, frequency, NULL, offsets, translations, probability, V, d},            \
+    {{codes, scale, weight, frequency, NULL, offsets, translations, probability, V, w, d},         \
      {emission, jump, unaligned}, surprise}
 #define OPEN(c) open_pair(&pair, ids_a, offsets_a, rows_a[c], ids_b, offsets_b, rows_b[c])
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from miner.kernels.hidden_markov import COSINES, EVIDENCES
 from miner.kernels.library import kernel
+from miner.kernels.tokens import table_arguments
 from miner.parallel import in_ranges
 
 # Maximum tokens of a sentence that are compared; the rest of a longer text is ignored.
@@ -37,8 +38,8 @@ CHUNK = 256
 
 _PAIRS = (
     "first: int, last: int, ids_a: i4[t], offsets_a: i8[n+1], ids_b: i4[u], offsets_b: i8[k+1], "
-    "rows_a: i8[m], rows_b: i8[m], codes: i1[V, d], scale: f4[V], weight: f4[V], "
-    "frequency: f4[V], offsets: i8[V+1], translations: i4[e], probability: f4[e], "
+    "rows_a: i8[m], rows_b: i8[m], codes: u1[V, w], d: int, scale: f4[V], "
+    "weight: f4[V], frequency: f4[V], offsets: i8[V+1], translations: i4[e], probability: f4[e], "
     "emission: f4[16, 12], jump: f4[14], unaligned: f4[1]"
 )
 _count = kernel(
@@ -67,7 +68,16 @@ def describe(
     and of ``ids (r, 4) int32``: the token, its counterpart, and the tokens before and after it, -1
     for none.
     """
-    known = *source, *target, source_row, target_row, *table, *lexicon, *aligner, surprise
+    known = (
+        *source,
+        *target,
+        source_row,
+        target_row,
+        *table_arguments(table),
+        *lexicon,
+        *aligner,
+        surprise,
+    )
     in_ranges(
         lambda first, last: _describe(first, last, *known, starts, ids, numbers),
         len(source_row),
@@ -85,7 +95,7 @@ def count(source, target, table, lexicon, aligner):
     sizes = (2, COSINES, EVIDENCES), (2 * FARTHEST + 1,), (2,)
     # Each chunk has its own counts, so that their sums do not depend on the number of threads.
     counts = tuple(np.zeros((-(-len(rows) // CHUNK), *size)) for size in sizes)
-    known = *source, *target, rows, rows, *table, *lexicon, *aligner
+    known = *source, *target, rows, rows, *table_arguments(table), *lexicon, *aligner
     in_ranges(lambda first, last: _count(first, last, *known, *counts), len(rows), CHUNK)
     return tuple(one.sum(axis=0) for one in counts)
 
@@ -100,7 +110,16 @@ def compare_pairs(
     are as in :func:`describe`. The mean is over the tokens of a side, then over both sides, in
     nats.
     """
-    known = *source, *target, source_row, target_row, *table, *lexicon, *aligner, surprise
+    known = (
+        *source,
+        *target,
+        source_row,
+        target_row,
+        *table_arguments(table),
+        *lexicon,
+        *aligner,
+        surprise,
+    )
     in_ranges(
         lambda first, last: _compare(first, last, *known, *network, out), len(source_row), CHUNK
     )

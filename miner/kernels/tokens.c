@@ -10,14 +10,18 @@
 #define NEAR 2
 #define FEWEST 4
 
-/* Tokens and their translations, as the arguments of `compare`. */
+/* Tokens whose codes are unpacked at a time. */
+#define UNPACKED 64
+
+/* Tokens and their translations, as the arguments of `compare`. A row of codes has d numbers in w
+   bytes: w = d, or d / 2 for 4 bits, of which byte j has the numbers j and d / 2 + j. */
 typedef struct {
-    const int8_t *codes;
+    const uint8_t *codes;
     const float *scale, *weight, *frequency, *information;
     const int64_t *offsets;
     const int32_t *translations;
     const float *probability;
-    int64_t size, d;
+    int64_t size, w, d;
 } Tokens;
 
 /* A side of a pair: token ids, and for each token the similarity to its counterpart, the summed
@@ -46,6 +50,7 @@ typedef struct {
     int32_t *following;
     float *scale;
     int16_t *rows;
+    int8_t *room;
     Side side[2];
     void *of_sides;
 } Work;
@@ -75,7 +80,7 @@ static void release(Work *work) {
 
 static int allocate(Work *work, int64_t size, int64_t d) {
     memset(work, 0, sizeof *work);
-    const int64_t items = 3 * size + SLOTS * (2 * LONGEST + 4) + LONGEST * (2 + d / 2);
+    const int64_t items = 3 * size + SLOTS * (2 * LONGEST + 4) + LONGEST * (2 + d / 2) + UNPACKED * d / 4;
     float *at = malloc((size_t)items * sizeof(float));
     work->slot = (int32_t *)at;
     if (at == NULL || !fit(work, LONGEST)) return 0;
@@ -94,16 +99,51 @@ static int allocate(Work *work, int64_t size, int64_t d) {
     work->following = (int32_t *)(at += SLOTS);
     work->scale = at += LONGEST;
     work->rows = (int16_t *)(at += LONGEST);
+    work->room = (int8_t *)(work->rows + LONGEST * d);
     memset(work->rows, 0, (size_t)(LONGEST * d) * sizeof(int16_t));
     return 1;
+}
+
+/* Write the codes of a token. */
+#define UNPACK(name, number)                                                                       \
+    static void name(const Tokens *all, int32_t token, number *restrict row) {                     \
+        const int8_t *restrict code = (const int8_t *)all->codes + token * all->w;                 \
+        if (all->w == all->d) {                                                                    \
+            for (int64_t k = 0; k < all->d; k++) row[k] = code[k];                                 \
+            return;                                                                                \
+        }                                                                                          \
+        for (int64_t k = 0; k < all->w; k++) {                                                     \
+            row[k] = (int8_t)((uint8_t)code[k] << 4) >> 4;                                         \
+            row[all->w + k] = code[k] >> 4;                                                        \
+        }                                                                                          \
+    }
+
+UNPACK(unpack, int8_t)
+UNPACK(unpack_wide, int16_t)
+
+/* Write the products of the first n of rows (r, d) with the codes of tokens (m) to out (m, r), as
+   `dots`. `room` (UNPACKED * d) is scratch. */
+static void dots_with(const Tokens *all, const int16_t *rows, int64_t n, const int32_t *tokens,
+                      int64_t m, float *out, int64_t r, int8_t *room) {
+    if (all->w == all->d) {
+        dots(rows, n, (const int8_t *)all->codes, tokens, m, out, r, all->d);
+        return;
+    }
+    int32_t place[UNPACKED];
+    for (int64_t first = 0; first < m; first += UNPACKED) {
+        const int64_t count = MIN(UNPACKED, m - first);
+        for (int64_t j = 0; j < count; j++) {
+            place[j] = (int32_t)j;
+            unpack(all, tokens[first + j], room + j * all->d);
+        }
+        dots(rows, n, room, place, count, out + first * r, r, all->d);
+    }
 }
 
 /* Copy the scales of tokens (n), and their codes as int16, for `dots`. */
 static void copy_tokens(const Tokens *all, const int32_t *ids, int64_t n, Work *work) {
     for (int64_t i = 0; i < n; i++) {
-        const int8_t *restrict code = all->codes + ids[i] * all->d;
-        int16_t *restrict row = work->rows + i * all->d;
-        for (int64_t k = 0; k < all->d; k++) row[k] = code[k];
+        unpack_wide(all, ids[i], work->rows + i * all->d);
         work->scale[i] = all->scale[ids[i]];
     }
 }
@@ -215,8 +255,8 @@ static void fill_slots(const Tokens *all, const int32_t *target, int64_t m, Work
             work->slot[target[j]] = (int32_t)work->count;
             work->used[work->count++] = target[j];
         }
-    dots(work->rows, n, all->codes, work->used + first, work->count - first,
-         work->similar + first * LONGEST, LONGEST, all->d);
+    dots_with(all, work->rows, n, work->used + first, work->count - first,
+              work->similar + first * LONGEST, LONGEST, work->room);
     for (int64_t slot = first; slot < work->count; slot++) {
         const int32_t token = work->used[slot];
         float *restrict own = work->similar + slot * LONGEST;
@@ -302,7 +342,7 @@ static void compare_windows(const Tokens *all, const Side *side, const int32_t *
         float *restrict best = side->best + at.first;
         int32_t *restrict place = side->place + at.first;
         copy_tokens(all, own, n, work);
-        dots(work->rows, n, all->codes, window, width, work->similar, LONGEST, all->d);
+        dots_with(all, work->rows, n, window, width, work->similar, LONGEST, work->room);
         for (int64_t j = 0; j < width; j++) work->position[window[j]] = 0;
         translate(all, window, width, 1, work->translated);
         for (int64_t i = 0; i < n; i++) {
@@ -364,14 +404,14 @@ void EXPORT(negative_logarithms)(const float *values, float *out, int64_t n) {
 
 int64_t EXPORT(compare)(const int64_t *pairs, int64_t first, int64_t last, const int32_t *ids_a,
                         const int64_t *offsets_a, const int32_t *ids_b, const int64_t *offsets_b,
-                        const int64_t *rows_a, const int64_t *rows_b, const int8_t *codes,
-                        const float *scale, const float *weight, const float *frequency,
+                        const int64_t *rows_a, const int64_t *rows_b, const uint8_t *codes,
+                        int64_t d, const float *scale, const float *weight, const float *frequency,
                         const float *information, const int64_t *offsets,
                         const int32_t *translations, const float *probability, float *out,
                         float *order, int64_t c, int64_t t, int64_t n, int64_t u, int64_t k,
-                        int64_t m, int64_t V, int64_t d, int64_t e, int64_t o) {
+                        int64_t m, int64_t V, int64_t w, int64_t e, int64_t o) {
     const Tokens all = {codes,   scale,        weight,      frequency, information,
-                        offsets, translations, probability, V,         d};
+                        offsets, translations, probability, V,         w,           d};
     Work work;
     if (!allocate(&work, V, d)) {
         release(&work);

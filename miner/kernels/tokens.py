@@ -26,10 +26,16 @@ COLUMNS, ORDER_COLUMNS = 9, 4
 _negative_logarithms = kernel("negative_logarithms(values: f4[n], &out: f4[n])")
 _compare = kernel(
     "compare(pairs: i8[c], first: int, last: int, ids_a: i4[t], offsets_a: i8[n+1], ids_b: i4[u], "
-    "offsets_b: i8[k+1], rows_a: i8[m], rows_b: i8[m], codes: i1[V, d], scale: f4[V], "
+    "offsets_b: i8[k+1], rows_a: i8[m], rows_b: i8[m], codes: u1[V, w], d: int, scale: f4[V], "
     "weight: f4[V], frequency: f4[V], information: f4[V], offsets: i8[V+1], translations: i4[e], "
     "probability: f4[e], &out: f4[m, 9], &order: f4[o, 4]) -> memory"
 )
+
+
+def table_arguments(table):
+    """Return a table of tokens as kernels take it: bytes of codes, and numbers of a row of them."""
+    codes, *rest = table
+    return codes.view(np.uint8), codes.shape[1] * (2 if codes.dtype == np.uint8 else 1), *rest
 
 
 def compare(source, target, source_row, target_row, table, lexicon, out, order):
@@ -38,8 +44,9 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     ``source`` and ``target`` are token ids ``(t,) int32`` with offsets ``(n + 1,) int64``; pair
     ``c`` is the sentence ``source_row[c]`` with ``target_row[c]``. ``table`` is ``(codes, scale,
     weight, frequency)`` of V tokens: ``codes (V, p) int8``, with p a multiple of
-    :data:`miner.kernels.dots.STEP`, times ``scale (V,) float32`` are unit rows, ``weight (V,)`` > 0
-    and ``frequency (V,)`` in (0, 1). ``lexicon`` is ``(offsets, translations, probability)``.
+    :data:`miner.kernels.dots.STEP`, or ``(V, p / 2) uint8`` of :func:`miner.kernels.pool.packed`,
+    times ``scale (V,) float32`` are unit rows, ``weight (V,)`` > 0 and ``frequency (V,)`` in
+    (0, 1). ``lexicon`` is ``(offsets, translations, probability)``.
 
     Columns 0 to 7 are four features, each for the tokens of the source, then of the target:
 
@@ -65,7 +72,8 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     """
     information = np.empty(len(table[0]), dtype=np.float32)
     _negative_logarithms(table[3], information)
-    rest = *source, *target, source_row, target_row, *table, information, *lexicon, out, order
+    known = *table_arguments(table), information, *lexicon
+    rest = *source, *target, source_row, target_row, *known, out, order
     own, others = np.diff(source[1])[source_row], np.diff(target[1])[target_row]
     long = (np.maximum(own, others) > LONGEST) & (np.minimum(own, others) > 0)
 

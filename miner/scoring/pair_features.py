@@ -171,7 +171,8 @@ def _described(part: EncoderPart) -> dict[str, np.ndarray]:
 class TokenTable:
     """Direction, weight and translations of every token id.
 
-    ``part`` holds the embeddings of V tokens. ``codes (V, p) int8`` times ``scale (V,) float32``
+    ``part`` holds the embeddings of V tokens. ``codes (V, p) int8``, or ``(V, p / 2) uint8`` of
+    :func:`miner.kernels.pool.packed`, times ``scale (V,) float32``
     are unit rows, or zero rows, zero-padded to p. ``weight (V,) float32`` > 0 is the length of the
     token's vector: training lengthens the vectors of meaningful tokens.
     """
@@ -181,8 +182,8 @@ class TokenTable:
         key = key_of(part.digest) if part.scales is not None else ""
         found = cached_arrays("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
         codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
-        # An int8 table of the model is used without a copy if it needs no padding.
-        self.codes: np.ndarray = codes if len(codes) else part.numbers()
+        # Numbers of the model are used without a copy if they need no padding.
+        self.codes: np.ndarray = codes if len(codes) else np.asarray(part.weights)
         self.lexicon = lexicon
 
     @property
@@ -200,8 +201,15 @@ class TokenTable:
     def similarity(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the cosines of token ids with token ids, ``(n, m) float32``."""
         from miner.kernels.dots import cosines
+        from miner.kernels.pool import unpacked
 
-        return cosines(self.codes, self.scale, left, right)
+        codes = self.codes
+        if codes.dtype == np.uint8:
+            both = np.concatenate([left, right])
+            codes, scale = unpacked(codes[both]), self.scale[both]
+            left, right = np.split(np.arange(len(both)), [len(left)])
+            return cosines(codes, scale, left, right)
+        return cosines(codes, self.scale, left, right)
 
     def pair_features(
         self,

@@ -8,6 +8,7 @@ from support.kernel_references import compare_reference, order_reference
 from support.tokens import flat, random_lexicon
 
 from miner.kernels import tokens
+from miner.kernels.pool import packed
 from miner.kernels.tokens import COLUMNS, LONGEST, ORDER_COLUMNS, compare
 from miner.parallel import use_loop_threads
 from miner.scoring.pair_features import unit_codes
@@ -58,6 +59,25 @@ def test_compare_is_its_reference(seed: int) -> None:
     without = np.empty_like(out)
     compare(*map(flat, sides), source, target, arguments, tables, without, NO_ORDER)
     np.testing.assert_array_equal(without, out)
+
+
+def test_codes_of_4_bits_give_the_same_bits() -> None:
+    """For short texts and windows of long ones, with more tokens than are unpacked at a time."""
+    generator = np.random.default_rng(3)
+    size, width = 400, 64
+    codes = generator.integers(-7, 8, (size, width)).astype(np.int8)
+    scale = (1 / np.sqrt(np.square(codes.astype(np.int64)).sum(axis=1))).astype(np.float32)
+    rest = scale, np.ones(size, np.float32), np.full(size, 1e-3, np.float32)
+    lexicon = random_lexicon(generator, size)
+    text = flat([generator.integers(0, size, n).tolist() for n in (5, 90, LONGEST, 300, 700)])
+    source, target = (np.repeat(np.arange(5), 5), np.tile(np.arange(5), 5))
+    found = []
+    for table in (codes, packed(codes)):
+        out, order = np.empty((25, COLUMNS), np.float32), np.empty((25, 4), np.float32)
+        compare(text, text, source, target, (table, *rest), lexicon.entries, out, order)
+        found.append((out, order))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][1], found[1][1])
 
 
 def test_texts_of_many_tokens() -> None:
