@@ -70,7 +70,7 @@ def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
     replace the entry meanwhile. No warning is needed: the arrays are computed again.
     """
     try:
-        if not _is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
+        if not is_safe(place.parent) or read_json(place / _STAMPS) != _stamps(place, names):
             raise ValueError("altered")
         with suppress(OSError):  # the folder may belong to the administrator
             os.utime(place)  # marks it as in use
@@ -79,7 +79,7 @@ def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
         return None
 
 
-def _is_safe(place: Path) -> bool:
+def is_safe(place: Path) -> bool:
     """Return True for a folder of this user or the administrator that nobody else can write to.
 
     The C loops do not check all offsets in cached arrays.
@@ -112,6 +112,11 @@ def folder() -> Path:
     return base.absolute() / "bitext-miner" / "arrays"
 
 
+def digest_of(arrays: Mapping[str, np.ndarray]) -> str:
+    """Return the digest of the model file that arrays are from; empty for arrays of no file."""
+    return getattr(arrays, "digest", "")
+
+
 def key_of(digest: str, *more: str) -> str:
     """Return the cache key of arrays computed from model files with a digest, and from more.
 
@@ -135,3 +140,6 @@ def _remove_unused(place: Path) -> None:
     for entry in place.glob("*.arrays"):
         if entry.stat().st_mtime < oldest:
             shutil.rmtree(entry, ignore_errors=True)
+    for entry in place.glob("*.digest*"):  # of miner.encoder.checked_files
+        if entry.stat().st_mtime < oldest:
+            entry.unlink(missing_ok=True)

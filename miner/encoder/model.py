@@ -26,6 +26,7 @@ from miner.encoder.model_files import (
     VERIFIER,
     VERIFYING_FILES,
     VERSION,
+    FileArrays,
     check,
     digests,
     fingerprint_of,
@@ -275,9 +276,9 @@ def load(path: str | Path = "default") -> Model:
         training=config.get("training", {}),
         verifier=verifier,
         lexicons=lexicons,
-        comparer=read_arrays(directory / COMPARER, "a comparer") if COMPARER in verifying else {},
-        names=read_arrays(directory / NAMES, "a model of names") if NAMES in verifying else {},
-        facts=read_arrays(directory / FACTS, "a model of facts") if FACTS in verifying else {},
+        comparer=_later(directory, verifying, COMPARER, "a comparer"),
+        names=_later(directory, verifying, NAMES, "a model of names"),
+        facts=_later(directory, verifying, FACTS, "a model of facts"),
         decoys_digest=verifying.get(DECOYS),
         languages=known_languages.read(config.get("languages"), str(directory / CONFIG)),
         classifier=read_arrays(directory / CLASSIFIER, "a classifier") if classifying else {},
@@ -285,6 +286,13 @@ def load(path: str | Path = "default") -> Model:
         fingerprint=vectors.fingerprint if vectors else config["fingerprint"],
         path=directory,
     )
+
+
+def _later(
+    directory: Path, files: Mapping[str, str], name: str, kind: str
+) -> Mapping[str, np.ndarray]:
+    """Return the arrays of an optional file, to be read when they are used; none without it."""
+    return FileArrays(directory / name, kind, files[name]) if name in files else {}
 
 
 def _part(

@@ -27,7 +27,8 @@ and the classifier's layer do not change it.
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ import numpy as np
 from miner.arrays import open_npy, open_npz
 from miner.encoder import known_languages
 from miner.encoder.architecture import SEGMENTATION, TARGET, VOCABULARIES, Architecture
+from miner.encoder.checked_files import checked_sha256
 from miner.errors import ArtifactError
 from miner.json_files import read_json
 from miner.text.file_digests import content_digest, file_sha256
@@ -155,7 +157,7 @@ def check(directory: Path, files: Mapping[str, str], known: Sequence[str]) -> No
         if name not in known:
             raise ArtifactError(f"{directory / CONFIG}: lists an unknown file {name!r}")
         try:
-            actual = file_sha256(directory / name)
+            actual = checked_sha256(directory / name)
         except OSError as error:
             raise ArtifactError(
                 f"{directory / name}: cannot be read ({error.strerror}); copy or train the "
@@ -184,6 +186,35 @@ def open_array(path: Path, shape: tuple[int, ...] | None) -> np.ndarray:
     if shape is not None and array.shape != shape:
         raise ArtifactError(f"{path}: shape {array.shape}, {CONFIG} says {shape}")
     return array
+
+
+class FileArrays(Mapping[str, np.ndarray]):
+    """Arrays of an .npz file of a model, by name, read when one is first used.
+
+    ``kind`` describes their content in errors, and ``digest`` is the SHA-256 of the file, which
+    caches of what is computed from them are known by. Raises ArtifactError on first use.
+    """
+
+    def __init__(self, path: Path, kind: str, digest: str):
+        self.path, self.kind, self.digest = path, kind, digest
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]
+
+    @cached_property
+    def _arrays(self) -> dict[str, np.ndarray]:
+        # Another model may have taken its place since this one was loaded.
+        check(self.path.parent, {self.path.name: self.digest}, [self.path.name])
+        return read_arrays(self.path, self.kind)
 
 
 def read_arrays(path: Path, kind: str) -> dict[str, np.ndarray]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from miner.arrays import distinct
 from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.script_folding import dependent, depends, in_one_script
@@ -78,7 +79,7 @@ class UnigramPieces:
         unseen = actions == unigram.UNSEEN
         if unseen.any():
             rare = codes[unseen]
-            rare = np.unique(rare[(rare != NON_JOINER) & (rare != JOINER)])
+            rare = distinct(rare[(rare != NON_JOINER) & (rare != JOINER)])
             if len(rare):
                 self._learn(rare)
                 actions = self._actions[codes]

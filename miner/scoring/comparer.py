@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from miner.encoder.cached_arrays import cached_arrays, digest_of, key_of
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
 from miner.scoring.pair_features import TokenTable
@@ -35,12 +36,12 @@ class Comparer:
     h)`` are weights of the two layers, ``logit (h,)`` of the result, each with its ``_bias``.
     ``surprise (V, BINS) uint8``: how surprising each match quality is for a token id
     (:mod:`miner_train.learn_match_quantiles`) by the aligner of :mod:`miner.kernels.hidden_markov`.
-    The arrays must have passed :func:`check_arrays`.
+    The arrays must have passed :func:`check_arrays`, as those of :func:`checked_arrays` have.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], table: TokenTable):
         self.table = table
-        self.network = tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
+        self.network = network_of(arrays)
         self.matching = matching_of(arrays)
 
     def compare(
@@ -119,6 +120,21 @@ class Comparer:
         return float(np.maximum(both @ pair + pair_bias, 0) @ logit + logit_bias[0])
 
 
+def checked_arrays(
+    arrays: Mapping[str, np.ndarray], vocabulary: int, name: str
+) -> dict[str, np.ndarray]:
+    """Return a model's arrays, of the types of the kernels. Raises as :func:`check_arrays`."""
+
+    def make() -> dict[str, np.ndarray]:
+        check_arrays(arrays, vocabulary, name)
+        network, (aligner, surprise) = network_of(arrays), matching_of(arrays)
+        return dict(zip(names, (*network, *aligner, surprise), strict=True))
+
+    names = *ARRAYS, *ALIGNER, SURPRISE
+    key = key_of(digest_of(arrays), str(vocabulary))
+    return cached_arrays("comparer", names, key, make)
+
+
 def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -> None:
     """Raise ArtifactError, naming the model, for arrays that do not fit its vocabulary."""
     from miner.kernels.aligned import BINS, COLUMNS
@@ -142,6 +158,11 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
     }
     if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
         raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
+
+
+def network_of(arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Return the arrays of a model that are weights of the network."""
+    return tuple(np.ascontiguousarray(arrays[key], np.float32) for key in ARRAYS)
 
 
 def matching_of(arrays: Mapping[str, np.ndarray]) -> Matching:

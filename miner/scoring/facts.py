@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from miner.encoder.cached_arrays import cached_arrays, digest_of, key_of
 from miner.errors import ArtifactError
 from miner.kernels import facts as kernel
 from miner.option_values import Languages
@@ -164,11 +165,14 @@ class Predictor(NamedTuple):
         while size < 4 * len(buckets):
             size *= 2
         slots, places = np.full(size, -1, np.int32), np.zeros(size, np.int32)
-        for place, bucket in enumerate(buckets.tolist()):
-            at = bucket & (size - 1)
-            while slots[at] >= 0:
-                at = (at + 1) & (size - 1)
-            slots[at], places[at] = bucket, place
+        left = np.arange(len(buckets), dtype=np.int32)
+        at = buckets & (size - 1)
+        while len(left):  # each of those left takes its slot, the first of those that want it
+            free = np.flatnonzero(slots[at] < 0)
+            wanted, first = np.unique(at[free], return_index=True)
+            taking = free[first]
+            slots[wanted], places[wanted] = buckets[left[taking]], left[taking]
+            left, at = np.delete(left, taking), np.delete(at + 1 & (size - 1), taking)
         starts = offsets_of(counts).astype(np.int32)
         return cls(
             slots, places, starts, classes.astype(np.int32), weights.astype(np.float32), constants
@@ -316,7 +320,10 @@ def facts_of(
         return None
     side = languages.index(ENGLISH)
     least = LEAST if pairs >= FEW else LEAST_OF_FEW
+    every = arrays
     try:
+        key = key_of(digest_of(every), "facts")
+        arrays = cached_arrays("facts", ARRAYS, key, lambda: {one: every[one] for one in ARRAYS})
         codes = bytes(arrays["languages"]).decode().split()
         if languages[1 - side] not in codes:
             return None

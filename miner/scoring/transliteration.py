@@ -14,7 +14,7 @@ from hashlib import sha256
 
 import numpy as np
 
-from miner.encoder.cached_arrays import cached_arrays, key_of
+from miner.encoder.cached_arrays import cached_arrays, digest_of, key_of
 from miner.encoder.pieces import PieceTokenizer
 from miner.errors import ArtifactError
 from miner.kernels.letters import LETTERS, UNKNOWN, WEIGHTS, share_names
@@ -30,9 +30,10 @@ ARRAYS = ("letters", "segments", "gains", "ordinary", "weights")
 KINDS = [np.uint32, np.int64, np.float32, np.uint32, np.float32]
 # Code of the model's first foreign letter.
 FIRST = UNKNOWN + 1
-# Names of the cached arrays: script and spelling of token ids, and operations.
+# Names of the cached arrays: script and spelling of token ids, operations, and those of the model.
 SPELLED = "script", "spelling", "offsets"
 OPERATIONS = "starts", "second", "latin", "gain", "inside"
+GIVEN = "ordinary", "weights"
 # Noncharacter that ends a text when several are spelled at once.
 _END = chr(0x10FFFF)
 # Gain of a Latin letter matched with itself.
@@ -58,17 +59,20 @@ class Names:
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer, name: str):
-        _check(arrays, name)
-        digest = sha256(b"".join(arrays[one].tobytes() for one in ARRAYS)).hexdigest()
-        key = key_of(tokenizer.digest, digest)
-        found = cached_arrays(
-            "names", (*SPELLED, *OPERATIONS), key, lambda: _prepared(arrays, tokenizer)
+
+        def make() -> dict[str, np.ndarray]:
+            _check(arrays, name)
+            return _prepared(arrays, tokenizer)
+
+        digest = (
+            digest_of(arrays) or sha256(b"".join(a.tobytes() for a in arrays.values())).hexdigest()
         )
+        key = key_of(tokenizer.digest, digest)
+        found = cached_arrays("names", (*SPELLED, *OPERATIONS, *GIVEN), key, make)
         self.script, *spelled = (found[one] for one in SPELLED)
         self.spelled = tuple(spelled)
         self.operations = tuple(found[one] for one in OPERATIONS)
-        self.ordinary = np.ascontiguousarray(arrays["ordinary"], np.uint32)
-        self.weights = np.ascontiguousarray(arrays["weights"], np.float32)
+        self.ordinary, self.weights = (found[one] for one in GIVEN)
 
     def share(
         self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
@@ -126,7 +130,9 @@ def _prepared(arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer) -> di
     script[lettered] = (letter > UNKNOWN).astype(np.int8) - (letter < UNKNOWN)
     found = script, spelling, offsets
     operations = operations_of(*(arrays[one] for one in ARRAYS[:3]))
-    return dict(zip((*SPELLED, *OPERATIONS), (*found, *operations), strict=True))
+    given = np.ascontiguousarray(arrays["ordinary"]), np.ascontiguousarray(arrays["weights"])
+    names = *SPELLED, *OPERATIONS, *GIVEN
+    return dict(zip(names, (*found, *operations, *given), strict=True))
 
 
 def codes_of(letters: np.ndarray) -> dict[str, int]:

@@ -18,7 +18,7 @@ from miner.encoder.pieces import PieceTokenizer
 from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.option_values import Languages
-from miner.scoring.comparer import Comparer, check_arrays
+from miner.scoring.comparer import Comparer, checked_arrays
 from miner.scoring.context_features import CONTEXT_FEATURES
 from miner.scoring.facts import Facts, facts_of
 from miner.scoring.logistic import Logistic, sigmoid
@@ -65,8 +65,11 @@ class Verifier:
             ) from None
         if model.lexicons.size != len(model.verifying.weights):
             raise ArtifactError(f"{encoder.name}: lexicon and embeddings are of two models")
-        if model.comparer:
-            check_arrays(model.comparer, model.lexicons.size, encoder.name)
+        self._comparer = (
+            checked_arrays(model.comparer, model.lexicons.size, encoder.name)
+            if model.comparer
+            else None
+        )
         self.encoder = encoder
         self.languages = languages
 
@@ -80,8 +83,7 @@ class Verifier:
     @cached_property
     def comparer(self) -> Comparer | None:
         """Comparer of the model, or None."""
-        arrays = self.encoder.model.comparer
-        return Comparer(arrays, self.tokens) if arrays else None
+        return Comparer(self._comparer, self.tokens) if self._comparer else None
 
     @cached_property
     def names(self) -> Names | None:

@@ -8,7 +8,7 @@ import pytest
 from miner.encoder.model import load
 from miner.errors import ArtifactError
 from miner.ragged import offsets_of
-from miner.scoring.facts import ARRAYS, facts_of
+from miner.scoring.facts import ARRAYS, Predictor, facts_of
 from miner_train import learn_facts as learning
 from miner_train.data import PairData, Sentences, SplitPairs, text_ids
 from miner_train.learn_facts import learn_facts
@@ -140,3 +140,18 @@ def test_a_model_keeps_them(arrays, verifying_model, tmp_path):
     for name, array in load(tmp_path / "m").facts.items():
         assert np.array_equal(array, arrays[name])
     assert saved.fingerprint == model.fingerprint
+
+
+def test_every_feature_is_found_by_its_bucket() -> None:
+    """Buckets that want one slot, also behind each other's, each take a free one."""
+    buckets = np.unique(np.random.default_rng(0).integers(0, 1 << 22, 3000)).astype(np.int64)
+    buckets = np.unique(np.concatenate([buckets, 1 << 14 | np.arange(40), 2 << 14 | np.arange(40)]))
+    none = np.empty(0)
+    counts = np.zeros(len(buckets), np.int64)
+    found = Predictor.of(buckets, counts, none, none, np.zeros(3, np.float32))
+    assert (found.slots >= 0).sum() == len(buckets)
+    for place, bucket in enumerate(buckets.tolist()):
+        at = bucket & (len(found.slots) - 1)
+        while found.slots[at] not in (bucket, -1):
+            at = (at + 1) & (len(found.slots) - 1)
+        assert found.slots[at] == bucket and found.places[at] == place
