@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import product
 
 from miner.expressions import expression
-from miner.text.number_words import CONVERSIONS, SIGNS, UNITS
+from miner.text.number_words import CONVERSIONS, SIGNS, SYMBOLS, UNITS
 from miner.text.numerals import Numeral
 from miner.text.words import SPACELESS
 
@@ -96,12 +96,12 @@ _TIMES = tuple(
         ("days?", "24 7 30 365"),
         ("weeks?", "7 4 52"),
         ("months?", "12 30 4 3"),
-        ("years?", "12 10 100 52"),
+        ("years?", "12 52"),
         ("decades?", "10"),
         ("centur(?:y|ies)", "100"),
         (
             "[Cc]ents?|ct|pence|centimes|céntimos|centavos|centesimi|sentti[äa]|cen?tů|gro[ss]z[ey]|"
-            r"цент\w*|копе\w+|kuruş|öre|øre|分(?:钱)?|セント|센트",
+            r"цент\w*|копе\w+|kuruş|öre|øre|分钱|セント|센트",
             "100",
         ),
     )
@@ -183,9 +183,8 @@ def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
     if any(a == b * f or b == a * f for a, b, f in product(mine, theirs, factors)):
         return True
     theirs += [v for v in other.more if isinstance(v, Decimal)]
-    return bool(_PERCENT.match(text, one.end)) and any(
-        a == b * 100 for a, b in product(mine, theirs) if b % 1
-    )
+    percent = _PERCENT.match(text, one.end) and not _PERCENT.match(others, other.end)
+    return bool(percent) and any(a == b * 100 for a, b in product(mine, theirs) if b % 1)
 
 
 def durations(side: list[Numeral], text: str) -> list[tuple[list[Numeral], set[Decimal]]]:
@@ -218,6 +217,8 @@ def _converts(one: Numeral, text: str, other: Numeral) -> bool:
     factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
     factors = ("0.3048",) if inches else factors
     heat = _FAHRENHEIT.match(text, one.end)
+    if one.sign != other.sign or SYMBOLS.keys() & {one.symbol, other.symbol}:
+        factors = ()
     if not factors and not heat:
         return False
     both = product(*([v for v in a.values if isinstance(v, Decimal)] for a in (one, other)))

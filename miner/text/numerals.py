@@ -73,6 +73,7 @@ _MIXED = expression(
     r"(?:(?<![ \u00a0])\d[\d,]*|(?<=[만억조천] )\d[\d,]*)?",
     re.ASCII,
 )
+_ATTACKS = expression(" ?(?:事件|恐怖|袭|襲|事|テロ|同時|테러)")
 _RATE = expression(r"(\d)割(\d)分(?:(\d)厘)?", re.ASCII)
 _CHUNK = expression(rf"(\d[\d,.]{{0,40}})[ \u00a0]?[多余餘个]?({_UNIT}*)", re.ASCII)
 # Endings of a year that is a century: 1800s, Scandinavian 1800-talet, Finnish 1800-luku.
@@ -183,7 +184,7 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
         one = Numeral(start, end, (_value(token),), digits=token)
         if len(token) < 5:
             _calendar(original, one, int(token))
-        if token == "911":  # a date or a telephone number
+        if token == "911" and _ATTACKS.match(text, end):
             one.firm = False
         if before in "- " and text[max(0, start - 6) : start - 1].lower() == "covid":
             one.firm = False

@@ -137,6 +137,8 @@ OTHER = [
     ("Kap. IV", "Chapter 5"), ("Kapitel 4", "Chapter Five"), ("Kapitel 4", "Chapter VI"),
     ("Kapitel IV", "Chapter V"), ("Heinrich IV", "Henry V"), ("2000 Soldaten", "three thousand"),
     ("Artikel 2 Ziffer 1", "Article 2.3"), ("COVID-19: 24", "COVID-19: 25"), ("9" * 50, "9" * 49),
+    ("5 Jahre", "50 years"), ("20 分", "2000 runs"), ("4.56%", "456%"), ("12,500ポンド", "£62,500"),
+    ("Porsche 911", "Porsche 9110"), ("78 koní", "−78 hp"),
     ("100", "two hundred"), ("200", "two hundred and five"), ("20 Leute", "twenty-five"),
     ("24/7", "six days"), ("50 %", "a third of"), ("50 %", "a quarter of"), ("25 %", "half of"),
     ("10 %", "by a third."), ("1/3", "two thirds"), ("3分の2", "one third of"),
