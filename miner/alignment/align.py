@@ -1,4 +1,4 @@
-"""Alignment in one call: pairs of documents to pairs of sentences, in the order of the documents.
+"""Align the sentences of document pairs, in the order of the documents.
 
 A task aligns a pair of documents, or several small ones.
 """
@@ -84,13 +84,13 @@ def align(
     A document is a file with a sentence a line. Only threshold and target precision of ``keep``
     apply; without either, all beads are kept. ``settings``: memory, threads and languages. ``then``
     is called with the result before the work directory is removed. Other arguments are as in
-    :func:`miner.mine`. ``second`` is another encoder, slow and good, that reads the beads in doubt,
-    of each pair of documents the ``second_pairs`` most doubtful at most: a model, or any object
-    with ``encode(sentences) -> (n, d)``. Raises CorpusError, ArtifactError,
-    ResourceError.
+    :func:`miner.mine`. ``second`` is a slower and better encoder for the beads in doubt, at most
+    ``second_pairs`` for each pair of documents: a model, or any object with ``encode(sentences) ->
+    (n, d)``. Raises CorpusError, ArtifactError, ResourceError.
     """
     names = [
-        [str(own)] if isinstance(own, str | Path) else [*map(str, own)] for own in (source, target)
+        [str(paths)] if isinstance(paths, str | Path) else [*map(str, paths)]
+        for paths in (source, target)
     ]
     if len(names[0]) != len(names[1]):
         raise CorpusError(
@@ -100,15 +100,15 @@ def align(
     if encoder is None:
         encoder = load_encoder("default", settings)
     encoder = as_encoder(encoder)
-    own = own_means(workers, settings)
+    resolved = own_means(workers, settings)
     if second is not None and beads.coarse:
         raise SettingsError("a second opinion reads beads of the second stage; leave out --coarse")
     with (
         lent(encoder, encoder.on_side(SIDES[1])),
-        opened_second(second, own.threads, note, second_pairs) as reader,
+        opened_second(second, resolved.threads, note, second_pairs) as reader,
         open_run(
             work,
-            own,
+            resolved,
             "aligning",
             identity(names, (encoder,), {}, None),
             stamps=stamps(names),
@@ -118,8 +118,10 @@ def align(
         ) as run,
     ):
         copies = run.work / "streams"
-        files = (text_files(one, copies / side) for one, side in zip(names, SIDES, strict=True))
-        places = [(DocumentFile(one), DocumentFile(two)) for one, two in zip(*files, strict=True)]
+        files = (text_files(paths, copies / side) for paths, side in zip(names, SIDES, strict=True))
+        places = [
+            (DocumentFile(left), DocumentFile(right)) for left, right in zip(*files, strict=True)
+        ]
         means = settings.languages, keep, beads
         aligned = align_places(run, places, encoder, *means, second=reader)
         doubted = _language_doubts(aligned.documents, encoder, settings.languages)
@@ -137,7 +139,7 @@ def align_places(
     beads: BeadSettings,
     second: SecondReader | None = None,
 ) -> Aligned:
-    """Align the sentences of document pairs in tasks of ``run``, its last ones.
+    """Align the sentences of document pairs in the last tasks of ``run``.
 
     ``second`` reads a second opinion, whose cost is reported.
     """
@@ -171,13 +173,13 @@ def align_places(
     doubts = [line for task in results for line in task.value["notes"]]
     documents = [_read(both, languages, beads) for both in places]
     texts = _texts(documents)
-    for own, name in zip(texts, SIDES, strict=True):
-        some = [own[row] for row in spread_rows(len(own), SAMPLE).tolist()]
+    for side_texts, name in zip(texts, SIDES, strict=True):
+        some = [side_texts[row] for row in spread_rows(len(side_texts), SAMPLE).tolist()]
         doubts += [f"the {name}: {doubt}" for doubt in unread(encoder.on_side(name), some)]
     codes = codes_of(texts, languages)
     columns = np.concatenate(pair), np.concatenate(spans), np.concatenate(score)
-    found = Aligned(documents, *columns, None, tuple(doubts), codes)
-    return _kept(found, keep, beads.unaligned)
+    aligned = Aligned(documents, *columns, None, tuple(doubts), codes)
+    return _kept(aligned, keep, beads.unaligned)
 
 
 def _texts(documents: Sequence[tuple[Document, Document]]) -> tuple[list[str], list[str]]:
@@ -191,7 +193,7 @@ def _language_doubts(
 ) -> list[str]:
     """Return warnings about the languages of all documents; none for little text."""
     languages = _identified(_texts(documents), given)
-    if not all(one.sure and one.characters for one in languages):
+    if not all(language.sure and language.characters for language in languages):
         return []
     known = {} if encoder.model is None else encoder.model.languages
     return [*one_language(languages), *language_doubts(languages, known)]
@@ -218,10 +220,10 @@ def _kept(found: Aligned, keep: Keep, unaligned: bool) -> Aligned:
 
 def _threshold(scores: np.ndarray, precision: float) -> float:
     """Return the lowest threshold above which the mean probability is ``precision``."""
-    found = np.sort(scores)[::-1]
-    means = np.cumsum(found, dtype=np.float64) / np.arange(1, len(found) + 1)
+    descending = np.sort(scores)[::-1]
+    means = np.cumsum(descending, dtype=np.float64) / np.arange(1, len(descending) + 1)
     enough = np.flatnonzero(means >= precision)
-    return float(found[enough[-1]]) if len(enough) else np.inf
+    return float(descending[enough[-1]]) if len(enough) else np.inf
 
 
 def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair], int]]:
@@ -230,7 +232,7 @@ def _batches(places: Sequence[DocumentPair]) -> Iterator[tuple[list[DocumentPair
     size = 0
     for both in places:
         batch.append(both)
-        size += sum(place.bytes for place in both)
+        size += sum(document.bytes for document in both)
         if size >= BATCH:
             yield batch, size
             batch, size = [], 0
@@ -250,18 +252,18 @@ def align_batch(
     weights: dict[str, Any],
     second: SecondReader | None = None,
 ) -> dict[str, Any]:
-    """Align the document pairs at ``places``; save their beads, and the number of each."""
+    """Align the document pairs at ``places``; save their beads and the number per pair."""
     others, most = None, None
     if second is not None:
-        one, other_one = (model.open(job.threads) for model in second.models)
-        others, most = (one, other_one), second.most
+        left, right = (model.open(job.threads) for model in second.models)
+        others, most = (left, right), second.most
     encoders = model.open(job.threads), other.open(job.threads)
     settings = SearchSettings(k=NEIGHBORS, memory=job.memory, threads=job.threads, device="cpu")
-    found, notes = [], []
+    all_beads, notes = [], []
     read = sentences = 0
     for number, both in enumerate(places):
         documents = _read(both, languages, beads)
-        own, doubts = align_texts(
+        document_beads, doubts = align_texts(
             (documents[0].texts, documents[1].texts),
             encoders,
             settings,
@@ -271,15 +273,15 @@ def align_batch(
             second=others,
             second_pairs=most,
         )
-        read += own.read
+        read += document_beads.read
         sentences += sum(len(document.texts) for document in documents)
-        found.append(own)
+        all_beads.append(document_beads)
         notes += [f"{documents[0].name}, {documents[1].name}: {doubt}" for doubt in doubts]
         job.report("aligning", number + 1, len(places))
     job.save(
-        spans=np.concatenate([own.spans for own in found]),
-        probability=np.concatenate([own.probability for own in found]),
-        sizes=np.array([len(own) for own in found]),
+        spans=np.concatenate([document_beads.spans for document_beads in all_beads]),
+        probability=np.concatenate([document_beads.probability for document_beads in all_beads]),
+        sizes=np.array([len(document_beads) for document_beads in all_beads]),
     )
     return {"notes": notes, "read": read, "sentences": sentences}
 
@@ -312,7 +314,10 @@ def align_texts(
     beads.
     """
     weights = Weights.load() if weights is None else weights
-    sides = [LatticeSide.of(own, one) for own, one in zip(texts, encoders, strict=True)]
+    sides = [
+        LatticeSide.of(side_texts, encoder)
+        for side_texts, encoder in zip(texts, encoders, strict=True)
+    ]
     lattice = Lattice.of(sides[0], sides[1], settings)
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
@@ -321,15 +326,15 @@ def align_texts(
         if quality is None:
             doubts.append(f"{encoders[0].name} has no quality function: aligned by vectors alone")
         else:
-            found = likely(lattice, scores, texts, quality)
-            scores = found.scores(weights.fine, len(scores))
+            likely_beads = likely(lattice, scores, texts, quality)
+            scores = likely_beads.scores(weights.fine, len(scores))
             read = 0
             if second is not None:
-                scores, read = found.second(
+                scores, read = likely_beads.second(
                     scores, lattice.band, texts, second, settings, second_pairs
                 )
             aligned = replace(decode(scores, lattice.band), read=read)
-            return found.doubted(aligned, lattice.band), doubts
+            return likely_beads.doubted(aligned, lattice.band), doubts
     return decode(scores, lattice.band), doubts
 
 
@@ -356,8 +361,8 @@ def _identified(
     texts: Sequence[Sequence[str]], languages: Languages
 ) -> tuple[Identified, Identified]:
     source, target = (
-        identify([own[row] for row in sample(len(own))], given)
-        for own, given in zip(texts, language_pair(languages), strict=True)
+        identify([side_texts[row] for row in sample(len(side_texts))], language)
+        for side_texts, language in zip(texts, language_pair(languages), strict=True)
     )
     return source, target
 
@@ -368,8 +373,8 @@ def _doubts(texts: Sequence[Sequence[str]], lattice: Lattice) -> list[str]:
         return ["one side has no text; nothing is aligned"]
     doubts = [
         f"the lines of the {side} have a fixed width, and are no sentences; give --split"
-        for side, own in zip(SIDES, texts, strict=True)
-        if is_wrapped(own)
+        for side, side_texts in zip(SIDES, texts, strict=True)
+        if is_wrapped(side_texts)
     ]
     ordered, every = lattice.likely
     if every >= FEWEST and ordered < ORDERED * every:
@@ -377,7 +382,7 @@ def _doubts(texts: Sequence[Sequence[str]], lattice: Lattice) -> list[str]:
             f"{every - ordered} of {every} likely pairs are not in the order of the documents; an "
             "alignment cannot follow, 'miner mine' finds them"
         )
-    longest = max(max(map(len, own)) for own in texts)
+    longest = max(max(map(len, side_texts)) for side_texts in texts)
     if longest > LONG:
         doubts.append(f"a line has {longest:,} characters; give a sentence a line, or --split")
     return doubts

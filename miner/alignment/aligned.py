@@ -61,12 +61,12 @@ class Document:
         DependencyError.
         """
         wrapped = is_wrapped(self.texts)
-        own = self._paragraphs() if wrapped else self
-        parts = [sentences(language, text) for text in own.texts]
+        document = self._paragraphs() if wrapped else self
+        parts = [sentences(language, text) for text in document.texts]
         sizes = list(map(len, parts))
         if not wrapped and sum(sizes) < UNSPLIT * len(parts):
             return self
-        return replace(self, texts=list(chain(*parts)), lines=np.repeat(own.lines, sizes))
+        return replace(self, texts=list(chain(*parts)), lines=np.repeat(document.lines, sizes))
 
     def _paragraphs(self) -> Document:
         """Join lines that follow each other without a blank line between."""
@@ -79,7 +79,11 @@ class Document:
 def sentences(language: str, text: str) -> list[str]:
     """Split a text into sentences. Raises DependencyError."""
     segment = library("sentencex", "splitting sentences", "split").segment
-    parts = (part for one in segment(primary(language), text) for part in FURTHER_END.split(one))
+    parts = (
+        part
+        for sentence in segment(primary(language), text)
+        for part in FURTHER_END.split(sentence)
+    )
     return [part for part in map(str.strip, parts) if part]
 
 
@@ -142,8 +146,8 @@ class Aligned(Results):
     @property
     def precision(self) -> float | None:
         """Estimated precision of the beads with both sides: the mean of their probabilities."""
-        found = self.score[both_sides(self.spans)]
-        return float(found.mean()) if len(found) else None
+        scores = self.score[both_sides(self.spans)]
+        return float(scores.mean()) if len(scores) else None
 
     @property
     def alone(self) -> tuple[int, int]:
@@ -168,11 +172,13 @@ class Aligned(Results):
         names = [*SIDES, *(f"{side}_{name}" for side in SIDES for name in more)]
         cells: dict[str, Any] = {"score": self.score, **{name: [] for name in names}}
         for pair, span in zip(self.pair.tolist(), self.spans.tolist(), strict=True):
-            for place, (side, document) in enumerate(zip(SIDES, self.documents[pair], strict=True)):
-                own = slice(span[2 * place], span[2 * place + 1])
-                cells[side].append(joined([text.strip() for text in document.texts[own]]))
-                found = document.name, numbers(document.lines[own]), document.url
-                for name, cell in zip(more, found, strict=False):
+            for number, (side, document) in enumerate(
+                zip(SIDES, self.documents[pair], strict=True)
+            ):
+                part = slice(span[2 * number], span[2 * number + 1])
+                cells[side].append(joined([text.strip() for text in document.texts[part]]))
+                values = document.name, numbers(document.lines[part]), document.url
+                for name, cell in zip(more, values, strict=False):
                     cells[f"{side}_{name}"].append(cell)
         return cells
 
@@ -186,12 +192,12 @@ class Aligned(Results):
         `out.ids` for `out.de`. Raises ValueError for the suffix of another format, and
         ResourceError.
         """
-        paths = [str(one) for one in (path, target) if one is not None]
+        paths = [str(output) for output in (path, target) if output is not None]
         if paths[0].endswith(LADDER):
             write_ladder(path, ((row["source_lines"], row["target_lines"]) for row in self))
             return
-        for one in paths:
-            check_suffix(one, TABLES if target is None else ())
+        for output in paths:
+            check_suffix(output, TABLES if target is None else ())
         every = lines or (target is None and file_format(paths[0]) not in ("plain", "tsv"))
         rows = (row | {"score": round(row["score"], 4)} for row in self)
         if not every:
@@ -201,9 +207,9 @@ class Aligned(Results):
 
 
 def both_sides(spans: np.ndarray) -> np.ndarray:
-    """Return which beads ``(k, 4)`` have sentences on both sides, ``(k,) bool``."""
-    found: np.ndarray = (spans[:, 0] < spans[:, 1]) & (spans[:, 2] < spans[:, 3])
-    return found
+    """Mask the beads ``(k, 4)`` that have sentences on both sides: ``(k,) bool``."""
+    mask: np.ndarray = (spans[:, 0] < spans[:, 1]) & (spans[:, 2] < spans[:, 3])
+    return mask
 
 
 def numbers(lines: np.ndarray) -> str:

@@ -37,25 +37,25 @@ def anchors(
     sizes = len(source), len(target)
     if sizes[0] * sizes[1] <= ALL:
         pairs, weight = mutual(source, target, settings)
-        found = chain(pairs, weight, sizes[1])
-        return found, (len(found), len(pairs))
+        chained = chain(pairs, weight, sizes[1])
+        return chained, (len(chained), len(pairs))
     step = -(-sizes[0] * sizes[1] // ALL)
     pairs, weight = mutual(source[::step], target, settings)
     pairs[:, 0] *= step
     rough = chain(pairs, weight, sizes[1])
-    found = np.concatenate([[[-1, -1]], rough, [sizes]])
+    corners = np.concatenate([[[-1, -1]], rough, [sizes]])
     parts, weights = [], []
-    begin = found[0]
-    for number, end in enumerate(found[1:], 1):
-        area = (found[min(number + 1, len(found) - 1)] - begin).prod()
-        if area < SEGMENT and number < len(found) - 1:
+    begin = corners[0]
+    for number, end in enumerate(corners[1:], 1):
+        area = (corners[min(number + 1, len(corners) - 1)] - begin).prod()
+        if area < SEGMENT and number < len(corners) - 1:
             continue
         (i, j), (i_end, j_end) = begin + 1, end
         if (end - begin).prod() <= ALL:
-            own, weight = mutual(source[i:i_end], target[j:j_end], settings)
-            parts.append(own + begin + 1)
+            inner, weight = mutual(source[i:i_end], target[j:j_end], settings)
+            parts.append(inner + begin + 1)
             weights.append(weight)
-        if number < len(found) - 1:
+        if number < len(corners) - 1:
             parts.append(end[None])
             weights.append(np.ones(1))
         begin = end

@@ -1,10 +1,10 @@
 """Second stage of an alignment: likely beads are compared word by word.
 
-Features of a bead: those of the first stage; the quality of the pair, and of each pair of its
-sentences; the association of its tokens; the cosine of its weakest sentence with the other side;
-and its number of sentences, times how usual that is. Quality and association are relative to these
-documents' usual level, which differs by domain: the text that a model was trained on has two to
-four times the association of other text.
+Features of a bead: the features of the first stage; the quality of the pair, and of each pair of
+its sentences; the association of its tokens; the cosine of its weakest sentence with the other
+side; and its number of sentences, times the log frequency of joined beads in these documents.
+Quality and association are relative to their usual level in these documents. The level differs by
+domain: the text that a model was trained on has two to four times the association of other text.
 """
 
 from collections.abc import Sequence
@@ -86,11 +86,11 @@ class LikelyBeads:
         some = np.flatnonzero(doubtful & (np.abs(log_odds(sure)) < limit))
         spans = spans_of(self.cell[some], self.kind[some], limits)
         sides, read = [], 0
-        for side, (own, encoder) in enumerate(zip(texts, encoders, strict=True)):
-            blocks, rows = _blocks(own, spans[:, 2 * side : 2 * side + 2])
+        for side, (side_texts, encoder) in enumerate(zip(texts, encoders, strict=True)):
+            blocks, rows = _blocks(side_texts, spans[:, 2 * side : 2 * side + 2])
             vectors = np.zeros((len(blocks), encoder.dimension), np.float32)
-            for places, found in encoded(encoder, blocks):
-                vectors[places] = found
+            for places, values in encoded(encoder, blocks):
+                vectors[places] = values
             sides.append((vectors, rows))
             read += len(blocks)
         (left, source), (right, target) = sides
@@ -147,8 +147,8 @@ def likely(
     both = np.flatnonzero((KINDS[kind] > 0).all(axis=1))
     if len(both):
         cosine = features[both, _COSINE]
-        found, logit = _compared(spans[both], texts, cosine, lattice, quality)
-        features[both, len(FEATURES) : -1], absolute[both] = found, logit
+        compared, logit = _compared(spans[both], texts, cosine, lattice, quality)
+        features[both, len(FEATURES) : -1], absolute[both] = compared, logit
         joined = KINDS.sum(axis=1) - 2
         paired = joined[path[:, 1]] >= 0
         share = (joined[path[paired, 1]] > 0).mean() if paired.any() else 0.0
@@ -168,10 +168,13 @@ def _compared(
     The logits are ``(p,)``. ``cosine`` is the first stage's, relative to the usual one.
     """
     blocks, rows = zip(
-        *(_blocks(own, spans[:, side : side + 2]) for own, side in zip(texts, (0, 2), strict=True)),
+        *(
+            _blocks(side_texts, spans[:, side : side + 2])
+            for side_texts, side in zip(texts, (0, 2), strict=True)
+        ),
         strict=True,
     )
-    left, right = (quality.verifier.tokenize_text(own) for own in blocks)
+    left, right = map(quality.verifier.tokenize_text, blocks)
     level = lattice.facts[2]
     metrics = features_of_rows(quality.verifier, left, right, (rows[0], rows[1]), cosine * level)
     absolute = np.clip(quality.function.logit(metrics), -CLIP, CLIP)
@@ -187,22 +190,22 @@ def _above_usual(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Subtract a quantile of the best value of the beads that begin with each source sentence."""
     best_of = np.full(spans[:, 0].max() + 1, -np.inf)
     np.maximum.at(best_of, spans[:, 0], values)
-    found: np.ndarray = values - np.quantile(best_of[best_of > -np.inf], USUAL)
-    return found
+    excess: np.ndarray = values - np.quantile(best_of[best_of > -np.inf], USUAL)
+    return excess
 
 
 def weakest_cosine(spans: np.ndarray, lattice: Lattice, cosine: np.ndarray) -> np.ndarray:
     """Return the minimum cosine of a bead's sentences with the other side, if it has several."""
-    found = cosine.copy()
+    weakest = cosine.copy()
     for column in (0, 2):
         size = spans[:, column + 1] - spans[:, column]
-        for place in range(MOST - 1):
-            beads = np.flatnonzero((size > 1) & (size > place))
+        for offset in range(MOST - 1):
+            beads = np.flatnonzero((size > 1) & (size > offset))
             part = spans[beads]
-            part[:, column] += place
+            part[:, column] += offset
             part[:, column + 1] = part[:, column] + 1
-            found[beads] = np.minimum(found[beads], lattice.features(part)[:, _COSINE])
-    return found
+            weakest[beads] = np.minimum(weakest[beads], lattice.features(part)[:, _COSINE])
+    return weakest
 
 
 def _blocks(texts: Sequence[str], spans: np.ndarray) -> tuple[list[str], np.ndarray]:

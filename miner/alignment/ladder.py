@@ -36,14 +36,14 @@ def read_ladder(path: str | Path) -> list[Bead]:
                 beads.append((tuple(range(rung[0], here[0])), tuple(range(rung[1], here[1]))))
             rung = here
             continue
-        found = LINE.fullmatch(text)
-        if found is None:
+        match = LINE.fullmatch(text)
+        if match is None:
             raise CorpusError(
                 f"{path}, line {number}: no bead such as [0, 1]:[2], and no rung of hunalign's (1, "
                 "tab, 2)"
             )
         source, target = (
-            tuple(int(cell) for cell in side.split(",") if cell.strip()) for side in found.groups()
+            tuple(int(cell) for cell in side.split(",") if cell.strip()) for side in match.groups()
         )
         beads.append((source, target))
     return beads

@@ -98,10 +98,10 @@ class Lattice:
     def of(cls, source: LatticeSide, target: LatticeSide, settings: SearchSettings) -> "Lattice":
         """Find the band of two documents, and the products of the sentences in it."""
         units = source.unit(), target.unit()
-        found, counts = anchors(*units, settings)
-        limits = band(found, len(source), len(target))
+        anchored, counts = anchors(*units, settings)
+        limits = band(anchored, len(source), len(target))
         means = [unit.mean(axis=0) if len(unit) else unit.sum(axis=0) for unit in units]
-        ratio = _ratio(source.lengths, target.lengths, found)
+        ratio = _ratio(source.lengths, target.lengths, anchored)
         norms, usual = zip(source.blocks(means[1]), target.blocks(means[0]), strict=True)
         return cls(
             limits,
@@ -109,7 +109,11 @@ class Lattice:
             norms,
             usual,
             (source.lengths, target.lengths),
-            (ratio, _loose(source.lengths, target.lengths, found, ratio), _level(units, found)),
+            (
+                ratio,
+                _loose(source.lengths, target.lengths, anchored, ratio),
+                _level(units, anchored),
+            ),
             counts,
         )
 
@@ -125,9 +129,9 @@ class Lattice:
 
     def features(self, spans: np.ndarray) -> np.ndarray:
         """Return ``FEATURES`` of beads ``(p, F) float64``."""
-        found = np.empty((len(spans), len(FEATURES)))
-        bead_features(spans, *self._known, found)
-        return found
+        values = np.empty((len(spans), len(FEATURES)))
+        bead_features(spans, *self._known, values)
+        return values
 
 
 def _products(
@@ -154,8 +158,8 @@ def _loose(source: np.ndarray, target: np.ndarray, found: np.ndarray, ratio: flo
     Text without a counterpart makes one side longer; a free translation hardly does.
     """
     ends = [
-        np.concatenate([own[rows], own[-1:]]) - np.concatenate([[0], own[rows + 1]])
-        for own, rows in zip((source, target), found.T, strict=True)
+        np.concatenate([totals[rows], totals[-1:]]) - np.concatenate([[0], totals[rows + 1]])
+        for totals, rows in zip((source, target), found.T, strict=True)
     ]
     differing = np.abs(ends[0] * ratio - ends[1]).sum()
     return float(np.log(differing / (source[-1] * ratio + target[-1] + 1) + 0.01))
@@ -171,7 +175,9 @@ def _ratio(source: np.ndarray, target: np.ndarray, found: np.ndarray) -> float:
     """Return the ratio of target to source characters, from anchors if there are enough."""
     lengths = np.diff(source), np.diff(target)
     if len(found) >= 10:
-        totals = [own[rows].sum() for own, rows in zip(lengths, found.T, strict=True)]
+        totals = [
+            side_lengths[rows].sum() for side_lengths, rows in zip(lengths, found.T, strict=True)
+        ]
     else:
         totals = [source[-1], target[-1]]
     return float(np.clip((totals[1] + 1) / (totals[0] + 1), 0.25, 4))

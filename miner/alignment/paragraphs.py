@@ -11,7 +11,7 @@ from miner.knn.settings import SearchSettings
 from miner.scoring.quality import Quality
 from miner.text.words import joined
 
-# Sentences of both sides that belong together, as texts; one is empty if nothing matches.
+# Texts of both sides of a bead; one text is empty if nothing matches.
 BeadTexts = tuple[str, str]
 _SETTINGS = SearchSettings(k=4, device="cpu", threads=1, memory=1 << 28)
 
@@ -33,7 +33,7 @@ class Paragraphs:
         """Return the quality of each row: ``(n,) float64``."""
         out = self.quality.score(source, target)
         for row, beads, values in self._rated(source, target):
-            length = [len(one) + len(other) for one, other in beads]
+            length = [len(left) + len(right) for left, right in beads]
             out[row] = np.sqrt(values.min() * np.average(values, weights=length))
         return out
 
@@ -54,9 +54,11 @@ class Paragraphs:
                 rows.append((row, self._aligned(sides[0], sides[1])))
         flat = [bead for _, beads in rows for bead in beads]
         values = np.zeros(len(flat))
-        both = [place for place, bead in enumerate(flat) if all(bead)]
+        both = [position for position, bead in enumerate(flat) if all(bead)]
         if both:
-            values[both] = self.quality.score(*zip(*(flat[place] for place in both), strict=True))
+            values[both] = self.quality.score(
+                *zip(*(flat[position] for position in both), strict=True)
+            )
         start = 0
         for row, beads in rows:
             yield row, beads, values[start : start + len(beads)]

@@ -65,7 +65,7 @@ Block = tuple[np.ndarray, tuple[Sequence[str], ...], Sequence[tuple[str, ...]]]
 
 @dataclass(frozen=True)
 class BitextStatistics:
-    """Statistics of the sides of a bitext; a single text is the one side "text".
+    """Statistics of the sides of a bitext; a single text has one side, "text".
 
     sides: statistics by the name of the side
     lines: ``(n,) int64``, line number of each sentence or pair
@@ -87,7 +87,7 @@ class BitextStatistics:
             source, target = self.sides.values()
             record["target_to_source"] = target.compared_with(source)
         record["spearman"] = {
-            column: {name: correlations(score, found) for name, found in self.sentences.items()}
+            column: {name: correlations(score, values) for name, values in self.sentences.items()}
             for column, score in self.scores.items()
         }
         record["left_out"] = {reason: self.left_out[reason] for reason in ("empty", "undecodable")}
@@ -133,8 +133,8 @@ def count(
     counters = {name: TextCounter(keep) for name in names}
     done = 0
     for (numbers, _, cells), sides in _counted(blocks, threads):
-        for place, column in enumerate(score_columns):
-            values = [row[place] for row in cells]
+        for position, column in enumerate(score_columns):
+            values = [row[position] for row in cells]
             scores[column].append(parse_scores(values, origin, numbers))
         for counter, side in zip(counters.values(), sides, strict=True):
             counter.add(side)
@@ -174,8 +174,8 @@ def _counted(blocks: Iterable[Block], threads: int) -> Iterator[tuple[Block, lis
             yield block[1]
 
     with processes(threads if len(head) > ALONE else 1, silent) as pool:
-        for found in pool.in_order(_count_sides, sides()):
-            yield waiting.popleft(), found
+        for counted in pool.in_order(_count_sides, sides()):
+            yield waiting.popleft(), counted
 
 
 def _count_sides(texts: tuple[Sequence[str], ...]) -> list[Counted]:
@@ -192,10 +192,10 @@ def table(record: Mapping[str, Any], names: Sequence[str]) -> list[str]:
             cells.append(_comparison(field, form, compared[field]))
         rows.append([label, *cells])
     lines = aligned(rows)
-    for column, found in record["spearman"].items():
+    for column, by_side in record["spearman"].items():
         rows = [[f"Spearman, column {column}", *names]]
         for field, label in OF_SENTENCES.items():
-            rows.append([label, *(_cell("{:+.3f}", found[name][field]) for name in names)])
+            rows.append([label, *(_cell("{:+.3f}", by_side[name][field]) for name in names)])
         lines += ["", *aligned(rows)]
     return lines
 

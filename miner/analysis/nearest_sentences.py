@@ -52,7 +52,7 @@ def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[N
     """
     if k < 1:
         raise ValueError(f"k is {k}; it must be at least 1")
-    found: list[list[Neighbor]] = [[] for _ in queries]
+    lists: list[list[Neighbor]] = [[] for _ in queries]
     # Sentences in each list. Others need not be remembered: their later duplicates have the same
     # cosine, lose the tie, and stay outside too.
     listed: list[dict[str, Neighbor]] = [{} for _ in queries]
@@ -66,26 +66,28 @@ def nearest(queries: np.ndarray, blocks: Iterable[Block], k: int) -> list[list[N
             part = known[start : start + QUERIES_AT_ONCE]
             similarity = wide[part] @ block.T  # (t, b)
             similarity[:, zero] = np.nan  # is >= nothing
-            least = [found[q][-1].cosine if len(found[q]) == k else -np.inf for q in part]
+            least = [lists[q][-1].cosine if len(lists[q]) == k else -np.inf for q in part]
             near = similarity >= np.array(least)[:, None]
             for i in np.flatnonzero(near.any(axis=1)).tolist():
                 places = np.flatnonzero(near[i])
                 places = places[np.argsort(-similarity[i, places], kind="stable")]
-                best, texts = found[part[i]], listed[part[i]]
-                for place in places.tolist():
-                    cosine = float(similarity[i, place])
+                best, texts = lists[part[i]], listed[part[i]]
+                for position in places.tolist():
+                    cosine = float(similarity[i, position])
                     if len(best) == k and cosine < best[-1].cosine:
                         break
-                    sentence = sentences[place]
+                    sentence = sentences[position]
                     if sentence in texts:
                         texts[sentence].copies += 1
                     elif len(best) < k or cosine > best[-1].cosine:
-                        texts[sentence] = Neighbor(cosine, before + place, names[place], sentence)
-                        insort(best, texts[sentence], key=lambda one: -one.cosine)
+                        texts[sentence] = Neighbor(
+                            cosine, before + position, names[position], sentence
+                        )
+                        insort(best, texts[sentence], key=lambda neighbor: -neighbor.cosine)
                         if len(best) > k:
                             del texts[best.pop().sentence]
         before += len(sentences)
-    return found
+    return lists
 
 
 def text_blocks(encoder: SentenceEncoder, corpus: Iterable[Corpus]) -> Iterator[Block]:

@@ -84,16 +84,16 @@ class TextStatistics:
 
         None if either is None, or a ratio is to 0.
         """
-        found: dict[str, float | None] = {}
+        compared: dict[str, float | None] = {}
         others = source.as_dict()
-        for name, own in self.as_dict().items():
+        for name, value in self.as_dict().items():
             other = others[name]
-            if own is None or other is None or (name in RATIOS and not other):
-                found[name] = None
+            if value is None or other is None or (name in RATIOS and not other):
+                compared[name] = None
             else:
-                found[name] = own / other if name in RATIOS else own - other
-        del found["counted"]
-        return found
+                compared[name] = value / other if name in RATIOS else value - other
+        del compared["counted"]
+        return compared
 
 
 class Rarity:
@@ -140,28 +140,28 @@ class Counted:
         n, split = len(texts), [tokens(text) for text in texts]
         lengths = np.fromiter(map(len, split), np.int64, n)
         flat = list(chain.from_iterable(split))
-        place = {word: number for number, word in enumerate(dict.fromkeys(flat))}
-        token = np.fromiter(map(place.__getitem__, flat), np.int32, len(flat))
+        vocabulary = {word: number for number, word in enumerate(dict.fromkeys(flat))}
+        token = np.fromiter(map(vocabulary.__getitem__, flat), np.int32, len(flat))
         row = np.repeat(np.arange(n), lengths)  # (t,), the sentence of each token
 
         def per_sentence(rows: np.ndarray) -> np.ndarray:
             return np.bincount(rows, minlength=n)
 
         # Distinct tokens of each sentence; with return_counts numpy sorts, which is faster here.
-        pairs, _ = np.unique(row * len(place) + token, return_counts=True)
-        holder, kind = np.divmod(pairs, max(1, len(place)))
+        pairs, _ = np.unique(row * len(vocabulary) + token, return_counts=True)
+        holder, kind = np.divmod(pairs, max(1, len(vocabulary)))
         start = trigram_starts(lengths)
         trigram = hash_of(token[start], token[start + 1], token[start + 2], row[start])
         _, first = np.unique(trigram, return_index=True)
-        long = np.fromiter((len(word) >= LONG for word in place), bool, len(place))
+        long = np.fromiter((len(word) >= LONG for word in vocabulary), bool, len(vocabulary))
         return cls(
-            list(place),
+            list(vocabulary),
             token,
             lengths,
             np.fromiter(map(count_parts, texts, split), np.int64, n),
             np.fromiter((len(text.strip()) for text in texts), np.int64, n),
-            np.bincount(token, minlength=len(place)),
-            np.bincount(kind, minlength=len(place)),
+            np.bincount(token, minlength=len(vocabulary)),
+            np.bincount(kind, minlength=len(vocabulary)),
             np.stack([per_sentence(row[long[token]]), per_sentence(row[start])]),
             np.stack([per_sentence(holder[long[kind]]), per_sentence(row[start[first]])]),
         )
@@ -238,11 +238,11 @@ class TextCounter:
         deviations: list[float | None] = [None, None]
         if n := self.sentences:
             sums, squares = self._sums.tolist(), self._squares.tolist()
-            means = [one / n for one in sums]
+            means = [value / n for value in sums]
             # Python's integers until the root: exact, and of any size.
             deviations = [
-                math.sqrt(n * square - one**2) / n
-                for one, square in zip(sums, squares, strict=True)
+                math.sqrt(n * square - value**2) / n
+                for value, square in zip(sums, squares, strict=True)
             ]
         return TextStatistics(
             sentences=self.sentences,
@@ -270,19 +270,19 @@ class TextCounter:
             raise ValueError("the statistics of sentences were not kept; pass keep=True")
         count = self._count[: len(self._numbers)]
         by_token = rarity(self._numbers), np.log2(max(1, count.sum()) / count)
-        found = np.zeros((len(SENTENCE_STATISTICS), self.sentences), dtype=np.float32)
-        tokens, known = (one.array() for one in self._kept)
+        statistics = np.zeros((len(SENTENCE_STATISTICS), self.sentences), dtype=np.float32)
+        tokens, known = (buffer.array() for buffer in self._kept)
         lengths, *others = known.reshape(-1, 5).T
-        found[[0, 1, 4, 5]] = others
+        statistics[[0, 1, 4, 5]] = others
         done = 0
         for start in range(0, self.sentences, BLOCK):
-            block, length = found[:, start : start + BLOCK], lengths[start : start + BLOCK]
+            block, length = statistics[:, start : start + BLOCK], lengths[start : start + BLOCK]
             row = np.repeat(np.arange(len(length)), length.astype(np.int64))
             token, done = tokens[done : done + len(row)], done + len(row)
-            for place, values in zip((2, 3), by_token, strict=True):
+            for field, values in zip((2, 3), by_token, strict=True):
                 sums = np.bincount(row, weights=values[token], minlength=block.shape[1])
-                block[place] = sums / np.maximum(length, 1)
-        return found
+                block[field] = sums / np.maximum(length, 1)
+        return statistics
 
 
 def correlations(score: np.ndarray, statistics: np.ndarray) -> dict[str, float | None]:

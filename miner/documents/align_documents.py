@@ -48,8 +48,8 @@ class AlignedDocuments(KeptPairs):
     ``pairs`` are the kept pairs, best first, ``all_pairs`` all one-to-one matches; their columns
     ``source`` and ``target`` index ``names``: id, URL and domain of each document of both sides.
     ``score`` is the probability of being right; without an ``estimate``, the mean vote of a line
-    plus the margin of the documents. ``threshold`` is the one applied. ``notes`` are lines for the
-    user, ``warnings`` reasons to doubt the result, which ``note`` has already received.
+    plus the margin of the documents. ``threshold`` is the applied threshold. ``notes`` are lines
+    for the user, ``warnings`` reasons to doubt the result, which ``note`` has already received.
     ``sentences`` are the beads of the kept pairs, if requested.
     """
 
@@ -65,11 +65,11 @@ class AlignedDocuments(KeptPairs):
     def columns(self) -> dict[str, Any]:
         """Return score, both ids, and both URLs, if any, of the kept pairs."""
         sides = self.pairs.source.tolist(), self.pairs.target.tolist()
-        parts = ["id"] + ["url"] * any(name[1] for own in self.names for name in own)
+        parts = ["id"] + ["url"] * any(name[1] for side_names in self.names for name in side_names)
         return {"score": self.pairs.score} | {
-            f"{side}_{part}": [own[row][place] for row in rows]
-            for place, part in enumerate(parts)
-            for side, own, rows in zip(SIDES, self.names, sides, strict=True)
+            f"{side}_{part}": [side_names[row][column] for row in rows]
+            for column, part in enumerate(parts)
+            for side, side_names, rows in zip(SIDES, self.names, sides, strict=True)
         }
 
     def write(self, path: str | Path) -> None:
@@ -120,7 +120,7 @@ def align_documents(
         encoder = load_encoder(encoder, settings)
     encoder = as_encoder(encoder)
     files = files_of(source), files_of(target)
-    paths = [[path for path, _ in own] for own in files]
+    paths = [[path for path, _ in side_files] for side_files in files]
     workers = own_means(workers, settings)
     what = identity(paths, (encoder,), vars(layout), workers.shard_lines)
     if second is not None and (then_sentences is None or then_sentences.coarse):
@@ -143,13 +143,13 @@ def align_documents(
         ) as run,
     ):
         read = [
-            batches(own, run.work / "streams" / side, layout)
-            for side, own in zip(SIDES, files, strict=True)
+            batches(side_files, run.work / "streams" / side, layout)
+            for side, side_files in zip(SIDES, files, strict=True)
         ]
         sides, indexes = pipeline.join(run, read, layout, encoder)
         for side, index in zip(sides, indexes, strict=True):
             counts = {
-                name: sum(getattr(one, name) for one in index.sources)
+                name: sum(getattr(file, name) for file in index.sources)
                 for name in ("records", "empty", "undecodable", "replaced")
             }
             counts["repeated"] = side.task.value["repeated"]
@@ -170,7 +170,7 @@ def align_documents(
         aligned = replace(aligned, warnings=(*warnings, *aligned.warnings))
         if then_sentences is not None:
             rows = aligned.pairs.source, aligned.pairs.target
-            places = map(Documents.places, sides, (own.tolist() for own in rows), names)
+            places = map(Documents.places, sides, (side_rows.tolist() for side_rows in rows), names)
             both = list(zip(*places, strict=True))
             means = settings.languages, Keep(), then_sentences
             beads = align_places(run, both, encoder, *means, second=reader)
@@ -197,8 +197,8 @@ def _kept(
 ) -> AlignedDocuments:
     """Estimate precision, choose a threshold, and keep the best pairs."""
     estimate, notes, warnings = None, [], []
-    if knocked is not None and (found := calibrate(pairs, knocked)) is not None:
-        pairs, estimate = found
+    if knocked is not None and (calibrated := calibrate(pairs, knocked)) is not None:
+        pairs, estimate = calibrated
     precision, threshold = keep.target_precision, keep.threshold
     if estimate is None and precision is not None:
         raise ResourceError(

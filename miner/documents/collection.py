@@ -71,16 +71,16 @@ class FileBatch:
 
 def files_of(collection: str | Path | Sequence[str | Path]) -> list[tuple[str, str | None]]:
     """List the files of a collection: their paths and, below a folder, the paths from there."""
-    found: list[tuple[str, str | None]] = []
+    files: list[tuple[str, str | None]] = []
     for name in [collection] if isinstance(collection, str | Path) else collection:
         if not os.path.isdir(name):
-            found.append((str(name), None))
+            files.append((str(name), None))
             continue
         inside = [str(path) for path in files_below(name)]
         if not inside:
             raise CorpusError(f"{name}: the folder has no file; name a folder of text files")
-        found += [(path, os.path.relpath(path, name)) for path in inside]
-    return found
+        files += [(path, os.path.relpath(path, name)) for path in inside]
+    return files
 
 
 def batches(
@@ -90,7 +90,7 @@ def batches(
 
     Raises CorpusError for a file that cannot be read or has no documents.
     """
-    found = []
+    file_batches = []
     rows = [path for path, inside in files if inside is None]
     for path in rows:
         kind = file_format(path, layout.format)
@@ -99,12 +99,12 @@ def batches(
                 f"{path}: {kind} has no documents; give a folder of text files, or JSONL or "
                 "Parquet (--format)"
             )
-    found += [FileBatch([file], None) for file in text_files(rows, copies)]
+    file_batches += [FileBatch([file], None) for file in text_files(rows, copies)]
     texts = [(path, inside) for path, inside in files if inside is not None]
     for start in range(0, len(texts), FILES):
         paths, ids = zip(*texts[start : start + FILES], strict=True)
-        found.append(FileBatch(text_files(paths, copies), list(ids)))
-    return found
+        file_batches.append(FileBatch(text_files(paths, copies), list(ids)))
+    return file_batches
 
 
 @hints(seconds=7e-6)
@@ -166,7 +166,7 @@ def _of_rows(
         tally["replaced"] += int(np.count_nonzero(state == REPLACED))
         for line, row in enumerate(zip(*columns, state.tolist(), strict=True), start=first):
             tally["records"] += 1
-            text, own, url, short, domain, status = row
+            text, identifier, url, short, domain, status = row
             if status == UNREADABLE:
                 continue
             url = url or short
@@ -175,7 +175,7 @@ def _of_rows(
             parts = [part.strip() for part in text.split("\n")]
             lines = np.array([at for at, part in enumerate(parts) if part], np.int64)
             sentences = [part for part in parts if part]
-            yield Document(own or f"{name}:{line}", sentences, lines, url, domain)
+            yield Document(identifier or f"{name}:{line}", sentences, lines, url, domain)
 
 
 def _host(url: str) -> str:
@@ -189,8 +189,8 @@ def names_of(place: Path) -> Iterator[Name]:
     """Yield id, URL and domain of each document that a task has read or joined."""
     with open(place / NAMES, encoding="utf-8") as file:
         for line in file:
-            own, url, domain = json.loads(line)
-            yield own, url, domain
+            identifier, url, domain = json.loads(line)
+            yield identifier, url, domain
 
 
 def write_names(place: Path, names: Sequence[Name]) -> None:

@@ -1,11 +1,11 @@
 """Precision of document pairs without gold, by knocking out every pair once.
 
 Wrong pairs arise from documents without a translation in the other collection. So each source is
-compared again without its paired target. The target that it would win then, one that is free or has
-a weaker partner, is a decoy: a pair known to be wrong, from this very collection, near-duplicates
-included. Sources without a translation match as decoys do. Their number follows from the poor
-pairs, nearly all of which are wrong. So counting decoys estimates the precision at every threshold,
-and isotonic regression the probability of each pair.
+compared again without its paired target. The best target that is free or has a weaker partner is a
+decoy: a pair known to be wrong, from the same collection, near-duplicates included. Sources without
+a translation match as decoys do. Their number is estimated from the poor pairs, because nearly all
+of them are wrong. So counting decoys estimates the precision at every threshold, and isotonic
+regression the probability of each pair.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def decoys(pairs: Scores, knocked: Scores) -> np.ndarray:
     wins = knocked.take(knocked.score > held[knocked.target])
     best = np.full(1 + max(side.max(initial=-1) for side in (pairs.source, wins.source)), -np.inf)
     np.maximum.at(best, wins.source, wins.score)
-    found: np.ndarray = best[pairs.source]
-    return found
+    scores: np.ndarray = best[pairs.source]
+    return scores
 
 
 def calibrate(pairs: Scores, knocked: Scores) -> tuple[Scores, Estimate] | None:
@@ -91,8 +91,8 @@ def share_right(score: np.ndarray, decoy: np.ndarray, weight: np.ndarray) -> np.
     pair = order < len(score)
     weights = np.concatenate([np.ones(len(score)), np.maximum(weight, 1e-9)])[order]
     share = falling(pair.astype(np.float64), weights)
-    found: np.ndarray = np.clip(2 - 1 / np.maximum(share[pair], 1e-9), 0, 1)
-    return found
+    probability: np.ndarray = np.clip(2 - 1 / np.maximum(share[pair], 1e-9), 0, 1)
+    return probability
 
 
 def falling(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -40,37 +40,36 @@ def join(
             read,
             {
                 f"{name}-{number:04}": Call({"batch": batch}, batch.bytes / 10)
-                for number, batch in enumerate(own)
+                for number, batch in enumerate(side_batches)
             },
             layout=layout,
         )
-        for name, own in zip(SIDES, batches, strict=True)
+        for name, side_batches in zip(SIDES, batches, strict=True)
     ]
     run.wait()
-    for own in reads:
-        if not any(task.value["rows"] for task in own):
-            raise CorpusError(
-                f"{own[0].value['source']['path']}: no document has text; name its key (--column)"
-            )
-    grouped = all(any(task.value["domains"] for task in own) for own in reads)
-    found = []
-    for name, own in zip(SIDES, reads, strict=True):
+    for side_reads in reads:
+        if not any(task.value["rows"] for task in side_reads):
+            path = side_reads[0].value["source"]["path"]
+            raise CorpusError(f"{path}: no document has text; name its key (--column)")
+    grouped = all(any(task.value["domains"] for task in side_reads) for side_reads in reads)
+    sides = []
+    for name, side_reads in zip(SIDES, reads, strict=True):
         model = EncoderRef.of(encoder.on_side(name))
-        spans = encode_reads(run, SideText(name, [], model, encoder.dimension), own)
+        spans = encode_reads(run, SideText(name, [], model, encoder.dimension), side_reads)
         joined = run.task(
             "documents",
             stages.join,
             name,
-            units=sum(task.value["rows"] for task in own),
-            reads=own,
+            units=sum(task.value["rows"] for task in side_reads),
+            reads=side_reads,
             spans=spans,
             model=model,
             dimension=encoder.dimension,
             grouped=grouped,
         )
-        found.append(Documents(joined, spans, own))
+        sides.append(Documents(joined, spans, side_reads))
     run.wait()
-    return (found[0], found[1]), [Index.open(side.task.path) for side in found]
+    return (sides[0], sides[1]), [Index.open(side.task.path) for side in sides]
 
 
 def compare(

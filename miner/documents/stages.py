@@ -3,7 +3,7 @@
 A document's vector is the mean of its lines' vectors, plus a sketch of its numbers, because pages
 from the same template differ in little else. The best lines of two documents vote for the pair by
 their margins. Neighbourhoods are computed among the nearest documents, so that a line in all of
-them, such as a menu, has a margin of one and no vote.
+them (a menu) has a margin of one and no vote.
 """
 
 import hashlib
@@ -61,8 +61,8 @@ class Documents:
         at = np.searchsorted(firsts, start[rows], side="right") - 1
         places = zip(rows, at, start[rows] - firsts[at], end[rows] - firsts[at], strict=True)
         return [
-            StoredDocument(self.reads[one], int(low), int(high), *names[row][:2])
-            for row, one, low, high in places
+            StoredDocument(self.reads[number], int(low), int(high), *names[row][:2])
+            for row, number, low, high in places
         ]
 
 
@@ -76,12 +76,12 @@ class PiecedRows:
 
     def rows(self, first: int, end: int) -> np.ndarray:
         """Return the rows from ``first`` to ``end`` (exclusive, at least one row) as float32."""
-        place = int(np.searchsorted(self._firsts, first, side="right")) - 1
+        number = int(np.searchsorted(self._firsts, first, side="right")) - 1
         parts = []
         while first < end:
-            low = self._firsts[place]
-            parts.append(self._arrays[place][first - low : end - low])
-            first, place = first + len(parts[-1]), place + 1
+            low = self._firsts[number]
+            parts.append(self._arrays[number][first - low : end - low])
+            first, number = first + len(parts[-1]), number + 1
         return np.concatenate(parts, dtype=np.float32)
 
 
@@ -128,21 +128,25 @@ def join(
     edges, openings, values, counts = [], [], [], []
     first = repeated = 0
     for task in reads:
-        rows, texts, own = [], part_texts(task), task.array("edges")
+        rows, texts, task_edges = [], part_texts(task), task.array("edges")
         for row, name in enumerate(names_of(task.path)):
             if name[0] in names:
                 repeated += 1
                 continue
             names[name[0]] = name
             rows.append(row)
-            opening = texts.slice(own[row], min(own[row] + NEIGHBORS, own[row + 1]))
+            opening = texts.slice(
+                task_edges[row], min(task_edges[row] + NEIGHBORS, task_edges[row + 1])
+            )
             openings.append(" ".join(opening)[:OPENING])
         offsets = task.array("offset")
-        found, places = find_numbers(np.fromfile(task.path / SENTENCES, np.uint8), offsets[own])
-        found, places = take_lists(found, places, np.array(rows, dtype=np.int64))
-        values.append(found)
+        numbers, places = find_numbers(
+            np.fromfile(task.path / SENTENCES, np.uint8), offsets[task_edges]
+        )
+        numbers, places = take_lists(numbers, places, np.array(rows, dtype=np.int64))
+        values.append(numbers)
         counts.append(np.diff(places))
-        edges.append(first + np.stack([own[:-1][rows], own[1:][rows]]))
+        edges.append(first + np.stack([task_edges[:-1][rows], task_edges[1:][rows]]))
         first += task.value["rows"]
     start, end = np.concatenate(edges, axis=1)
     domains = [domain for _, _, domain in names.values()]
@@ -174,8 +178,8 @@ def join(
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found: np.ndarray = vectors / np.maximum(length, 1e-9)
-    return found
+    scaled: np.ndarray = vectors / np.maximum(length, 1e-9)
+    return scaled
 
 
 def _digest(domain: str) -> bytes:
@@ -183,9 +187,7 @@ def _digest(domain: str) -> bytes:
 
 
 def _signs(domain: str, size: int) -> np.ndarray:
-    """Return a unit vector of a domain, ``(size,)``, nearly orthogonal to those of other
-    domains.
-    """
+    """Return a unit vector of a domain, ``(size,)``, nearly orthogonal to other domains'."""
     bits = hashlib.blake2b(domain.encode(), digest_size=size // 8).digest()
     return (2.0 * np.unpackbits(np.frombuffer(bits, np.uint8)) - 1) / np.sqrt(size)
 
@@ -193,22 +195,22 @@ def _signs(domain: str, size: int) -> np.ndarray:
 def _sketched(values: np.ndarray, offsets: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Yield sketches of the documents' numbers in blocks: the first row, and ``(b, NUMBERS)``.
 
-    A sketch has unit length, or is zero without numbers. A number weighs more the fewer documents
-    of its side have it: the one number that distinguishes two pages outweighs the others.
+    A sketch has unit length, or is zero without numbers. Numbers are weighted by inverse document
+    frequency: the single number that distinguishes two pages outweighs the others.
     """
     size = len(offsets) - 1
-    known, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    known, inverse, count = np.unique(values, return_inverse=True, return_counts=True)
     weight = np.log((size + 1) / count)
     mixed = (known + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    column = ((mixed >> np.uint64(33)) % np.uint64(NUMBERS)).astype(np.int64)[place]
-    weight = np.where(mixed >> np.uint64(63), weight, -weight)[place]
+    column = ((mixed >> np.uint64(33)) % np.uint64(NUMBERS)).astype(np.int64)[inverse]
+    weight = np.where(mixed >> np.uint64(63), weight, -weight)[inverse]
     for low in range(0, size, BLOCK):
         high = min(low + BLOCK, size)
-        own = slice(offsets[low], offsets[high])
+        part = slice(offsets[low], offsets[high])
         row = np.repeat(np.arange(high - low), np.diff(offsets[low : high + 1]))
         cells = np.bincount(
-            row * NUMBERS + column[own], weight[own], minlength=(high - low) * NUMBERS
+            row * NUMBERS + column[part], weight[part], minlength=(high - low) * NUMBERS
         )
         yield low, _unit(cells.reshape(-1, NUMBERS))
 
@@ -245,16 +247,16 @@ def neighborhoods(
     ``sides`` begin with the side of the lines; ``span``: its documents, ``lists``: their nearest
     documents. ``without`` has ``partner (n,)``: the document of the other side to skip.
     """
-    own, other = Lines(sides[0]), Lines(sides[1])
-    found = near(*sides, lists, None if without is None else without.array("partner")).row
+    left, right = Lines(sides[0]), Lines(sides[1])
+    nearest = near(*sides, lists, None if without is None else without.array("partner")).row
     means = [np.empty(0, dtype=np.float32)]
     for document in range(*span):
-        lines, near_by = own.of(document), found[document]
+        lines, near_by = left.of(document), nearest[document]
         near_by = near_by[near_by >= 0].tolist()
         if not near_by:
             means.append(np.zeros(len(lines), dtype=np.float32))
             continue
-        products = lines @ np.concatenate([other.of(one) for one in near_by]).T
+        products = lines @ np.concatenate([right.of(neighbor) for neighbor in near_by]).T
         best = -min(NEIGHBORS, products.shape[1])
         means.append(np.partition(products, best, axis=1)[:, best:].mean(axis=1))
         job.report("comparing documents", document - span[0], span[1] - span[0])
@@ -291,24 +293,24 @@ def votes(
     backward = near(sides[1], sides[0], lists[1])
     blocks = CandidateBlocks(forward, Listed.of(backward, len(forward)))
     blocks.means = _mean_of_few(forward), _mean_of_few(backward)
-    found = blocks.block(*span)
+    candidates = blocks.block(*span)
     if partner is not None:
-        found = found.take(found.target_row != partner[found.source_row])
+        candidates = candidates.take(candidates.target_row != partner[candidates.source_row])
     left, right = Lines(sides[0]), Lines(sides[1])
     mean_of = means[0].open(left), means[1].open(right)
-    vote = np.empty(len(found))
+    vote = np.empty(len(candidates))
     at = -1
-    for place, (source, target) in enumerate(
-        zip(found.source_row.tolist(), found.target_row.tolist(), strict=True)
+    for position, (source, target) in enumerate(
+        zip(candidates.source_row.tolist(), candidates.target_row.tolist(), strict=True)
     ):
         if source != at:
             at, lines = source, left.of(source)
             mean = mean_of[0].rows(*left.offsets[source : source + 2].tolist())
             job.report("comparing documents", source - span[0], span[1] - span[0])
         others = mean_of[1].rows(*right.offsets[target : target + 2].tolist())
-        vote[place] = mean_vote(lines @ right.of(target).T, mean, others)
-    score = vote + DOCUMENT * found.margin_ratio
-    job.save(source=found.source_row, target=found.target_row, score=score)
+        vote[position] = mean_vote(lines @ right.of(target).T, mean, others)
+    score = vote + DOCUMENT * candidates.margin_ratio
+    job.save(source=candidates.source_row, target=candidates.target_row, score=score)
 
 
 def _mean_of_few(lists: Neighbors) -> np.ndarray:

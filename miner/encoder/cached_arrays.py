@@ -45,22 +45,25 @@ def cached_arrays(
     if not key:
         return dict(make())
     digest = sha256(key.encode()).hexdigest()[:16]
-    place = folder() / f"{name}-{digest}.arrays"
-    found = _opened(place, names)
-    if found is not None:
-        return found
-    made = {one: np.ascontiguousarray(array) for one, array in make().items()}
-    if sum(array.nbytes for array in made.values()) < LEAST:
-        return made
+    directory = folder() / f"{name}-{digest}.arrays"
+    cached = _opened(directory, names)
+    if cached is not None:
+        return cached
+    arrays = {label: np.ascontiguousarray(array) for label, array in make().items()}
+    if sum(array.nbytes for array in arrays.values()) < LEAST:
+        return arrays
     with suppress(OSError):
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with suppress(OSError), TemporaryDirectory(dir=place.parent, ignore_cleanup_errors=True) as new:
-        _remove_unused(place.parent)
-        for one, array in made.items():
-            np.save(f"{new}/{one}.npy", array)
+        directory.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (
+        suppress(OSError),
+        TemporaryDirectory(dir=directory.parent, ignore_cleanup_errors=True) as new,
+    ):
+        _remove_unused(directory.parent)
+        for label, array in arrays.items():
+            np.save(f"{new}/{label}.npy", array)
         Path(new, _STAMPS).write_text(json.dumps(_stamps(Path(new), names)), encoding="utf-8")
-        replace_directory(Path(new), place)
-    return made
+        replace_directory(Path(new), directory)
+    return arrays
 
 
 def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
@@ -74,7 +77,7 @@ def _opened(place: Path, names: Sequence[str]) -> dict[str, np.ndarray] | None:
             raise ValueError("altered")
         with suppress(OSError):  # the folder may belong to the administrator
             os.utime(place)  # marks it as in use
-        return {one: _array(place / f"{one}.npy") for one in names}
+        return {name: _array(place / f"{name}.npy") for name in names}
     except (OSError, ValueError, EOFError):
         return None
 
@@ -86,8 +89,8 @@ def is_safe(place: Path) -> bool:
     """
     if os.name == "nt":
         return True
-    found = place.lstat()
-    return found.st_uid in (0, os.getuid()) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    status = place.lstat()
+    return status.st_uid in (0, os.getuid()) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _array(path: Path) -> np.ndarray:
@@ -99,8 +102,8 @@ def _stamps(place: Path, names: Sequence[str]) -> dict[str, list[int]]:
 
     A checksum of 100 MB would take longer than the rest of a small job.
     """
-    found = {one: (place / f"{one}.npy").stat() for one in names}
-    return {one: [stat.st_size, int(stat.st_mtime)] for one, stat in found.items()}
+    stats = {name: (place / f"{name}.npy").stat() for name in names}
+    return {name: [stat.st_size, int(stat.st_mtime)] for name, stat in stats.items()}
 
 
 def folder() -> Path:
@@ -129,8 +132,8 @@ def key_of(digest: str, *more: str) -> str:
 def _code() -> str:
     """Return the hash of the code that computes the arrays."""
     digest = sha256()
-    for one in _FOLDERS:
-        for path in sorted((Path(__file__).parent.parent / one).glob("*.[cp]*")):
+    for directory in _FOLDERS:
+        for path in sorted((Path(__file__).parent.parent / directory).glob("*.[cp]*")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 

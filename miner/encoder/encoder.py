@@ -196,8 +196,8 @@ class Encoder:
             return self.encode(sentences)
 
         def pool(start: int, out: np.ndarray) -> None:
-            own = offsets[start : start + len(out) + 1]
-            average(ids[own[0] : own[-1]], own - own[0], out)
+            bounds = offsets[start : start + len(out) + 1]
+            average(ids[bounds[0] : bounds[-1]], bounds - bounds[0], out)
 
         return self._in_chunks(len(offsets) - 1, pool)
 
@@ -289,8 +289,8 @@ class Encoder:
 
 def _tokenizer(model: models.Model, units: str, side: str | None) -> Tokenizer:
     """Open the tokenizer of one kind of unit."""
-    place = model.path or Path("model")
-    return open_tokenizer(units, model.vocabularies, model.architecture, side, place)
+    directory = model.path or Path("model")
+    return open_tokenizer(units, model.vocabularies, model.architecture, side, directory)
 
 
 def _stored(part: EncoderPart) -> tuple[np.ndarray, np.ndarray]:

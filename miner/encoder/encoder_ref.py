@@ -58,16 +58,16 @@ class EncoderRef:
         for side in (self.side, None):
             if (self.fingerprint, side) in _lent:
                 return _lent[self.fingerprint, side]
-        found = _opened(self.name, threads, self.device, self.loading, self.side, self.scoring)
-        wanted, there = self.fingerprint, found.fingerprint
+        encoder = _opened(self.name, threads, self.device, self.loading, self.side, self.scoring)
+        wanted, there = self.fingerprint, encoder.fingerprint
         if wanted == there and self.scoring is not None:
-            wanted, there = self.scoring, str(self.of_scorer(found).scoring)
+            wanted, there = self.scoring, str(self.of_scorer(encoder).scoring)
         if wanted != there:
             raise MismatchError(
                 f"{self.name}: replaced since the plan was made ({there[:16]}, not "
                 f"{wanted[:16]}); put the model back, or name another --work"
             )
-        return found
+        return encoder
 
 
 # Registered encoders of this process by fingerprint and side.

@@ -120,7 +120,7 @@ def export(
 
 
 def piece_table(encoder: Encoder, dtype: str = "float32") -> np.ndarray:
-    """Return the embeddings ``(V, d)`` of all pieces, zero for those that the encoder ignores."""
+    """Return the embeddings ``(V, d)`` of all pieces, zero for pieces that the encoder ignores."""
     table = encoder.model.parts[0].table().copy()
     table[~encoder.tokenizer.meaningful] = 0
     return table.astype(dtype)
@@ -216,11 +216,11 @@ def card(model: Model, licence: str | None = None, hub: bool = False) -> str:
         *([HUB_CARD.format(folder=HUB_FOLDER)] if hub else []),
         *_figures(model),
     ]
-    own = model.path / MODEL_CARD if model.path is not None else None
-    if own is None or not own.is_file():
+    path = model.path / MODEL_CARD if model.path is not None else None
+    if path is None or not path.is_file():
         lines.append(LIMITS)
     else:
-        text = own.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
         # Headings move down a level, because the page has one of the first level.
         shown = [f"#{line}" if line.startswith("#") else line for line in text.splitlines()]
         lines += ["", *shown]
@@ -233,15 +233,15 @@ def _figures(model: Model) -> list[str]:
     lines = []
     if "pairs" in training:
         lines.append(f"Trained on {training['pairs']:,} pairs.")
-    for one in training.get("text", []):
-        lines.append(f"- {one['name']}: {one['pairs']:,} pairs")
+    for text in training.get("text", []):
+        lines.append(f"- {text['name']}: {text['pairs']:,} pairs")
     if training.get("held-out mining F1") is not None:
         lines += ["", f"F1 of mining held-out pairs: {training['held-out mining F1']:.3f}."]
     if model.languages and not (model.path is not None and (model.path / MODEL_CARD).is_file()):
         lines += ["", "| language | training pairs | known |", "|---|---|---|"]
         lines += [
-            f"| {describe(code)} | {one.pairs:,} | {one.level} |"
-            for code, one in model.languages.items()
+            f"| {describe(code)} | {facts.pairs:,} | {facts.level} |"
+            for code, facts in model.languages.items()
         ]
     return lines
 
@@ -259,14 +259,14 @@ class NormalizerSpec:
 
 def normalizer_spec(vocabulary: bytes) -> NormalizerSpec:
     """Read the normalisation of a SentencePiece model."""
-    found = NormalizerSpec()
+    spec = NormalizerSpec()
     for number, span in fields(vocabulary, 0, len(vocabulary)):
         if number == NORMALIZER_SPEC and isinstance(span, slice):
             known = dict(fields(vocabulary, span.start, span.stop))
             charsmap = known.get(CHARSMAP)
-            found = NormalizerSpec(
+            spec = NormalizerSpec(
                 vocabulary[charsmap] if isinstance(charsmap, slice) else b"",
                 bool(known.get(DUMMY_PREFIX, True)),
                 bool(known.get(EXTRA_WHITESPACES, True)),
             )
-    return found
+    return spec

@@ -38,13 +38,13 @@ class ForeignEncoder(ABC):
     loading = USUAL
 
     def __init__(self, side: str | None = None):
-        own, other = self.prompts
-        if own != other and side is None:
+        source_prompt, target_prompt = self.prompts
+        if source_prompt != target_prompt and side is None:
             raise ArtifactError(
                 f"{self.name}: has a prompt for each side; say which of the two this text is, "
                 "source or target (--side)"
             )
-        self.side = side if own != other else None
+        self.side = side if source_prompt != target_prompt else None
         self.dimension = 0
         self.dimension = int(self._rows(list(PROBES[:1])).shape[1])
 
@@ -84,12 +84,14 @@ class ForeignEncoder(ABC):
         return other
 
     def facts(self) -> list[str]:
-        licence, (own, other) = self.licence, self.prompts
+        licence, (source_prompt, target_prompt) = self.licence, self.prompts
         facts = [] if licence is None else [f"licence {licence}"]
-        if own == other != "":
-            facts.append(f"prompt {own!r}")
-        elif own != other:
-            facts.append(f"prompts {own!r} for the source, {other!r} for the target")
+        if source_prompt == target_prompt != "":
+            facts.append(f"prompt {source_prompt!r}")
+        elif source_prompt != target_prompt:
+            facts.append(
+                f"prompts {source_prompt!r} for the source, {target_prompt!r} for the target"
+            )
         return [f"{self.name}: {', '.join(facts)}"] if facts else []
 
     def warnings(self) -> list[str]:
@@ -98,13 +100,13 @@ class ForeignEncoder(ABC):
     def _rows(self, sentences: list[str]) -> np.ndarray:
         """Encode sentences that are not blank: ``(n, d) float32``, checked and normalised."""
         prompt = self.prompts[SIDES.index(self.side or SIDES[0])]
-        found = self.library_vectors(sentences, prompt)
+        output = self.library_vectors(sentences, prompt)
         try:
-            rows = np.asarray(found)
+            rows = np.asarray(output)
             rows = rows.astype(np.float64 if rows.dtype == np.float64 else np.float32, copy=False)
         except (TypeError, ValueError, RuntimeError):
             raise ArtifactError(
-                f"{self.name}: encode returned {type(found).__name__}, not rows of numbers"
+                f"{self.name}: encode returned {type(output).__name__}, not rows of numbers"
             ) from None
         if rows.ndim != 2 or len(rows) != len(sentences) or not rows.shape[1]:
             raise ArtifactError(

@@ -36,8 +36,8 @@ def checked(
     wanted = encode(on_cpu, ids, offsets)
     try:
         on_gpu = make(device)
-        found = encode(on_gpu, ids, offsets)
-        if np.abs(found - wanted).max() <= TOLERANCE * np.abs(wanted).max():
+        vectors = encode(on_gpu, ids, offsets)
+        if np.abs(vectors - wanted).max() <= TOLERANCE * np.abs(wanted).max():
             return on_gpu, device
         why = "its vectors differ from the CPU's"
     except (MinerError, KeyboardInterrupt):
@@ -81,7 +81,7 @@ def pool(table: np.ndarray, device: str) -> Callable[[np.ndarray, np.ndarray, np
 def _inverse_length(torch: Any, vectors: Any) -> Any:
     """Return ``(n, 1) float32``: reciprocal length of each of ``vectors (n, d)``, 0 for zero rows.
 
-    Squares are added in the kernel's order; the order of torch's own sum depends on n.
+    Squares are added in the kernel's order, because the order of ``torch.sum`` depends on n.
     """
     squares = vectors.double().square()
     while squares.shape[1] > 1:

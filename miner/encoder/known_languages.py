@@ -50,7 +50,9 @@ class KnownLanguage:
 
 def as_dict(languages: Mapping[str, KnownLanguage]) -> dict[str, dict[str, Any]]:
     """Convert facts to JSON values, with the level of each language for human readers."""
-    return {code: {**asdict(one), "level": one.level} for code, one in sorted(languages.items())}
+    return {
+        code: {**asdict(facts), "level": facts.level} for code, facts in sorted(languages.items())
+    }
 
 
 def read(record: Any, name: str) -> dict[str, KnownLanguage]:
@@ -60,16 +62,16 @@ def read(record: Any, name: str) -> dict[str, KnownLanguage]:
     try:
         return {
             str(code): KnownLanguage(
-                int(one["pairs"]),
-                {str(text): int(pairs) for text, pairs in one["text"].items()},
-                {str(test): float(value) for test, value in one["accuracy"].items()},
-                quality_map=_line(one.get("quality_map")),
+                int(entry["pairs"]),
+                {str(text): int(pairs) for text, pairs in entry["text"].items()},
+                {str(test): float(value) for test, value in entry["accuracy"].items()},
+                quality_map=_line(entry.get("quality_map")),
                 **{
-                    name: None if one.get(name) is None else float(one[name])
+                    name: None if entry.get(name) is None else float(entry[name])
                     for name in ("quality_bound", "wrong_kept", "right_dropped")
                 },
             )
-            for code, one in (record or {}).items()
+            for code, entry in (record or {}).items()
         }
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(
@@ -96,7 +98,9 @@ def quality_map(
     evidence. Slopes are averaged. (0, 1) without measurements.
     """
     facts = (find(languages, code) for code in codes if code)
-    lines = [one.quality_map for one in facts if one and one.quality_map is not None]
+    lines = [
+        language.quality_map for language in facts if language and language.quality_map is not None
+    ]
     if not lines:
         return 0.0, 1.0
     return sum(line[0] for line in lines), sum(line[1] for line in lines) / len(lines)
@@ -107,7 +111,11 @@ def quality_bound(
 ) -> float | None:
     """Return the minimum quality bound of some languages; None if none is known."""
     facts = (find(languages, code) for code in codes if code)
-    bounds = [one.quality_bound for one in facts if one and one.quality_bound is not None]
+    bounds = [
+        language.quality_bound
+        for language in facts
+        if language and language.quality_bound is not None
+    ]
     return min(bounds, default=None)
 
 
@@ -115,5 +123,5 @@ def find(languages: Mapping[str, KnownLanguage], code: str) -> KnownLanguage | N
     """Return the facts about a language by its code; None if the model was not trained on it."""
     if code in FORMS:
         return None
-    own = [primary(code), *sorted(alike(code))]
-    return next((languages[other] for other in own if other in languages), None)
+    codes = [primary(code), *sorted(alike(code))]
+    return next((languages[other] for other in codes if other in languages), None)

@@ -43,11 +43,11 @@ def to_bytes(lexicons: Lexicons) -> bytes:
     for pair, table in sorted(lexicons.tables.items()):
         tokens = occurring[pair]
         lengths = np.diff(table.offsets)
-        place = np.searchsorted(occurring[pair[::-1]], table.pieces)
-        steps = np.diff(place, prepend=0)
+        positions = np.searchsorted(occurring[pair[::-1]], table.pieces)
+        steps = np.diff(positions, prepend=0)
         # The first translation of each token is not a difference.
         first = table.offsets[:-1][lengths > 0]
-        steps[first] = place[first]
+        steps[first] = positions[first]
         count = np.log(np.maximum(table.count[tokens], 1)) / COUNT
         columns = (
             _varints(np.diff(tokens, prepend=0)),
@@ -89,10 +89,10 @@ def _integers(codes: np.ndarray) -> np.ndarray:
     if not len(last) or last[-1] != len(codes) - 1:
         raise ValueError("an integer is cut off")
     start = np.concatenate([[0], last[:-1] + 1])
-    place = np.arange(len(codes)) - np.repeat(start, last - start + 1)
-    if place.max() > 4:
+    digit = np.arange(len(codes)) - np.repeat(start, last - start + 1)
+    if digit.max() > 4:
         raise ValueError("an integer is too long")
-    return np.add.reduceat((codes & 127).astype(np.int64) << (7 * place), start)
+    return np.add.reduceat((codes & 127).astype(np.int64) << (7 * digit), start)
 
 
 def from_bytes(data: bytes, name: str, digest: str = "") -> Lexicons:
@@ -114,10 +114,10 @@ class _Stored(Mapping[Direction, TranslationTable]):
         archive = open_npz(io.BytesIO(data))
         self.data, self.archive, self.name = data, archive, name
         self.size = int(archive["size"])
-        found = Counter(key.rpartition(".")[0] for key in archive if "." in key)
-        if set(found.values()) != {len(NAMES)}:
+        counts = Counter(key.rpartition(".")[0] for key in archive if "." in key)
+        if set(counts.values()) != {len(NAMES)}:
             raise ValueError("a direction lacks an array")
-        self.pairs = sorted((a, b) for a, _, b in (key.partition("-") for key in found))
+        self.pairs = sorted((a, b) for a, _, b in (key.partition("-") for key in counts))
         self._known = frozenset(self.pairs)
         self._decoded: dict[Direction, TranslationTable] = {}
 

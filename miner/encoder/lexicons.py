@@ -56,8 +56,8 @@ class Lexicons:
     """Tables of a model by direction. Raises ValueError for a table without its reverse.
 
     Text in one language, or in unknown ones, has a single table, its own reverse. ``digest``
-    identifies the file of the tables, and is empty without a file. ``size`` is the number of token
-    ids, by default that of the first table.
+    identifies the file of the tables, and is empty without a file. ``size``: number of token ids,
+    by default the first table's.
     """
 
     tables: Mapping[Direction, TranslationTable]
@@ -97,8 +97,8 @@ class Lexicons:
         """Return the code that the tables use for a language; UNKNOWN if they have none."""
         if language is None:
             return UNKNOWN
-        own = primary(language)
-        codes = [own] if own in self.languages else sorted(alike(own) & self.languages)
+        code = primary(language)
+        codes = [code] if code in self.languages else sorted(alike(code) & self.languages)
         return codes[0] if codes else UNKNOWN
 
     def pivot(self, source: str, target: str) -> str | None:

@@ -66,18 +66,18 @@ class ForeignVectors:
 
     @property
     def loading(self) -> Loading:
-        found = split_name(self.address)
-        own = Loading(*self.prompts, self.backend)
-        return own if found and found[0] == HF else USUAL
+        parts = split_name(self.address)
+        loading = Loading(*self.prompts, self.backend)
+        return loading if parts and parts[0] == HF else USUAL
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ForeignVectors":
         """Read the output of ``dataclasses.asdict``. Raises KeyError, TypeError or ValueError."""
-        own, other = values["prompts"]
+        source_prompt, target_prompt = values["prompts"]
         return cls(
             str(values["address"]),
             str(values["fingerprint"]),
             int(values["dimension"]),
-            (str(own), str(other)),
+            (str(source_prompt), str(target_prompt)),
             str(values["backend"]),
         )

@@ -125,8 +125,8 @@ class Model:
             for name, part in zip(self.architecture.encoders, self.parts, strict=True)
         )
         if self.vectors is not None:
-            own = f"{self.vectors.dimension} dimensions, verified by {sizes}"
-            return f"vectors of {self.vectors.address}, {own}"
+            details = f"{self.vectors.dimension} dimensions, verified by {sizes}"
+            return f"vectors of {self.vectors.address}, {details}"
         encoder = "" if self.architecture.plain else f"{self.architecture.encoder}, "
         return f"{encoder}{sizes}, {self.dimension} dimensions, {self.parts[0].dtype}"
 
@@ -306,14 +306,14 @@ def _part(
     weights, scales = open_array(path, None), None
     if weights.dtype not in (np.float16, np.float32, np.int8, np.uint8) or weights.ndim != 2:
         raise ArtifactError(f"{path}: holds {weights.dtype}, not float16, int8 or int4")
-    found = len(weights), EncoderPart(weights).dimension
-    if shape is not None and found != shape:
-        raise ArtifactError(f"{path}: shape {found}, {CONFIG} says {shape}")
+    actual = len(weights), EncoderPart(weights).dimension
+    if shape is not None and actual != shape:
+        raise ArtifactError(f"{path}: shape {actual}, {CONFIG} says {shape}")
     if weights.dtype.kind != "f":
         scales = np.array(open_array(directory / names[1], (len(weights),)))
     network = read_arrays(directory / names[2], "a network") if names[2] in files else {}
-    own = (names[0], weights) if scales is None else (names[1], scales)
-    for name, array in (own, *network.items()):
+    checked = (names[0], weights) if scales is None else (names[1], scales)
+    for name, array in (checked, *network.items()):
         if array.dtype.kind != "f" or not array.size:
             continue
         ends = float(array.min()), float(array.max())

@@ -5,8 +5,8 @@ about each language and the SHA-256 of the other files. ``sp.model`` is the Sent
 ``weights.npy`` the embeddings: ``(V, d)``, float16, or int8 with one float32 scale a row in
 ``scales.npy``; or int4, two numbers a byte (:func:`miner.kernels.pool.packed`), with such scales.
 
-Every encoder other than ``sp``, or with a setting of its own, has ``encoder.json``, its
-:class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
+Every encoder other than ``sp``, or with a setting that is not the default, has ``encoder.json``,
+its :class:`~miner.encoder.architecture.Architecture`; one vocabulary for each kind of unit
 (``sp.model``, ``words.txt``, ``trigrams.txt``; ``morphs.txt`` for Morfessor), and where the columns
 share no embedding further ones for the target column (``target.sp.model``); and for each part
 ``NAME.weights.npy``, ``NAME.scales.npy`` if int8 or int4, and ``NAME.network.npz`` if recurrent.

@@ -19,12 +19,12 @@ NAMED, LARGEST = 8, 3
 def models_in(places: Iterable[str]) -> Iterator[str]:
     """Yield ``default`` and the model directories among ``places``, or directly below them."""
     yield "default"
-    for place in places:
-        directory = Path(place)
+    for name in places:
+        directory = Path(name)
         if not directory.is_dir():
-            raise ArtifactError(f"{place}: no such directory")
+            raise ArtifactError(f"{name}: no such directory")
         if (directory / CONFIG).is_file():
-            yield place
+            yield name
         else:
             yield from (str(path.parent) for path in sorted(directory.glob(f"*/{CONFIG}")))
 
@@ -66,13 +66,13 @@ def _training(model: Model) -> Iterator[list[str]]:
     """Yield rows about the training text and the metrics recorded by the training."""
     training = model.training
     if "teacher" in training:
-        count = sum(one["sentences"] for one in training.get("sentences", []))
-        own = f", {count:,} sentences" if count else ""
-        yield ["student of", f"{training['teacher']['name']}{own}"]
+        count = sum(entry["sentences"] for entry in training.get("sentences", []))
+        sentences = f", {count:,} sentences" if count else ""
+        yield ["student of", f"{training['teacher']['name']}{sentences}"]
     if training.get("pairs"):
         text: Counter[str] = Counter()
-        for one in training.get("text", []):  # a text in many languages has one file for each
-            text[one["name"].split(".")[0]] += one["pairs"]
+        for entry in training.get("text", []):  # a text in many languages has one file for each
+            text[entry["name"].split(".")[0]] += entry["pairs"]
         each = [f"{name} {pairs:,}" for name, pairs in text.most_common(NAMED)]
         each += [f"{len(text) - NAMED} more"] if len(text) > NAMED else []
         count = f"{training['pairs']:,} pairs"
@@ -89,14 +89,16 @@ def _languages(model: Model) -> list[str]:
     """Return the lines of a table of the model's languages; none if it records none."""
     if not model.languages:
         return []
-    tests = sorted({test for one in model.languages.values() for test in one.accuracy})
+    tests = sorted({test for facts in model.languages.values() for test in facts.accuracy})
     rows = [["language", "level", "training pairs", *tests, "largest texts"]]
-    for code, one in sorted(model.languages.items(), key=lambda item: (-item[1].pairs, item[0])):
-        figures = [f"{one.accuracy[test]:.3f}" if test in one.accuracy else "-" for test in tests]
-        total = max(sum(one.text.values()), 1)
-        largest = Counter(one.text).most_common(LARGEST)
+    for code, facts in sorted(model.languages.items(), key=lambda item: (-item[1].pairs, item[0])):
+        figures = [
+            f"{facts.accuracy[test]:.3f}" if test in facts.accuracy else "-" for test in tests
+        ]
+        total = max(sum(facts.text.values()), 1)
+        largest = Counter(facts.text).most_common(LARGEST)
         text = ", ".join(f"{name} {pairs / total:.0%}" for name, pairs in largest)
-        rows.append([describe(code), one.level, f"{one.pairs:,}", *figures, text or "-"])
+        rows.append([describe(code), facts.level, f"{facts.pairs:,}", *figures, text or "-"])
     return ["", *aligned(rows, left=2)]
 
 

@@ -58,20 +58,22 @@ class FittedEncoder(Encoder):
         super().__init__(model, threads)
         self._vectors = model.vectors
         self._opening = threads, device
-        own, other = model.vectors.prompts
-        self.side = side if own != other else None
+        source_prompt, target_prompt = model.vectors.prompts
+        self.side = side if source_prompt != target_prompt else None
         self._given = foreign
 
     @property
     def foreign(self) -> ForeignEncoder:
         """Encoder that computes the vectors."""
         if self._given is None:
-            found = self._vectors
-            self._given = open_pretrained(found.address, found.loading, *self._opening, self.side)
-            if self._given.fingerprint != found.fingerprint:
+            vectors = self._vectors
+            self._given = open_pretrained(
+                vectors.address, vectors.loading, *self._opening, self.side
+            )
+            if self._given.fingerprint != vectors.fingerprint:
                 raise MismatchError(
-                    f"{self.name} was fitted to {found.address} ({found.fingerprint}), which has "
-                    f"changed since ({self._given.fingerprint}); run 'miner fit' again"
+                    f"{self.name} was fitted to {vectors.address} ({vectors.fingerprint}), which "
+                    f"has changed since ({self._given.fingerprint}); run 'miner fit' again"
                 )
         return self._given
 

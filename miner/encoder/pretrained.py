@@ -31,7 +31,7 @@ PROMPT = 10
 # Suffixes of files that affect the vectors; backends with a weights directory of that name.
 SUFFIXES = (".json", ".safetensors", ".bin", ".model", ".txt", ".npy", ".npz", ".onnx", ".xml")
 EXPORTED = ("onnx", "openvino")
-# Files of which at least one must be in an encoder's directory.
+# Files that mark the directory of an encoder; at least one must be there.
 MARKERS = {HF: ("modules.json", "config.json"), MODEL2VEC: ("config.json",)}
 CARD = "README.md"
 NAME = (
@@ -48,9 +48,9 @@ def open_pretrained(
 
     Raises ArtifactError for a place without an encoder, DependencyError for a missing library.
     """
-    found = split_name(name)
-    assert found is not None
-    kind, place = found
+    parts = split_name(name)
+    assert parts is not None
+    kind, place = parts
     local = _directory(kind, place)
     if kind == HF:
         return SentenceTransformerModel(local or place, local, loading, threads, device, side)
@@ -86,10 +86,10 @@ class SentenceTransformerModel(ForeignEncoder):
             )
         directory = _snapshot(place, local)
         self.licence = stated_licence(directory)
-        own = _usual_prompt(self.loaded)
+        usual_prompt = _usual_prompt(self.loaded)
         self.prompts = (
-            own if loading.source_prompt is None else loading.source_prompt,
-            own if loading.target_prompt is None else loading.target_prompt,
+            usual_prompt if loading.source_prompt is None else loading.source_prompt,
+            usual_prompt if loading.target_prompt is None else loading.target_prompt,
         )
         self.fingerprint = directory_digest(directory, loading.backend)
         if any(self.prompts):
@@ -152,7 +152,7 @@ class SentenceTransformerModel(ForeignEncoder):
         if not doubtful:
             return 0
         try:
-            found = self.loaded.tokenizer(
+            tokenized = self.loaded.tokenizer(
                 doubtful,
                 truncation=False,
                 padding=False,
@@ -160,7 +160,7 @@ class SentenceTransformerModel(ForeignEncoder):
                 return_token_type_ids=False,
                 verbose=False,
             )
-            return sum(len(ids) > longest for ids in found["input_ids"])
+            return sum(len(ids) > longest for ids in tokenized["input_ids"])
         except (TypeError, KeyError, AttributeError, ValueError):
             return 0  # a tokenizer of another kind, without this information
 
@@ -215,21 +215,21 @@ def stated_licence(directory: Path) -> str | None:
     text = card.read_text(encoding="utf-8", errors="replace")
     if not text.startswith("---"):
         return None
-    found = LICENCE.search(text[3:].partition("\n---")[0])
-    return found.group(1).strip() if found else None
+    match = LICENCE.search(text[3:].partition("\n---")[0])
+    return match.group(1).strip() if match else None
 
 
 def _files(directory: Path, backend: str) -> list[Path]:
     """Return the files of a backend; weights of the older format only without newer ones."""
-    found = []
+    paths = []
     for path in sorted(directory.rglob("*")):
         parts = path.relative_to(directory).parts
         hidden = any(part.startswith(".") for part in parts)
         other = any(part in EXPORTED and part != backend for part in parts[:-1])
         if path.is_file() and path.suffix in SUFFIXES and not hidden and not other:
-            found.append(path)
-    newer = {path.parent for path in found if path.suffix == ".safetensors"}
-    return [path for path in found if path.suffix != ".bin" or path.parent not in newer]
+            paths.append(path)
+    newer = {path.parent for path in paths if path.suffix == ".safetensors"}
+    return [path for path in paths if path.suffix != ".bin" or path.parent not in newer]
 
 
 def _directory(kind: str, place: str) -> str | None:
@@ -263,7 +263,7 @@ def _snapshot(place: str, local: str | None) -> Path:
 
 @contextmanager
 def loads(name: str) -> Iterator[None]:
-    """Convert a library's exception for a place that it cannot load to one line."""
+    """Convert a library's exception on loading to a message of one line."""
     try:
         yield
     except MinerError:

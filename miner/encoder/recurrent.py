@@ -120,8 +120,8 @@ class GranGru(nn.Module):
                 nn.init.zeros_(weights)
                 continue
             # Xavier initialisation of each matrix separately.
-            for own in weights.data.split(states):
-                nn.init.xavier_uniform_(own)
+            for matrix in weights.data.split(states):
+                nn.init.xavier_uniform_(matrix)
         self.gate = Gate(inputs, states)
 
     def before(self, x: Tensor, rows: int) -> Tensor:
@@ -235,9 +235,9 @@ class RecurrentNetwork(nn.Module):
                 live = np.arange(rows) < going[steps, None]
                 flat = flat[torch.from_numpy(live.ravel()).to(embedded.device)]
             if self.pooling == "max":
-                place = torch.from_numpy(np.repeat(np.arange(len(steps)), going[steps]))
+                step = torch.from_numpy(np.repeat(np.arange(len(steps)), going[steps]))
                 padded = flat.new_full((n, len(steps), size), -math.inf)
-                padded = padded.index_put((index, place.to(index.device)), flat)
+                padded = padded.index_put((index, step.to(index.device)), flat)
                 out = torch.maximum(out, padded.amax(dim=1))
             else:
                 out = out.index_add(0, index, flat)

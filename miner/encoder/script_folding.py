@@ -67,8 +67,8 @@ def dependent(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         return np.zeros(0, np.int64)
     rows = np.flatnonzero(np.diff(offsets))
     telling = _TELLING[(codes - _FIRST).view(np.uint32).clip(max=len(_TELLING) - 1)]
-    found = np.bitwise_or.reduceat(telling, offsets[rows])
-    return rows[(found & 3 == 3) | (found & 12 == 12)]
+    bits = np.bitwise_or.reduceat(telling, offsets[rows])
+    return rows[(bits & 3 == 3) | (bits & 12 == 12)]
 
 
 def _replaced(text: str) -> str:

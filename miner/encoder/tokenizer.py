@@ -44,10 +44,10 @@ class MarkedTokenizer:
         both = source, source if target is None else target
         self.tokenizer: Tokenizer = both[column]
         self.size = both[0].size + both[1].size
-        self.meaningful = np.concatenate([one.meaningful for one in both])
-        own = self.tokenizer.size
-        # (own,) int32: id in the model for each id of the column's vocabulary.
-        self.place = np.arange(own, dtype=np.int32) + np.int32(source.size * column)
+        self.meaningful = np.concatenate([tokenizer.meaningful for tokenizer in both])
+        size = self.tokenizer.size
+        # (size,) int32: id in the model for each id of the column's vocabulary.
+        self.place = np.arange(size, dtype=np.int32) + np.int32(source.size * column)
         if alike and column:
             assert isinstance(source, PieceTokenizer) and isinstance(target, PieceTokenizer)
             known = {piece: i for i, piece in enumerate(source.spellings())}

@@ -11,8 +11,8 @@ SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 CODE_POINTS = 0x110000
 # Arrays of :func:`read_pieces`.
 ARRAYS = "trie", "scores", "numbers", "meaningful", "places"
-# SentencePiece's format (protobuf): kinds of pieces, numbers of fields, and wire types with the
-# bytes of those of fixed size.
+# SentencePiece's format (protobuf): kinds of pieces, numbers of fields, wire types, and the bytes
+# of wire types of fixed size.
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 _PIECE, _TRAINER, _RULES = 1, 2, 3
 _VARINT, _BYTES, _SIZES = 0, 2, {1: 8, 5: 4}
@@ -57,19 +57,19 @@ def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
         raise ValueError("a score is not a number, or so large that the sums are too inexact")
     entered = np.flatnonzero(meaningful)
     codes, offsets = code_points([texts[i] for i in entered.tolist()])
-    found, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    if len(found) + 1 >= 1 << 16 or len(codes) >= 1 << 24 or not np.diff(offsets).all():
+    characters, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    if len(characters) + 1 >= 1 << 16 or len(codes) >= 1 << 24 or not np.diff(offsets).all():
         raise ValueError("too many characters, or a piece without any")
-    rank = np.empty(len(found), np.int32)
-    rank[np.argsort(first)] = np.arange(1, len(found) + 1)
+    rank = np.empty(len(characters), np.int32)
+    rank[np.argsort(first)] = np.arange(1, len(characters) + 1)
     numbers = np.zeros(CODE_POINTS, np.uint16)
-    numbers[found] = rank
+    numbers[characters] = rank
     mark = int(numbers[ord(SPACE_MARK)])
     inside = np.ones(len(codes), bool)
     inside[offsets[:-1]] = False
     if numbers[0] or not mark or (codes[inside] == ord(SPACE_MARK)).any():
         raise ValueError("not a usual list of pieces")
-    trie = _trie(rank[inverse], offsets, entered, scores, len(found) + 1)
+    trie = _trie(rank[inverse], offsets, entered, scores, len(characters) + 1)
     bare = [i for i in entered.tolist() if texts[i] == SPACE_MARK]
     dropped = max(bare, default=0)
     meaningful[dropped] = False
@@ -125,15 +125,15 @@ def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice
         value, after = _varint(data, place) if kind in (_VARINT, _BYTES) else (0, place)
         if kind == _VARINT:
             place = after
-            found: int | slice = value
+            content: int | slice = value
         elif kind == _BYTES or kind in _SIZES:
             place = after + (value if kind == _BYTES else _SIZES[kind])
-            found = slice(after, place)
+            content = slice(after, place)
         else:
             raise ValueError("a field of an unknown kind")
         if not 0 < number < 1 << 29 or place > end:
             raise ValueError("a field without a number, or too long")
-        yield number, found
+        yield number, content
 
 
 def _varint(data: bytes, place: int) -> tuple[int, int]:

@@ -16,16 +16,16 @@ WAYS = ("strict", "lax")
 def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> dict[str, Any]:
     """Score alignments with their gold, all documents together; the result is JSON.
 
-    It has ``precision``, ``recall`` and ``f1`` for each of `WAYS`, 0 for 0 / 0, and ``by kind``, by
-    sizes of gold beads, the number found and the total.
+    It has ``precision``, ``recall`` and ``f1`` for each of `WAYS`, 0 for 0 / 0, and ``by kind``:
+    numbers of gold beads, recovered and in total, by their sizes.
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     kinds: Counter[tuple[int, int]] = Counter()
     right: Counter[tuple[int, int]] = Counter()
     for beads, gold in documents:
-        paired = [[bead for bead in own if all(bead)] for own in (beads, gold)]
-        found.update({f"precision {key}": n for key, n in _count(beads, gold).items()})
-        found.update({f"recall {key}": n for key, n in _count(paired[1], paired[0]).items()})
+        paired = [[bead for bead in alignment if all(bead)] for alignment in (beads, gold)]
+        counts.update({f"precision {key}": n for key, n in _count(beads, gold).items()})
+        counts.update({f"recall {key}": n for key, n in _count(paired[1], paired[0]).items()})
         known = set(beads)
         for bead in gold:
             kind = len(bead[0]), len(bead[1])
@@ -34,7 +34,7 @@ def evaluate(documents: Sequence[tuple[Sequence[Bead], Sequence[Bead]]]) -> dict
     record: dict[str, Any] = {}
     for way in WAYS:
         precision, recall = (
-            found[f"{metric} {way}"] / max(1, found[f"{metric} all"])
+            counts[f"{metric} {way}"] / max(1, counts[f"{metric} all"])
             for metric in ("precision", "recall")
         )
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
@@ -53,7 +53,7 @@ def _count(beads: Sequence[Bead], gold: Sequence[Bead]) -> dict[str, int]:
     every = {bead for bead in beads if any(bead)}
     strict = sum(bead in known for bead in every)
     lax = sum(
-        bead in known or any(targets.get(one, set()).intersection(bead[1]) for one in bead[0])
+        bead in known or any(targets.get(number, set()).intersection(bead[1]) for number in bead[0])
         for bead in every
     )
     return {"strict": strict, "lax": lax, "all": len(every)}

@@ -64,7 +64,8 @@ class MiningResult:
 
     tuned: evaluation on the training gold at its best threshold
     test: evaluation on test at that threshold; None where there is no test gold
-    oracle, own: evaluation on test at the threshold tuned on test itself, and at the engine's own
+    oracle: evaluation on test at the threshold tuned on test itself
+    own: evaluation on test at the threshold that the engine chose without gold
     mined: the mined pairs by split
     """
 
@@ -85,22 +86,22 @@ class MiningResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result ready for JSON, where infinity is None."""
-        found: dict[str, Any] = {
+        record: dict[str, Any] = {
             "set": self.mining_set.name,
             "rank": self.rank,
             "training": self.tuned.as_dict(),
-            "seconds": {split: round(one.seconds, 2) for split, one in self.mined.items()},
+            "seconds": {split: round(result.seconds, 2) for split, result in self.mined.items()},
         }
-        for name, one in (
+        for name, result in (
             ("test", self.test),
             ("test, own choice", self.own),
             ("test oracle", self.oracle),
         ):
-            if one is not None:
-                found[name] = one.as_dict()
-                if not math.isfinite(one.threshold or 0):
-                    found[name]["threshold"] = None
-        return found
+            if result is not None:
+                record[name] = result.as_dict()
+                if not math.isfinite(result.threshold or 0):
+                    record[name]["threshold"] = None
+        return record
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -120,16 +121,16 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     every: list[Metric] = []
     missing: list[str] = []
     mined: list[dict[str, Any]] = []
-    found = sets(data)
+    mining_sets = sets(data)
     ranks = RANKS[::-1] if isinstance(model, MinerModel) and model.verifies else ("margin",)
     mined_so_far = count()
-    total = len(found) * len(ranks) * len(SPLITS)
+    total = len(mining_sets) * len(ranks) * len(SPLITS)
 
     def step() -> None:
         report(TASK, next(mined_so_far), total)
 
     step()
-    for mining_set in found:
+    for mining_set in mining_sets:
         # Mining a test split without gold would be useless.
         splits = SPLITS[: 1 + (mining_set.reported == SPLITS[1])]
         for result in mine_set(model, mining_set, ranks, splits, step):
@@ -172,8 +173,8 @@ def mine_set(
             )
             seconds = time.perf_counter() - begun
             for rank in ranks:
-                one = _mine(model, source, target, rank, settings)
-                mined[rank][split] = replace(one, seconds=one.seconds + seconds)
+                result = _mine(model, source, target, rank, settings)
+                mined[rank][split] = replace(result, seconds=result.seconds + seconds)
                 step()
     return [
         _against_gold(mining_set, rank, _on_one_scale(by_split)) for rank, by_split in mined.items()
@@ -191,30 +192,32 @@ def _mine(
     begun = time.perf_counter()
     encoder = model.encoders[0] if isinstance(model, MinerModel) else None
     verifier = verifier_for(source, rank, encoder)
-    found = search_indexes(source, target, verifier, settings, estimating=verifier is not None)
+    result = search_indexes(source, target, verifier, settings, estimating=verifier is not None)
     threshold = raw = None
     if verifier is not None:
         with suppress(MinerError):  # the set may be too small, or its language have no decoys
-            calibrated, estimate = calibrate(found)
-            raw = list(each_duplicate(found.pairs).ids())
-            found = calibrated
+            calibrated, estimate = calibrate(result)
+            raw = list(each_duplicate(result.pairs).ids())
+            result = calibrated
             threshold = estimate.threshold(OWN_PRECISION)
             threshold = math.inf if threshold is None else threshold
     # A sentence with several ids counts under each.
-    pairs = list(each_duplicate(found.pairs).ids())
+    pairs = list(each_duplicate(result.pairs).ids())
     return MinedSplit(pairs, threshold, time.perf_counter() - begun, raw)
 
 
 def _on_one_scale(mined: dict[str, MinedSplit]) -> dict[str, MinedSplit]:
-    """Return the model's own scores unless all splits could be calibrated.
+    """Return the uncalibrated scores unless all splits could be calibrated.
 
     Otherwise a threshold of one split would not apply to the other.
     """
-    if all(one.raw is not None for one in mined.values()):
+    if all(result.raw is not None for result in mined.values()):
         return mined
     return {
-        split: one if one.raw is None else replace(one, pairs=one.raw, own_threshold=None)
-        for split, one in mined.items()
+        split: result
+        if result.raw is None
+        else replace(result, pairs=result.raw, own_threshold=None)
+        for split, result in mined.items()
     }
 
 
@@ -225,12 +228,12 @@ def _against_gold(mining_set: MiningSet, rank: str, mined: dict[str, MinedSplit]
         return MiningResult(mining_set, rank, tuned, None, None, None, mined)
     cut = math.inf if tuned.threshold is None else tuned.threshold
     gold, test = mining_set.gold("test"), mined["test"]
-    own = None
+    at_chosen = None
     if test.own_threshold is not None:
-        own = metrics.evaluate(test.pairs, gold, test.own_threshold)
+        at_chosen = metrics.evaluate(test.pairs, gold, test.own_threshold)
     at_cut = metrics.evaluate(test.pairs, gold, cut)
     oracle = best_threshold(test.pairs, gold)
-    return MiningResult(mining_set, rank, tuned, at_cut, oracle, own, mined)
+    return MiningResult(mining_set, rank, tuned, at_cut, oracle, at_chosen, mined)
 
 
 def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
@@ -272,8 +275,8 @@ def metrics_of(result: MiningResult) -> tuple[Metric, ...]:
 def top_one(model: EvaluatedModel, mining_set: MiningSet) -> tuple[Metric, ...]:
     """Measure top-1 retrieval of gold sentences: the task that the mteb suite calls BUCC.v2.
 
-    It uses only the sentences of the gold, from test or, without test gold, training, and checks
-    whether the nearest target by cosine is the translation. There is no threshold and no
+    It uses only the sentences of the gold, from test or, without test gold, training. A source
+    is right if its nearest target by cosine is the translation. There is no threshold and no
     distractor: its metrics are far above BUCC's, and not comparable with them. (The suite takes the
     training split; its first version, BUCC, leaves all targets in as distractors.) The F1 is the
     mean over targets of the gold; each target is a class, and sources are classified.
@@ -285,20 +288,20 @@ def top_one(model: EvaluatedModel, mining_set: MiningSet) -> tuple[Metric, ...]:
         corpus = read(mining_set.need(f"{split}.{language}"), format="bucc")
         text = dict(zip(corpus.ids, corpus.sentences, strict=True))
         ids = sorted({pair[side] for pair in gold if pair[side] in text})
-        vectors.append(model.encode([text[one] for one in ids], language))
-        row.append({one: number for number, one in enumerate(ids)})
+        vectors.append(model.encode([text[identifier] for identifier in ids], language))
+        row.append({identifier: number for number, identifier in enumerate(ids)})
     known = [(row[0][s], row[1][t]) for s, t in gold if s in row[0] and t in row[1]]
     if not known:
         raise CorpusError(
             f"{mining_set.directory}: no id of {mining_set.pair}.{split}.gold is in the corpora"
         )
     source, target = np.array(known).T  # (gold pairs,) rows
-    found = nearest_rows(vectors[0], vectors[1])[0][source]
-    right = (found == target).astype(float)
+    nearest = nearest_rows(vectors[0], vectors[1])[0][source]
+    right = (nearest == target).astype(float)
     name = f"{mining_set.name} {split}, as mteb's BUCC.v2"
     (accuracy,) = measure(name, {"accuracy of top 1": metrics.mean(right)}, len(right))
     # A resample lacks some classes, which makes this F1 too high: no interval.
-    return Metric(name, "f1 of top 1", weighted_f1(target, found), len(right)), accuracy
+    return Metric(name, "f1 of top 1", weighted_f1(target, nearest), len(right)), accuracy
 
 
 def weighted_f1(label: np.ndarray, found: np.ndarray) -> float:
@@ -316,22 +319,22 @@ def weighted_f1(label: np.ndarray, found: np.ndarray) -> float:
 
 
 def _threshold_table(mined: list[dict[str, Any]]) -> list[str]:
-    """Return the lines of a table of the tuned, oracle and own thresholds."""
+    """Return the lines of a table of thresholds: tuned, oracle, and chosen without gold."""
     rows = [
         ["", "ranked by", "tuned threshold", "oracle F1", "own threshold", "its F1", "precision"]
     ]
     for result in mined:
-        own, oracle = result.get("test, own choice"), result.get("test oracle")
+        chosen, oracle = result.get("test, own choice"), result.get("test oracle")
         cut = result["training"]["threshold"]
         row = [result["set"], result["rank"], "none" if cut is None else f"{cut:.4f}"]
         row.append(f"{oracle['f1']:.3f}" if oracle else "")
         row += (
             [
-                "none" if own["threshold"] is None else f"{own['threshold']:.4f}",
-                f"{own['f1']:.3f}",
-                f"{own['precision']:.3f}",
+                "none" if chosen["threshold"] is None else f"{chosen['threshold']:.4f}",
+                f"{chosen['f1']:.3f}",
+                f"{chosen['precision']:.3f}",
             ]
-            if own
+            if chosen
             else [""] * 3
         )
         rows.append(row)

@@ -1,6 +1,6 @@
 """Contrast cases: the share in which a score prefers a translation to its corruption.
 
-Cases are made from any bitext whose target is English, one fact of the translation changed in each,
+Cases are generated from any bitext whose target is English by changing one fact of the translation,
 as xsim++ does (Chen et al. 2023), or read from a file in the format of DEMETR (Karpinska et al.
 2022). A tie counts as wrong. The level is measured, too: the share of corruptions below the bound
 that drops 2% or 1% of the translations of a language. Scores are the cosine and, for a model with
@@ -71,12 +71,12 @@ def make_cases(
     material = Material.of(translation for _, translation in ordered)
     cases = []
     for kind in KINDS:
-        found = 0
-        for own, translation in ordered:
-            corrupted = corrupt(translation, kind, material) if found < count else None
+        generated = 0
+        for sentence, translation in ordered:
+            corrupted = corrupt(translation, kind, material) if generated < count else None
             if corrupted is not None:
-                cases.append(Case(kind, language, own, translation, corrupted))
-                found += 1
+                cases.append(Case(kind, language, sentence, translation, corrupted))
+                generated += 1
     return cases
 
 
@@ -139,7 +139,7 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
     for name in dict.fromkeys(kind.tolist()):
         rows[name] = _shares(right, kind == name, item, len(numbers))
     for name, kinds in _groups(list(rows)).items():
-        rows[name] = {by: (_mean([rows[one][by][0] for one in kinds]), 0) for by in right}
+        rows[name] = {by: (_mean([rows[member][by][0] for member in kinds]), 0) for by in right}
     main = list(rows)[-1] if len(counts) > 1 else list(rows)[0]
     language = np.array([case.language for case in cases])
     if len(set(language.tolist())) > 1:
@@ -156,9 +156,9 @@ def evaluate(model: EvaluatedModel, cases: Sequence[Case], report: Reporter = si
             rows[f"{name}, {ending}"] = _shares(below, chosen, item, len(numbers))
             several = dict.fromkeys(language[chosen].tolist())
             for code in several if len(several) > 1 and not cases[0].severity else ():
-                own = chosen & (language == code)
-                rows[f"{name}, {code}, {ending}"] = _shares(below, own, item, len(numbers))
-    flat = [(name, by, *one) for name, row in rows.items() for by, one in row.items()]
+                mask = chosen & (language == code)
+                rows[f"{name}, {code}, {ending}"] = _shares(below, mask, item, len(numbers))
+    flat = [(name, by, *entry) for name, row in rows.items() for by, entry in row.items()]
     resampled = resample([statistic for *_, statistic, _ in flat], len(numbers), TASK)
     metrics = tuple(
         Metric(name, by, value_of(statistic, len(numbers)), count, values)
@@ -181,22 +181,22 @@ def scores_of(
 
     ``language`` is the ISO 639 code of the source, None if unknown.
     """
-    found: dict[str, np.ndarray] = {}
+    scores: dict[str, np.ndarray] = {}
     reasons: tuple[str, ...] = ()
     if isinstance(model, MinerModel):
         try:
             quality = Quality(Verifier(model.encoders[0], (language, ENGLISH)))
-            found["quality"] = quality.score(source, target)
+            scores["quality"] = quality.score(source, target)
             verifier = quality.verifier
             left, right = verifier.tokenize_text(source), verifier.tokenize_text(target)
             rows = np.arange(len(source), dtype=np.int64)
-            found["probability"] = sigmoid(verifier.pair_logits(left, right, rows, rows))
+            scores["probability"] = sigmoid(verifier.pair_logits(left, right, rows, rows))
         except ArtifactError as error:
             reasons = (str(error),)
     # A model with separate vocabularies reads all languages but English as its source.
     vectors = model.encode(source, ""), model.encode(target, ENGLISH)
-    found["cosine"] = cosines(*vectors).astype(np.float64)
-    return found, reasons
+    scores["cosine"] = cosines(*vectors).astype(np.float64)
+    return scores, reasons
 
 
 def _scores(
@@ -217,10 +217,10 @@ def _scores(
             report(TASK, done, len(cases))
             chosen = [cases[row] for row in block.tolist()]
             source = [case.source for case in chosen]
-            targets = [one.translation for one in chosen], [one.corrupted for one in chosen]
+            targets = [case.translation for case in chosen], [case.corrupted for case in chosen]
             for scores, target in zip(both, targets, strict=True):
-                found, reasons = scores_of(model, source, target, language)
-                for score, value in found.items():
+                computed, reasons = scores_of(model, source, target, language)
+                for score, value in computed.items():
                     scores.setdefault(score, np.zeros(len(cases)))[block] = value
             done += len(block)
     report(TASK, len(cases), len(cases))
@@ -242,12 +242,12 @@ def _below(
     below = {by: np.zeros(len(item), dtype=bool) for by in first}
     known = np.zeros(len(item), dtype=bool)
     for name in dict.fromkeys(language.tolist()):
-        own = np.flatnonzero(language == name)
-        once = own[np.unique(item[own], return_index=True)[1]]
+        rows = np.flatnonzero(language == name)
+        once = rows[np.unique(item[rows], return_index=True)[1]]
         if len(once) >= ENOUGH:
-            known[own] = True
+            known[rows] = True
             for by, scores in first.items():
-                below[by][own] = second[by][own] < np.quantile(scores[once], lost)
+                below[by][rows] = second[by][rows] < np.quantile(scores[once], lost)
     return below, known
 
 
@@ -276,7 +276,7 @@ def _groups(kinds: Sequence[str]) -> dict[str, list[str]]:
     }
     if not any(of.values()):
         return {f"mean of {len(kinds)} kinds": list(kinds)} if len(kinds) > 1 else {}
-    groups = {f"mean, {severity}": found for severity, found in of.items() if found}
+    groups = {f"mean, {severity}": members for severity, members in of.items() if members}
     if of["critical"] and of["major"]:
         groups["mean, critical and major"] = of["critical"] + of["major"]
     return groups
@@ -284,4 +284,4 @@ def _groups(kinds: Sequence[str]) -> dict[str, list[str]]:
 
 def _mean(statistics: Sequence[Statistic]) -> Statistic:
     """Return the mean of several statistics on the same resample."""
-    return lambda weights: np.mean([one(weights) for one in statistics], axis=0)
+    return lambda weights: np.mean([statistic(weights) for statistic in statistics], axis=0)

@@ -52,14 +52,14 @@ def tsv_files(directory: Path) -> dict[str, Path]:
 
     Raises CorpusError for a name with two files.
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for path in sorted(directory.iterdir()) if directory.is_dir() else []:
         if any(path.name.endswith(f".tsv{suffix}") for suffix in SUFFIXES):
             stem = path.name[: path.name.rindex(".tsv")]
-            other = found.setdefault(stem, path)
+            other = files.setdefault(stem, path)
             if other != path:
                 raise CorpusError(f"{directory}: has {other.name} and {path.name}; remove one")
-    return found
+    return files
 
 
 def language_pair(name: str, path: Path) -> tuple[str, str]:

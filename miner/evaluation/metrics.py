@@ -2,7 +2,7 @@
 
 Precision, recall and F1 follow the BUCC shared task as Artetxe & Schwenk 2019 (section 4) use it:
 :func:`best_threshold` on the training gold, :func:`evaluate` with it on test. The best F1 on the
-test gold itself is an oracle and must be labelled as one. Pairs are matched by id (anything
+test gold itself must be labelled as an oracle. Pairs are matched by id (anything
 hashable), never by text: a sentence with several ids counts once for each.
 
 The other metrics are `Statistic` objects: functions of item weights. The bootstrap evaluates them

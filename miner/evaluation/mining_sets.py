@@ -76,7 +76,7 @@ def sets(data: Path) -> list[MiningSet]:
     ]
     if not golds:
         golds = [*sorted(data.glob("*.training.gold*")), *sorted(data.glob("*/*.training.gold*"))]
-    found: dict[str, MiningSet] = {}
+    by_name: dict[str, MiningSet] = {}
     for path in golds:
         pair = path.name.split(".")[0]
         if path.name.removeprefix(f"{pair}.training.gold") not in SUFFIXES:
@@ -84,9 +84,9 @@ def sets(data: Path) -> list[MiningSet]:
         language_pair(pair, path)
         top = path.relative_to(data).parts[0]
         name = f"{top if top.startswith('bucc') else data.resolve().name} {pair}"
-        known = found.setdefault(name, MiningSet(name, path.parent, pair))
+        known = by_name.setdefault(name, MiningSet(name, path.parent, pair))
         if known.directory != path.parent:
             raise CorpusError(f"{path}: {known.directory} has a set of that name; remove one")
-    if not found:
+    if not by_name:
         raise NoTestSetError(data / "bucc*", "bucc2018/de-en/de-en.training.gold")
-    return list(found.values())
+    return list(by_name.values())

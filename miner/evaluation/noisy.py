@@ -35,16 +35,16 @@ def sets(data: Path) -> dict[str, Path]:
 
     Raises CorpusError if there are none, or a name does not begin with two languages.
     """
-    found = {
+    files = {
         name.removesuffix(LABELLED): path
         for name, path in tsv_files(data / TASK).items()
         if name.endswith(LABELLED)
     }
-    if not found:
+    if not files:
         raise NoTestSetError(data / TASK, f"de-en.web{LABELLED}.tsv")
-    for name, path in found.items():
+    for name, path in files.items():
         language_pair(name, path)
-    return found
+    return files
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -81,9 +81,9 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         every += measure(name, statistics, len(pairs))
     headline = tuple(metric for metric in every if metric.name.startswith("auc"))
     rows = [["the set's own best F1", "by", "threshold", "F1", "precision", "recall"]]
-    for one in tuned:
-        values = (one[name] for name in ("threshold", "f1", "precision", "recall"))
-        rows.append([one["set"], one["score"], *(f"{value:.3f}" for value in values)])
+    for entry in tuned:
+        values = (entry[name] for name in ("threshold", "f1", "precision", "recall"))
+        rows.append([entry["set"], entry["score"], *(f"{value:.3f}" for value in values)])
     more = {"best F1, tuned on the set itself": tuned}
     notes = tuple(aligned(rows, left=2))
     return TaskResult(TASK, tuple(every), headline, tuple(missing), notes, more)
@@ -98,14 +98,14 @@ def scores_of(
     """
     texts = pairs.first, pairs.second
     vectors = model.encode(texts[0], languages[0]), model.encode(texts[1], languages[1])
-    found = {
+    scores = {
         "cosine": cosines(*vectors).astype(np.float64),
         "margin": Reference(texts, vectors, K).margins(texts, vectors),
     }
     if not isinstance(model, MinerModel):
-        return found, ()
+        return scores, ()
     try:
-        found["quality"] = Quality(Verifier(model.encoders[0])).score(*texts)
+        scores["quality"] = Quality(Verifier(model.encoders[0])).score(*texts)
     except ArtifactError as error:
-        return found, (str(error),)
-    return found, ()
+        return scores, (str(error),)
+    return scores, ()

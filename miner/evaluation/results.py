@@ -45,12 +45,12 @@ class Metric:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the metric ready for JSON."""
-        found: dict[str, Any] = {"set": self.dataset, "metric": self.name, "value": self.value}
+        record: dict[str, Any] = {"set": self.dataset, "metric": self.name, "value": self.value}
         if self.items:
-            found["items"] = self.items
+            record["items"] = self.items
         if self.interval:
-            found["interval"] = list(self.interval)
-        return found
+            record["interval"] = list(self.interval)
+        return record
 
 
 @dataclass(frozen=True)
@@ -115,15 +115,15 @@ def resample(
     """
     seed = int.from_bytes(sha256(f"{name}\0{items}".encode()).digest()[:8], "big")
     generator = np.random.default_rng(seed)
-    found = np.empty((len(statistics), count))
+    resampled = np.empty((len(statistics), count))
     step = max(1, WEIGHTS_AT_ONCE // max(1, items))
     for start in range(0, count, step):
         weights = np.empty((min(step, count - start), items))  # (resamples, items)
         for row in weights:
             row[:] = np.bincount(generator.integers(items, size=items), minlength=items)
-        for statistic, values in zip(statistics, found, strict=True):
+        for statistic, values in zip(statistics, resampled, strict=True):
             values[start : start + step] = statistic(weights)
-    return found
+    return resampled
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
@@ -165,7 +165,7 @@ def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Differen
     Raises MismatchError for sets of different sizes.
     """
     known = {(metric.dataset, metric.name): metric for metric in other}
-    found = []
+    compared = []
     for metric in one:
         against = known.get((metric.dataset, metric.name))
         if against is None or metric.resamples is None or against.resamples is None:
@@ -179,9 +179,9 @@ def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Differen
         # Add 1, so that no finite number of resamples makes a difference certain.
         opposite = min((change <= 0).sum(), (change >= 0).sum())
         p = min(1.0, 2 * (int(opposite) + 1) / (len(change) + 1))
-        found.append(
+        compared.append(
             Difference(
                 metric.dataset, metric.name, metric.value - against.value, interval(change), p
             )
         )
-    return found
+    return compared

@@ -44,24 +44,24 @@ def sets(data: Path) -> list[ModuleType]:
     """Return the evaluations in ``data`` whose text is encoded. Raises CorpusError if there are
     none.
     """
-    found = []
+    tasks = []
     for task in (bucc, tatoeba, *further()):
         with suppress(NoTestSetError):
             task.sets(data)
-            found.append(task)
-    if not found:
+            tasks.append(task)
+    if not tasks:
         raise NoTestSetError(data, "bucc or tatoeba")
-    return found
+    return tasks
 
 
 def sample(data: Path) -> list[str]:
     """Return the first distinct English sentences of the evaluations. Raises CorpusError."""
     lots = chain.from_iterable(task.texts(data) for task in sets(data))
     english = chain.from_iterable(lot for language, lot in lots if language == ENGLISH)
-    found = list(islice(dict.fromkeys(english), SENTENCES))
-    if not found:
+    sentences = list(islice(dict.fromkeys(english), SENTENCES))
+    if not sentences:
         raise CorpusError(f"{data}: no English sentence to encode in bucc* or tatoeba")
-    return found
+    return sentences
 
 
 def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> TaskResult:
@@ -72,35 +72,35 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     if not isinstance(model, MinerModel):
         return TaskResult(TASK, (), (), (f"{model.name} holds vectors without an encoder to time",))
     text = sample(data)
-    own = model.encoder(ENGLISH)
-    found: list[Metric] = []
+    opened = model.encoder(ENGLISH)
+    metrics: list[Metric] = []
     more: dict[str, Any] = {"rounds": {}}
     # An encoder of another library keeps its number of threads.
-    threads = sorted({1, own.threads}) if isinstance(own, Encoder) else [thread_count(None)]
+    threads = sorted({1, opened.threads}) if isinstance(opened, Encoder) else [thread_count(None)]
     for count in counted(TASK, threads, report):
-        encoder: SentenceEncoder = own
-        if isinstance(own, Encoder):
-            encoder = Encoder(own.model, count, own.device, own.side)
+        encoder: SentenceEncoder = opened
+        if isinstance(opened, Encoder):
+            encoder = Encoder(opened.model, count, opened.device, opened.side)
         text = text[: sentences_in_time(encoder, text)]
         name = f"{count} thread{'s' * (count > 1)}"
         for metric, work in timed_work(encoder, text).items():
             rates = rates_of(work, len(text))
-            found.append(Metric(name, metric, statistics.median(rates), len(text)))
+            metrics.append(Metric(name, metric, statistics.median(rates), len(text)))
             more["rounds"][f"{name}, {metric}"] = rates
-    words = sum(len(one.split()) for one in text) / len(text)
+    words = sum(len(sentence.split()) for sentence in text) / len(text)
     notes = (f"English sentences of {words:.1f} words in the mean; the median of {ROUNDS} rounds",)
     more["mean words"] = round(words, 1)
-    headline = tuple(metric for metric in found if metric.name == TEXT_TO_VECTORS)
-    return TaskResult(TASK, tuple(found), headline, notes=notes, more=more)
+    headline = tuple(metric for metric in metrics if metric.name == TEXT_TO_VECTORS)
+    return TaskResult(TASK, tuple(metrics), headline, notes=notes, more=more)
 
 
 def timed_work(encoder: SentenceEncoder, text: list[str]) -> dict[str, Callable[[], object]]:
     """Return the functions to time, by the name of their metric."""
-    found: dict[str, Callable[[], object]] = {TEXT_TO_VECTORS: partial(encoder.encode, text)}
+    functions: dict[str, Callable[[], object]] = {TEXT_TO_VECTORS: partial(encoder.encode, text)}
     if isinstance(encoder, Encoder) and encoder.averages:
         ids, offsets = encoder.tokenizer(text)
-        found[IDS_TO_VECTORS] = partial(encoder.encode_pieces, ids, offsets, text)
-    return found
+        functions[IDS_TO_VECTORS] = partial(encoder.encode_pieces, ids, offsets, text)
+    return functions
 
 
 def sentences_in_time(encoder: SentenceEncoder, text: list[str]) -> int:
@@ -114,9 +114,9 @@ def sentences_in_time(encoder: SentenceEncoder, text: list[str]) -> int:
 
 def rates_of(work: Callable[[], object], sentences: int) -> list[float]:
     """Time every round of ``work`` on ``sentences`` sentences, in sentences/s."""
-    found = []
+    rates = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()
         work()
-        found.append(round(sentences / (time.perf_counter() - begun), 1))
-    return found
+        rates.append(round(sentences / (time.perf_counter() - begun), 1))
+    return rates

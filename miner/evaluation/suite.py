@@ -39,7 +39,7 @@ class LeftOut:
 def choose(
     data: Path, names: Sequence[str], skip_missing: bool
 ) -> tuple[dict[str, ModuleType], list[LeftOut]]:
-    """Return the tasks ``names``; ``skip_missing`` skips those without a test set.
+    """Return the tasks ``names``; ``skip_missing`` skips tasks without a test set.
 
     Raises CorpusError if ``data`` is missing, or all tasks are skipped.
     """
@@ -47,17 +47,17 @@ def choose(
         raise CorpusError(f"{data}: no such directory; 'miner data get' fetches public test sets")
     if not skip_missing:
         return {name: TASKS[name] for name in names}, []
-    found, left_out = {}, []
+    chosen, left_out = {}, []
     for name in names:
         try:
             TASKS[name].sets(data)
         except NoTestSetError as error:
             left_out.append(LeftOut(name, error))
         else:
-            found[name] = TASKS[name]
-    if not found:
+            chosen[name] = TASKS[name]
+    if not chosen:
         raise CorpusError(f"{data}: holds no test set; 'miner data list' lists public ones")
-    return found, left_out
+    return chosen, left_out
 
 
 def run_tasks(
@@ -72,15 +72,15 @@ def run_tasks(
     With a list ``left_out``, a task that fails (CorpusError, DependencyError, MismatchError) is
     appended to it and the other tasks continue; otherwise the error is raised.
     """
-    found = []
+    results = []
     for name, task in tasks.items():
         try:
-            found.append(task.evaluate(model, data, report))
+            results.append(task.evaluate(model, data, report))
         except (DependencyError, MismatchError, CorpusError) as error:
             if left_out is None:
                 raise
             left_out.append(LeftOut(name, error, model.name))
-    return found
+    return results
 
 
 def sentences(data: Path, tasks: Iterable[ModuleType]) -> Iterator[str]:

@@ -35,8 +35,8 @@ def summary_text(results: Sequence[TaskResult]) -> str:
     rows = [["evaluation", "set", "metric", "value", "95% interval"]]
     for result in results:
         for metric in result.headline:
-            place = [result.task, metric.dataset, metric.name]
-            rows.append([*place, _value(metric), _interval(metric)])
+            labels = [result.task, metric.dataset, metric.name]
+            rows.append([*labels, _value(metric), _interval(metric)])
     return _paragraphs(aligned(rows, left=3), _missing(results))
 
 
@@ -68,11 +68,11 @@ def unpaired(one: Sequence[TaskResult], other: Sequence[TaskResult]) -> list[str
 def difference_table(differences: Sequence[Difference]) -> str:
     rows = [["evaluation", "set", "metric", "difference", "95% interval", "p"]]
     least = 2 / (RESAMPLES + 1)
-    for one in differences:
-        low, high = one.interval
-        p = f"{'≤' if one.p <= least else ''}{one.p:.3f}"
-        numbers = [f"{one.value:+.3f}", f"{low:+.3f} to {high:+.3f}", p]
-        rows.append([one.task, one.dataset, one.name, *numbers])
+    for difference in differences:
+        low, high = difference.interval
+        p = f"{'≤' if difference.p <= least else ''}{difference.p:.3f}"
+        numbers = [f"{difference.value:+.3f}", f"{low:+.3f} to {high:+.3f}", p]
+        rows.append([difference.task, difference.dataset, difference.name, *numbers])
     return "\n".join(aligned(rows, left=3))
 
 

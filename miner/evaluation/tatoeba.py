@@ -1,6 +1,6 @@
 """Tatoeba: accuracy of retrieving each sentence's translation as its nearest sentence.
 
-The sets are those that came with LASER (Artetxe & Schwenk 2019b). Accuracy is measured in both
+The sets came with LASER (Artetxe & Schwenk 2019b). Accuracy is measured in both
 directions, by the cosine and by the ratio margin among the k nearest (Artetxe & Schwenk 2019). A
 sentence is right if it finds the row of its translation; a duplicate in another row is wrong.
 """
@@ -34,14 +34,14 @@ MARGIN_OF = {"cosine": "absolute", "margin": "ratio"}
 def sets(data: Path) -> dict[str, Path]:
     """Return the files of the evaluation by language pair.
 
-    Raises CorpusError if there are none, or one is not named by two languages.
+    Raises CorpusError if there are none, or a name does not begin with two languages.
     """
-    found = tsv_files(data / TASK)
-    if not found:
+    files = tsv_files(data / TASK)
+    if not files:
         raise NoTestSetError(data / TASK, "de-en.tsv")
-    for pair, path in found.items():
+    for pair, path in files.items():
         language_pair(pair, path)
-    return found
+    return files
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -56,13 +56,13 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
     by_set: list[tuple[Metric, ...]] = []
     missing: list[str] = []
     for pair, path in counted(TASK, sets(data).items(), report):
-        found, unknown = accuracies(model, pair, path)
+        metrics, unknown = accuracies(model, pair, path)
         missing += unknown
-        if found:
-            by_set.append(found)
+        if metrics:
+            by_set.append(metrics)
     if len(by_set) > 1:
         by_set.append(tuple(mean_of("mean", same) for same in zip(*by_set, strict=True)))
-    headline = tuple(one for one in chain(*by_set) if one.name.startswith("both ways"))
+    headline = tuple(metric for metric in chain(*by_set) if metric.name.startswith("both ways"))
     return TaskResult(TASK, tuple(chain(*by_set)), headline, tuple(missing))
 
 
@@ -100,15 +100,15 @@ def nearest_rows(
     or another margin among the k nearest. Ties go to the first row; zero rows find nothing.
     """
     sides = [VectorSet(rows, np.flatnonzero(rows.any(axis=1))) for rows in (source, target)]
-    found = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
+    best = tuple(np.full(len(rows), -1, dtype=np.int64) for rows in (source, target))
     if all(map(len, sides)):
         k = 1 if margin == "absolute" else k
         lists = nearest_both(sides[0], sides[1], SearchSettings(k=k, exact=True, device="cpu"))
         pairs = candidates(*lists, margin)
         forward, backward = retrieve(pairs, "forward"), retrieve(pairs, "backward")
-        found[0][forward.source_row] = forward.target_row
-        found[1][backward.target_row] = backward.source_row
-    return found[0], found[1]
+        best[0][forward.source_row] = forward.target_row
+        best[1][backward.target_row] = backward.source_row
+    return best[0], best[1]
 
 
 def found_own_row(

@@ -57,12 +57,12 @@ def _hosts(text: str) -> set[str]:
 
     The last part, the country, differs between them.
     """
-    found = set()
+    hosts = set()
     for groups in _ADDRESS.findall(text):
         host = "".join(groups).strip(".").removeprefix("www.")
         names = _SHORT_HOSTS.get(host, host).split(".")
-        found.add(max(map(_readable, names[:-1] or names), key=len))
-    return found
+        hosts.add(max(map(_readable, names[:-1] or names), key=len))
+    return hosts
 
 
 def _readable(name: str) -> str:

@@ -41,8 +41,8 @@ _GROUPS: WeakKeyDictionary[Batch, dict[Languages, list[int]]] = WeakKeyDictionar
 
 def encoders_of(settings: Mapping[str, Any], context: Context) -> Encoders:
     """Load the encoders of both sides, once for all filters of a process."""
-    own = settings["model"]
-    name = place(context.directory, own) if own else context.encoder
+    model = settings["model"]
+    name = place(context.directory, model) if model else context.encoder
     return _loaded(name, model_digest(name))
 
 
@@ -69,11 +69,11 @@ def _quality(settings: Mapping[str, Any], context: Context) -> Scorer:
 
     def score(batch: Batch) -> np.ndarray:
         """Score each row in its own languages, so that no row depends on the others."""
-        found = np.empty(len(batch))
+        scores = np.empty(len(batch))
         for languages, rows in _by_languages(encoder, batch, context.likely).items():
             sides = ([side[row] for row in rows] for side in batch.sides)
-            found[rows] = opened(languages).score(*sides)
-        return found
+            scores[rows] = opened(languages).score(*sides)
+        return scores
 
     return score
 
@@ -84,7 +84,7 @@ def _facts(settings: Mapping[str, Any], context: Context) -> Scorer:
 
     def score(batch: Batch) -> np.ndarray:
         """Return the probability that no fact contradicts; 1 in languages without facts."""
-        found = np.ones(len(batch))
+        probability = np.ones(len(batch))
         for languages, rows in _by_languages(encoder, batch, context.likely).items():
             verifier = opened(languages)
             if verifier.facts is not None:
@@ -93,8 +93,8 @@ def _facts(settings: Mapping[str, Any], context: Context) -> Scorer:
                     verifier.tokenize_text(source, 1).tokens,
                     verifier.tokenize_text(target, 1).tokens,
                 )
-                found[rows] = verifier.facts.probability((source, target), tokens)
-        return found
+                probability[rows] = verifier.facts.probability((source, target), tokens)
+        return probability
 
     return score
 
@@ -111,12 +111,12 @@ def _bounds(settings: Mapping[str, Any], context: Context) -> Scorer:
 
     def bounds(batch: Batch) -> np.ndarray:
         """Return the bound of the languages of each row."""
-        found = np.full(len(batch), np.nan)
+        values = np.full(len(batch), np.nan)
         for languages, rows in _by_languages(encoder, batch, context.likely).items():
             if None not in languages:
                 bound = quality_bound(facts, languages)
-                found[rows] = USUAL if bound is None else bound
-        return found
+                values[rows] = USUAL if bound is None else bound
+        return values
 
     return bounds
 
@@ -132,14 +132,14 @@ def _by_languages(
     model = encoder.model
     known = {ENGLISH, *(model.languages if model is not None else ())}
     source, target = (
-        languages_by_row(own, known) if code == SEVERAL else [code] * len(batch)
-        for own, code in zip(batch.sides, likely, strict=True)
+        languages_by_row(texts, known) if code == SEVERAL else [code] * len(batch)
+        for texts, code in zip(batch.sides, likely, strict=True)
     )
-    found: dict[Languages, list[int]] = {}
+    groups: dict[Languages, list[int]] = {}
     for row, languages in enumerate(zip(source, target, strict=True)):
-        found.setdefault(languages, []).append(row)
-    _GROUPS[batch] = found
-    return found
+        groups.setdefault(languages, []).append(row)
+    _GROUPS[batch] = groups
+    return groups
 
 
 def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], list[Fault]]:
@@ -160,14 +160,15 @@ def _faults(settings: Mapping[str, Any], context: Context) -> Callable[[Batch], 
         logit, factor = logits_and_factors(verifier, quality.calibrated, source, target)
         unrelated = (sigmoid(logit) < UNRELATED) | (factor == 0)
         named = names(source, target)
-        found = [
-            Fault("unrelated") if no else one for no, one in zip(unrelated, named, strict=True)
+        faults = [
+            Fault("unrelated") if no else fault for no, fault in zip(unrelated, named, strict=True)
         ]
-        for row, (one, other) in worst.items():
-            shown = f"{quoted(one)} | {quoted(other)}" if one and other else quoted(one or other)
-            why = found[row].name if one and other else "no counterpart"
-            found[row] = found[row]._replace(name=f"{why} ({shown})".lstrip())
-        return found
+        for row, (left, right) in worst.items():
+            both = bool(left and right)
+            shown = f"{quoted(left)} | {quoted(right)}" if both else quoted(left or right)
+            why = faults[row].name if both else "no counterpart"
+            faults[row] = faults[row]._replace(name=f"{why} ({shown})".lstrip())
+        return faults
 
     return name
 

@@ -50,11 +50,11 @@ def duplicates_of_either(keys: np.ndarray, score: np.ndarray, rows: np.ndarray) 
     kept = np.zeros(len(rows), dtype=bool)
     kept[match_one_to_one(worth, *sides)] = True
     out = np.full(len(rows), -1, dtype=np.int64)
-    for place in reversed(sides):  # a duplicate by source is reported before one by target
-        best = np.full(place.max(initial=-1) + 1, -1, dtype=np.int64)
-        best[place[kept]] = rows[kept]
-        found = ~kept & (best[place] >= 0)
-        out[found] = best[place][found]
+    for group in reversed(sides):  # a duplicate by source is reported before one by target
+        best = np.full(group.max(initial=-1) + 1, -1, dtype=np.int64)
+        best[group[kept]] = rows[kept]
+        repeated = ~kept & (best[group] >= 0)
+        out[repeated] = best[group][repeated]
     return out
 
 
@@ -114,9 +114,9 @@ class NearDuplicates(Comparison):
         for column in rivals.best.T:
             later = np.flatnonzero(column != rivals.rows)
             for part in range(0, len(later), 1 << 16):
-                own = later[part : part + (1 << 16)]
-                same = (rivals.sketches[own] == rivals.sketches_of(column[own])).mean(axis=1)
-                alike[own] = np.maximum(alike[own], same)
+                rows = later[part : part + (1 << 16)]
+                same = (rivals.sketches[rows] == rivals.sketches_of(column[rows])).mean(axis=1)
+                alike[rows] = np.maximum(alike[rows], same)
         return alike
 
 

@@ -77,9 +77,9 @@ def decoded(text: str, other: str = "") -> str:
     other = "" if other == text else other
     if text.isascii() or not _SUSPICIOUS.search(text):
         return text
-    found = _fixer()(text)
-    if found == text or _wrong(text, found, other):
-        return found
+    fixed = _fixer()(text)
+    if fixed == text or _wrong(text, fixed, other):
+        return fixed
     return text
 
 

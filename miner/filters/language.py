@@ -61,8 +61,8 @@ def _language(settings: Mapping[str, Any], context: Context) -> Scorer:
         worst = np.zeros(len(batch))
         for side, doubt in enumerate(sides):
             if doubt is not None:
-                found = doubt(batch.sides[side], batch.sides[1 - side], _evidence(batch)[side])
-                np.maximum(worst, found, out=worst)
+                doubts = doubt(batch.sides[side], batch.sides[1 - side], _evidence(batch)[side])
+                np.maximum(worst, doubts, out=worst)
         return worst
 
     return score
@@ -89,8 +89,8 @@ class _Doubt:
         self, texts: Sequence[str], others: Sequence[str], evidence: LanguageEvidence
     ) -> np.ndarray:
         out = np.zeros(len(texts))
-        own = np.where(self.own, evidence.scores, -np.inf).max(axis=1)
-        rows = np.flatnonzero(evidence.scores.max(axis=1) > own)
+        expected = np.where(self.own, evidence.scores, -np.inf).max(axis=1)
+        rows = np.flatnonzero(evidence.scores.max(axis=1) > expected)
         if not len(rows):
             return out
         bare, rivals = [], []
@@ -99,8 +99,8 @@ class _Doubt:
             bare.append(text)
             rivals.append(self.rivals if there else ~self.own)
         leads = [
-            np.where(rivals, self._leads(found), 0).max(axis=1)
-            for found in (evidence.take(rows), self.model.evidence(bare))
+            np.where(rivals, self._leads(reading), 0).max(axis=1)
+            for reading in (evidence.take(rows), self.model.evidence(bare))
         ]
         out[rows] = np.minimum(*leads)
         return out
@@ -163,12 +163,14 @@ def _same(settings: Mapping[str, Any], context: Context) -> Scorer:
         without one.
         """
         # The first label of a language represents all of them.
-        source, target = (groups[one.scores.argmax(axis=1)].argmax(axis=1) for one in sides)
+        source, target = (
+            groups[evidence.scores.argmax(axis=1)].argmax(axis=1) for evidence in sides
+        )
         out = np.zeros(len(source))
         same = np.flatnonzero((source == target) & (~names[source] | wanted))
-        for number, one in enumerate(side.take(same) for side in sides):
-            best = one.scores.argmax(axis=1)
-            least = np.where(groups[best], np.inf, model.lead(one, best)).min(axis=1)
+        for number, evidence in enumerate(side.take(same) for side in sides):
+            best = evidence.scores.argmax(axis=1)
+            least = np.where(groups[best], np.inf, model.lead(evidence, best)).min(axis=1)
             out[same] = np.minimum(out[same], least) if number else least
         return out
 
@@ -189,12 +191,12 @@ def _lid(settings: Mapping[str, Any], context: Context) -> Scorer:
             raise ArtifactError(f"{path}: has no label of {describe(code)}; leave out --lid")
 
     def side(texts: Sequence[str], language: str) -> np.ndarray:
-        found = model.predict([one_line(text) for text in texts], MOST)
-        own = alike(language)
+        predictions = model.predict([one_line(text) for text in texts], MOST)
+        accepted = alike(language)
         return np.array(
             [
-                sum(p for label, p in zip(*one, strict=True) if codes[label] in own)
-                for one in zip(*found, strict=True)
+                sum(p for label, p in zip(*prediction, strict=True) if codes[label] in accepted)
+                for prediction in zip(*predictions, strict=True)
             ]
         )
 

@@ -51,7 +51,7 @@ def _share(language: str | None) -> Callable[[str, str], float]:
     if not names:
         return lambda text, other: 1.0
     ranges = "".join(SCRIPTS[name] for name in names)
-    foreign, own = re.compile(rf"[^\W\d_{ranges}]+"), re.compile(f"[{ranges}]")
+    foreign, native = re.compile(rf"[^\W\d_{ranges}]+"), re.compile(f"[{ranges}]")
     latin = "Latn" in names
 
     def share(text: str, other: str) -> float:
@@ -62,7 +62,7 @@ def _share(language: str | None) -> Callable[[str, str], float]:
             return 1.0
         known = other.casefold()
         strange = sum(len(run) for run in runs if run.casefold() not in known)
-        return 1.0 - strange / (strange + len(own.findall(text))) if strange else 1.0
+        return 1.0 - strange / (strange + len(native.findall(text))) if strange else 1.0
 
     return share
 

@@ -78,8 +78,8 @@ class Mixed(Comparison):
         weight = np.ones(len(count))
         if corpora:
             weight = count ** (1 / self.temperature)
-        place = places_in_groups(group, rank, rows)
-        order = np.lexsort((rows, -rank, (place + 1) / weight[group]))
+        group_rank = places_in_groups(group, rank, rows)
+        order = np.lexsort((rows, -rank, (group_rank + 1) / weight[group]))
         out = np.empty(len(rows))
         out[order] = np.arange(1, len(rows) + 1)
         return out
@@ -89,9 +89,9 @@ def places_in_groups(group: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> n
     """Return the rank of each pair in its group, 0 for the best: ``(m,)``."""
     order = np.lexsort((rows, -rank, group))
     size = np.bincount(group, minlength=1)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order)) - np.repeat(np.cumsum(size) - size, size)
-    return place
+    group_rank = np.empty(len(order), np.int64)
+    group_rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(size) - size, size)
+    return group_rank
 
 
 # Functions of the filters by name; `filters.toml` has their other fields.

@@ -48,8 +48,8 @@ class SideText:
     @classmethod
     def of(cls, run: Run, side: int, names: Sequence[Name], encoder: SentenceEncoder) -> SideText:
         """Return the side. Streams and texts in memory are copied to the work directory."""
-        own = text_files(names, run.work / "streams" / SIDES[side])
-        return cls(SIDES[side], own, EncoderRef.of(encoder), encoder.dimension)
+        files = text_files(names, run.work / "streams" / SIDES[side])
+        return cls(SIDES[side], files, EncoderRef.of(encoder), encoder.dimension)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class EncodedText:
 
     @property
     def rows(self) -> int:
-        return sum(one.value["rows"] for one in self.reads)
+        return sum(task.value["rows"] for task in self.reads)
 
 
 def encode_texts(
@@ -87,9 +87,9 @@ def encode_texts(
         for text in texts
     ]
     run.wait()
-    for text, own in zip(texts, reads, strict=True):
-        for file, one in zip(text.files, own, strict=True):
-            count, line, size = one.value["long"]
+    for text, side_reads in zip(texts, reads, strict=True):
+        for file, result in zip(text.files, side_reads, strict=True):
+            count, line, size = result.value["long"]
             if count:
                 others = f", and {count - 1:,} other long lines" if count > 1 else ""
                 run.note(
@@ -97,8 +97,8 @@ def encode_texts(
                     f"is compared by its first {LONGEST:,}: split such text into sentences"
                 )
     return [
-        EncodedText(own, encode_reads(run, text, own, dtype))
-        for text, own in zip(texts, reads, strict=True)
+        EncodedText(side_reads, encode_reads(run, text, side_reads, dtype))
+        for text, side_reads in zip(texts, reads, strict=True)
     ]
 
 
@@ -108,15 +108,15 @@ def encode_reads(
     """Register the tasks that encode the sentences of finished reads of one side, in spans."""
     spans = []
     row = 0
-    for number, one in enumerate(reads):
-        size = one.value["rows"]
+    for number, result in enumerate(reads):
+        size = result.value["rows"]
         for part, (start, end) in enumerate(cut(size, run.lines or LINES)):
             task = run.task(
                 "encode",
                 encode,
                 f"{text.name}-{number:04}-{part:04}",
                 units=end - start,
-                read=one,
+                read=result,
                 start=start,
                 end=end,
                 model=text.model,
@@ -137,27 +137,27 @@ def index_texts(
     """Register the tasks that build the indexes of these sides, after the rows of ``old``, if
     any.
     """
-    found = []
-    for text, own in zip(texts, encode_texts(run, texts, reading), strict=True):
-        partitions = 0 if old is not None else max(1, -(-own.rows // (run.lines or LINES)))
+    tasks = []
+    for text, encoded in zip(texts, encode_texts(run, texts, reading), strict=True):
+        partitions = 0 if old is not None else max(1, -(-encoded.rows // (run.lines or LINES)))
         repeats = run.stage(
             "duplicates",
             duplicates,
             {
-                f"{text.name}-{number:04}": Call({"partition": number}, own.rows / partitions)
+                f"{text.name}-{number:04}": Call({"partition": number}, encoded.rows / partitions)
                 for number in range(partitions)
             },
-            reads=own.reads,
-            spans=own.spans,
+            reads=encoded.reads,
+            spans=encoded.spans,
             partitions=partitions,
         )
         joined = run.task(
             "index",
             join,
             text.name,
-            units=own.rows,
-            reads=own.reads,
-            spans=own.spans,
+            units=encoded.rows,
+            reads=encoded.reads,
+            spans=encoded.spans,
             duplicates=repeats,
             model=text.model,
             dimension=text.dimension,
@@ -165,8 +165,8 @@ def index_texts(
             old=None if old is None else str(old.path.absolute()),
             digest=None if old is None else old.meta["digest"],
         )
-        found.append(joined)
-    return found
+        tasks.append(joined)
+    return tasks
 
 
 @contextmanager
@@ -227,7 +227,7 @@ def encode_files(
         run, text = both
         [encoded] = encode_texts(run, [text], reading, kind.name)
         run.wait(last=True)
-        sources = [Source(**one.value["source"]) for one in encoded.reads]
+        sources = [Source(**result.value["source"]) for result in encoded.reads]
         tally = Encoded(
             *(
                 sum(getattr(source, name) for source in sources)
@@ -238,10 +238,10 @@ def encode_files(
 
         def blocks() -> Iterator[np.ndarray]:
             zero, row = 0, 0
-            for file, one, source in zip(text.files, encoded.reads, sources, strict=True):
-                size = one.value["rows"]
-                own = [span for span in encoded.spans if row <= span.first < row + size]
-                for block in _records(file, one, own, row, source.records, *shape, reading):
+            for file, result, source in zip(text.files, encoded.reads, sources, strict=True):
+                size = result.value["rows"]
+                spans = [span for span in encoded.spans if row <= span.first < row + size]
+                for block in _records(file, result, spans, row, source.records, *shape, reading):
                     # Comparing bits is many times as fast as comparing float16.
                     bits = block.view(f"u{block.itemsize}")
                     zero += len(block) - int(np.count_nonzero(bits.any(axis=1)))
@@ -266,7 +266,10 @@ def identity(
 ) -> dict[str, Any]:
     """Return the identity of a work directory: files, models, and settings of reading."""
     return {
-        **{f"{side} files": [*map(known_as, own)] for side, own in zip(SIDES, names, strict=True)},
+        **{
+            f"{side} files": [*map(known_as, side_names)]
+            for side, side_names in zip(SIDES, names, strict=True)
+        },
         "models": [EncoderRef.of(encoder).as_dict() for encoder in encoders],
         "settings of reading": dict(reading),
         "--shard-lines": lines,
@@ -294,8 +297,8 @@ def _records(
     for start in range(0, records, BLOCK):
         block = np.zeros((min(BLOCK, records - start), dimension), dtype=dtype)
         first, last = np.searchsorted(places, [start, start + BLOCK]).tolist()
-        for begin, own in vectors:
-            low, high = max(first, begin), min(last, begin + len(own))
+        for begin, part in vectors:
+            low, high = max(first, begin), min(last, begin + len(part))
             if low < high:
-                block[places[low:high] - start] = own[low - begin : high - begin]
+                block[places[low:high] - start] = part[low - begin : high - begin]
         yield block

@@ -273,8 +273,8 @@ class Store:
             known[start : start + BLOCK] = bits.any(axis=1)
             release_pages(self.vectors)
         rows = np.flatnonzero(known)
-        _, place = np.unique(self.first[rows], return_index=True)
-        return np.sort(rows[place])
+        _, positions = np.unique(self.first[rows], return_index=True)
+        return np.sort(rows[positions])
 
 
 def _hashes(sentences: Sequence[str]) -> np.ndarray:

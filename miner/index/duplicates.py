@@ -27,9 +27,9 @@ class Duplicates:
 def hashed(hashes: np.ndarray) -> np.ndarray:
     """Return the sentences of a span by hash, ``(n,)`` of HASHED."""
     order = np.argsort(hashes, kind="stable")
-    found = np.empty(len(order), dtype=HASHED)
-    found["hash"], found["row"] = hashes[order], order
-    return found
+    table = np.empty(len(order), dtype=HASHED)
+    table["hash"], table["row"] = hashes[order], order
+    return table
 
 
 def partition_of(
@@ -70,9 +70,9 @@ def duplicates_of(rows: np.ndarray, sentence: Callable[[int], str]) -> Duplicate
 
 def first_rows(hashes: np.ndarray, sentence: Callable[[int], str]) -> np.ndarray:
     """Return the first row with the same plain form as each, ``(n,) int64``."""
-    found = duplicates_of(hashed(hashes), sentence)
+    repeats = duplicates_of(hashed(hashes), sentence)
     first = np.arange(len(hashes))
-    first[found.row] = found.first
+    first[repeats.row] = repeats.first
     return first
 
 

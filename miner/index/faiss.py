@@ -46,22 +46,22 @@ def faiss_distributions() -> list[str]:
     """
     from importlib.metadata import Distribution  # takes longer to import than this module
 
-    found = set()
-    for place in dict.fromkeys(sys.path):
-        for path in Path(place or ".").glob("*faiss*.dist-info"):
-            one = Distribution.at(path)
-            if any(file.parts[0] == "faiss" for file in one.files or ()):
-                found.add(str(one.metadata["Name"]))
-    return sorted(found)
+    names = set()
+    for directory in dict.fromkeys(sys.path):
+        for path in Path(directory or ".").glob("*faiss*.dist-info"):
+            distribution = Distribution.at(path)
+            if any(file.parts[0] == "faiss" for file in distribution.files or ()):
+                names.add(str(distribution.metadata["Name"]))
+    return sorted(names)
 
 
 def faiss() -> Any:
     """Import FAISS. Raises :class:`~miner.errors.DependencyError` if it is missing or doubled."""
-    found = faiss_distributions()
-    if len(found) > 1:
+    installed = faiss_distributions()
+    if len(installed) > 1:
         raise DependencyError(
-            f"{' and '.join(found)} are both installed and overwrite each other; run: "
-            f"{pip()} uninstall -y {' '.join(found)} && {install_line(found[-1])}"
+            f"{' and '.join(installed)} are both installed and overwrite each other; run: "
+            f"{pip()} uninstall -y {' '.join(installed)} && {install_line(installed[-1])}"
         )
     try:
         return importlib.import_module("faiss")
@@ -149,9 +149,9 @@ def _resources(gpu: int) -> Any:
     """Return FAISS's resources of a GPU, one object per process, because it reserves device
     memory.
     """
-    found = faiss().StandardGpuResources()
-    found.setTempMemory(SCRATCH)
-    return found
+    resources = faiss().StandardGpuResources()
+    resources.setTempMemory(SCRATCH)
+    return resources
 
 
 def build(
@@ -194,8 +194,8 @@ def _trained_on_gpus(path: Path, index: Any, sample: np.ndarray, device: str) ->
     gpus = gpu_ids(device, gpu_count()) if device != "cpu" else []
     if not gpus or library.try_extract_index_ivf(index) is None:
         return None
-    with TemporaryDirectory(dir=path.parent) as place:
-        names = {"untrained": f"{place}/untrained", "sample": f"{place}/sample.npy"}
+    with TemporaryDirectory(dir=path.parent) as directory:
+        names = {"untrained": f"{directory}/untrained", "sample": f"{directory}/sample.npy"}
         library.write_index(index, names["untrained"])
         np.save(names["sample"], sample)
         try:

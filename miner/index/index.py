@@ -60,9 +60,9 @@ class Index(StoredIndex):
         replaceable(path, META)
         encoder, names = as_encoder(encoder), named(corpus, "corpus")
         with indexing(encoder, names, work, workers, reading, path, report, note) as (run, text):
-            [made] = index_texts(run, [text], reading, index)
+            [result] = index_texts(run, [text], reading, index)
             run.wait(last=True)
-            copy_index(StoredIndex.open(made.path), path, names)
+            copy_index(StoredIndex.open(result.path), path, names)
         return cls.built(path)
 
     @classmethod
@@ -117,10 +117,10 @@ class Index(StoredIndex):
         ):
             current = self.open(self.path)  # another process may have added text
             current.check_encoder(encoder)
-            [made] = index_texts(run, [text], reading, current.factory, current)
+            [result] = index_texts(run, [text], reading, current.factory, current)
             run.wait(last=True)
             old = [source.path for source in current.sources]
-            copy_index(StoredIndex.open(made.path), self.path, [*old, *map(str, names)])
+            copy_index(StoredIndex.open(result.path), self.path, [*old, *map(str, names)])
         return self.built(self.path)
 
     def add_vectors(

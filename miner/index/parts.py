@@ -29,13 +29,13 @@ def part_texts(part: Result) -> SentenceFile:
 
 def long_lines(texts: SentenceFile, offsets: np.ndarray, lines: np.ndarray) -> tuple[int, int, int]:
     """Return the number of texts beyond ``LONGEST``, and line and characters of the longest."""
-    found = [(0, 0)]
+    long_rows = [(0, 0)]
     for start in range(0, len(texts), BLOCK):
         sizes = np.diff(offsets[start : start + BLOCK + 1])  # in bytes
         rows = start + np.flatnonzero(sizes > LONGEST)
-        found += [(size, row) for row in rows.tolist() if (size := len(texts[row])) > LONGEST]
-    size, row = max(found)
-    return len(found) - 1, int(lines[row]) if size else 0, size
+        long_rows += [(size, row) for row in rows.tolist() if (size := len(texts[row])) > LONGEST]
+    size, row = max(long_rows)
+    return len(long_rows) - 1, int(lines[row]) if size else 0, size
 
 
 def copy_index(index: StoredIndex, path: str | Path, names: Sequence[object]) -> None:

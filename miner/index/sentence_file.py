@@ -31,10 +31,10 @@ class SentenceFile:
 
     def part(self, start: int, end: int) -> "SentenceFile":
         """Return the sentences of rows ``start`` to ``end``, exclusive, of the same file."""
-        own = copy(self)
-        own._offset = self._offset[start : end + 1]
-        own.size = int(own._offset[-1] - own._offset[0])
-        return own
+        part = copy(self)
+        part._offset = self._offset[start : end + 1]
+        part.size = int(part._offset[-1] - part._offset[0])
+        return part
 
     def release(self) -> None:
         """Drop the resident pages of the file; they are read again when needed."""

@@ -17,9 +17,9 @@ from miner.text.file_digests import file_sha256
 class Source:
     """File of a corpus, with the counts of its records.
 
-    Of its ``records``, the ``empty`` and ``undecodable`` ones have no sentence, and in ``replaced``
-    ones bytes were replaced. ``own_ids`` is True if its ids are not line numbers. Size in bytes and
-    SHA-256 are None for streams, which can be read only once.
+    ``records``: number of all records; ``empty`` and ``undecodable`` records have no sentence;
+    ``replaced``: records with replaced bytes. ``own_ids``: the ids are not line numbers. Size in
+    bytes and SHA-256 are None for streams, which can be read only once.
     """
 
     path: str

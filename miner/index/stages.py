@@ -36,14 +36,14 @@ def read(job: Job, file: TextFile, reading: Mapping[str, Any]) -> dict[str, Any]
     settings = {} if file.given else reading
     with file.opened() as local:
         source = read_corpus(writer, local, settings, job.report)
-    found = vars(source) | {"path": file.name}
+    origin = vars(source) | {"path": file.name}
     if file.stream:
-        found |= {"bytes": None, "sha256": None}
+        origin |= {"bytes": None, "sha256": None}
     tables = writer.close_part()
     job.save(**tables)
     texts = SentenceFile(job.out / SENTENCES, tables["offset"])
     longest = long_lines(texts, tables["offset"], tables["line"])
-    return {"rows": len(texts), "source": found, "long": longest}
+    return {"rows": len(texts), "source": origin, "long": longest}
 
 
 @hints(seconds=4e-5, gpu=True)

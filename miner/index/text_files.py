@@ -1,4 +1,4 @@
-"""Text files of a run: found by workers on any machine, and checked for changes meanwhile."""
+"""Text files of a run: readable by workers on any machine, and checked for changes meanwhile."""
 
 import hashlib
 import os
@@ -62,7 +62,9 @@ def stamps(names: Iterable[Sequence[Name]]) -> dict[str, Stamp]:
 
     Raises CorpusError for a file that is not there.
     """
-    files = (name for own in names for name in own if not isinstance(name, GivenTexts))
+    files = (
+        name for side_names in names for name in side_names if not isinstance(name, GivenTexts)
+    )
     return {known_as(name): stamp(name) for name in files if not is_read_once(str(name))}
 
 
@@ -71,21 +73,21 @@ def text_files(names: Sequence[Name], copies: Path) -> list[TextFile]:
 
     Raises CorpusError for a file that cannot be read, and ResourceError.
     """
-    found = []
-    for number, given in enumerate(names):
-        name = str(given)
-        if isinstance(given, GivenTexts):
+    files = []
+    for number, entry in enumerate(names):
+        name = str(entry)
+        if isinstance(entry, GivenTexts):
             copy = copies / f"stream-{number}.jsonl"
-            _copy(given.lines, copy)
-            found.append(TextFile(str(copy), stamp(copy), name, stream=True, given=True))
+            _copy(entry.lines, copy)
+            files.append(TextFile(str(copy), stamp(copy), name, stream=True, given=True))
         elif is_read_once(name):
             copy = copies / f"stream-{number}{''.join(Path(name).suffixes)}"
             with opened(name) as file:
                 _copy(iter(partial(file.read, 1 << 20), b""), copy)
-            found.append(TextFile(str(copy), stamp(copy), name, stream=True))
+            files.append(TextFile(str(copy), stamp(copy), name, stream=True))
         else:
-            found.append(TextFile(known_as(name), stamp(name), name))
-    return found
+            files.append(TextFile(known_as(name), stamp(name), name))
+    return files
 
 
 def stamp(path: str | Path) -> Stamp:
@@ -93,12 +95,12 @@ def stamp(path: str | Path) -> Stamp:
     if is_remote(path):
         return remote_stamp(str(path))
     try:
-        found = Path(path).stat()
+        status = Path(path).stat()
     except OSError as error:
         raise CorpusError(
             f"{path}: cannot be read: {error.strerror}; check the path and its permissions"
         ) from None
-    return found.st_size, found.st_mtime_ns
+    return status.st_size, status.st_mtime_ns
 
 
 def _copy(blocks: Iterable[bytes], copy: Path) -> None:

@@ -1,6 +1,4 @@
-"""Files of vectors: reading those of other programs (LASER, LaBSE, …), and output of ``miner
-encode``.
-"""
+"""Files of vectors: reads files of other programs (LASER, LaBSE, …), writes ``miner encode``'s."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -77,7 +75,7 @@ def unit_blocks(array: np.ndarray, rows: np.ndarray, name: str) -> Iterator[np.n
 class Encoded:
     """Counts of an encoded corpus, which has a vector for each of its ``records``.
 
-    The vector is zero for ``empty`` and ``undecodable`` records, and for ``unknown`` ones, whose
+    The vector is zero for ``empty`` and ``undecodable`` records, and for ``unknown`` records, whose
     units the model does not know. Bytes were replaced in ``replaced`` records.
     """
 

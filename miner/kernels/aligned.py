@@ -97,7 +97,7 @@ def count(source, target, table, lexicon, aligner):
     counts = tuple(np.zeros((-(-len(rows) // CHUNK), *size)) for size in sizes)
     known = *source, *target, rows, rows, *table_arguments(table), *lexicon, *aligner
     in_ranges(lambda first, last: _count(first, last, *known, *counts), len(rows), CHUNK)
-    return tuple(one.sum(axis=0) for one in counts)
+    return tuple(chunk_counts.sum(axis=0) for chunk_counts in counts)
 
 
 def compare_pairs(

@@ -63,11 +63,11 @@ def scan(
     ascending order, so that the lower row of a tie is listed first. The exact product is computed
     only if the float32 product, with its rounding error, reaches the list.
     """
-    own, others = (
+    query_norms, base_norms = (
         np.sqrt(np.einsum("nd,nd->n", side, side, dtype=np.float64)) for side in (queries, base)
     )
     # Bound on the error of the float32 product, with a safety factor of four.
-    rounding = 4.0 * queries.shape[1] * 2.0**-24 * own * others.max(initial=0.0)
+    rounding = 4.0 * queries.shape[1] * 2.0**-24 * query_norms * base_norms.max(initial=0.0)
     in_ranges(
         lambda first, last: _scan(queries, base, rounding, start, similarity, row, first, last),
         len(queries),

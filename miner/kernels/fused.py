@@ -109,10 +109,10 @@ def empty_pack(count: int, dimension: int, *, columns: bool) -> Pack:
 
 def pack(vectors: np.ndarray, *, columns: bool) -> Pack:
     """Pack ``vectors (n, d)``, float32 or float16, as rows or as columns of a product."""
-    made = empty_pack(len(vectors), vectors.shape[1], columns=columns)
+    packed = empty_pack(len(vectors), vectors.shape[1], columns=columns)
     up = UP if columns else 0
-    quantise(bits(vectors), made.tiles, up, made.scale, made.correction, 0, len(made.tiles))
-    return made
+    quantise(bits(vectors), packed.tiles, up, packed.scale, packed.correction, 0, len(packed.tiles))
+    return packed
 
 
 def merge(

@@ -40,7 +40,7 @@ def gather(
     columns: bool,
 ) -> Pack:
     """Pack the vectors at ``places (m,) int32`` as rows or as columns of a product."""
-    made = empty_pack(len(places), codes.shape[1], columns=columns)
-    words, tiles = codes.view(np.uint32), made.tiles.view(np.uint32)[..., 0]
-    _copy(words, scale, correction, places, tiles, columns, made.scale, made.correction)
-    return made
+    packed = empty_pack(len(places), codes.shape[1], columns=columns)
+    words, tiles = codes.view(np.uint32), packed.tiles.view(np.uint32)[..., 0]
+    _copy(words, scale, correction, places, tiles, columns, packed.scale, packed.correction)
+    return packed

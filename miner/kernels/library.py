@@ -52,8 +52,8 @@ class Kernel:
         self.name, self.declaration = head, declaration
         kind = result.removeprefix(" -> ")
         self.result, self.allocates = _RESULTS[kind], kind == "memory"
-        self.arguments = [_Argument(*found) for found in _ARGUMENT.findall(body)]
-        every = (name for one in self.arguments for name, _ in one.sizes if name)
+        self.arguments = [_Argument(*fields) for fields in _ARGUMENT.findall(body)]
+        every = (name for argument in self.arguments for name, _ in argument.sizes if name)
         self.sizes = list(dict.fromkeys(every))
         self._functions: dict[str, Any] = {}
 
@@ -73,16 +73,17 @@ class Kernel:
             numbers.append(value.ctypes.data)
         chosen = f"{kind}_{level()}"
         function = self._functions.get(chosen) or self._open(chosen)
-        found = function(*numbers, *(sizes[name] for name in self.sizes))
-        if self.allocates and found:
+        result = function(*numbers, *(sizes[name] for name in self.sizes))
+        if self.allocates and result:
             raise MemoryError(self.name)
-        return None if self.allocates else found
+        return None if self.allocates else result
 
     def _open(self, chosen: str) -> Any:
         function = getattr(library(), self.name + chosen)
         function.restype = self.result
         function.argtypes = [
-            _SCALARS[one.scalar] if one.kinds is None else ctypes.c_void_p for one in self.arguments
+            _SCALARS[argument.scalar] if argument.kinds is None else ctypes.c_void_p
+            for argument in self.arguments
         ] + [ctypes.c_int64] * len(self.sizes)
         self._functions[chosen] = function
         return function
@@ -97,16 +98,16 @@ class _Argument:
         # Dimensions of the array: a name plus a number, ("n", 1), or a fixed size, ("", 4).
         self.sizes: list[tuple[str, int]] = []
         for size in filter(None, sizes.split(", ")):
-            found = _SIZE.match(size)
-            assert found is not None, size
-            self.sizes.append((found[1], int(found[2] or 0)))
+            match = _SIZE.match(size)
+            assert match is not None, size
+            self.sizes.append((match[1], int(match[2] or 0)))
 
     def check(self, kernel: Kernel, value: Any, sizes: dict[str, int]) -> str:
         """Return the type name of a matching array; add the sizes that it defines first."""
         assert self.kinds is not None
         if not isinstance(value, np.ndarray) or _CODES.get(value.dtype) not in self.kinds:
-            found = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
-            raise TypeError(f"{kernel.declaration}: {self.name} is {found}")
+            kind = value.dtype if isinstance(value, np.ndarray) else type(value).__name__
+            raise TypeError(f"{kernel.declaration}: {self.name} is {kind}")
         flags = value.flags
         if not flags.c_contiguous or (self.written and not flags.writeable):
             state = "not contiguous" if flags.writeable else "read-only or not contiguous"
@@ -115,7 +116,7 @@ class _Argument:
             raise ValueError(f"{kernel.declaration}: {self.name} has {value.ndim} dimensions")
         for length, (name, more) in zip(value.shape, self.sizes, strict=True):
             if sizes.setdefault(name, length - more) != length - more or length < more:
-                known = {one: size for one, size in sizes.items() if one}
+                known = {dimension: size for dimension, size in sizes.items() if dimension}
                 raise ValueError(
                     f"{kernel.declaration}: {self.name} has shape {value.shape}, with {known}"
                 )
@@ -137,14 +138,14 @@ def library() -> ctypes.CDLL:
             "pip install -e . (it needs a C compiler, or brings one)"
         )
     try:
-        found = ctypes.CDLL(spec.origin)
-        found.miner_levels.restype = ctypes.c_char_p
+        opened = ctypes.CDLL(spec.origin)
+        opened.miner_levels.restype = ctypes.c_char_p
     except (OSError, AttributeError) as error:
         raise DependencyError(
             f"{spec.origin}: cannot be used here ({error}); it was built for another system: run "
             "pip install --force-reinstall --no-binary bitext-miner bitext-miner"
         ) from None
-    return found
+    return opened
 
 
 def levels() -> list[str]:

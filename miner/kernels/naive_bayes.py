@@ -34,7 +34,7 @@ def naive_bayes(
     float32`` holds the log-probabilities of features, ``prior (m,) float32`` of languages.
     """
     scores = np.tile(prior, (len(offsets) - 1, 1))
-    found, counts = np.empty(len(text), np.int32), np.zeros(len(table), np.int32)
+    features, counts = np.empty(len(text), np.int32), np.zeros(len(table), np.int32)
     seen = np.zeros(-(-len(table) // 64), np.uint64)
-    _naive_bayes(text, offsets, move, row, out, table, found, counts, seen, scores)
+    _naive_bayes(text, offsets, move, row, out, table, features, counts, seen, scores)
     return scores

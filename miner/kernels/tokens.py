@@ -74,8 +74,10 @@ def compare(source, target, source_row, target_row, table, lexicon, out, order):
     _negative_logarithms(table[3], information)
     known = *table_arguments(table), information, *lexicon
     rest = *source, *target, source_row, target_row, *known, out, order
-    own, others = np.diff(source[1])[source_row], np.diff(target[1])[target_row]
-    long = (np.maximum(own, others) > LONGEST) & (np.minimum(own, others) > 0)
+    source_counts, target_counts = np.diff(source[1])[source_row], np.diff(target[1])[target_row]
+    long = (np.maximum(source_counts, target_counts) > LONGEST) & (
+        np.minimum(source_counts, target_counts) > 0
+    )
 
     def compare_some(pairs: np.ndarray, size: int) -> None:
         in_ranges(lambda first, last: _compare(pairs, first, last, *rest), len(pairs), size)

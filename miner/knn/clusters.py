@@ -18,7 +18,7 @@ from miner.knn.vector_set import VectorSet
 from miner.ragged import offsets_of
 
 # Clusters of a side of n sentences: PER_ROOT times the square root of n, rounded to a power of two;
-# and clusters that each sentence probes, its own included.
+# and number of clusters that each sentence probes, including the cluster that it belongs to.
 PER_ROOT, PROBES = 4, 32
 # Sampled vectors per cluster, half of them from each side, and iterations of k-means.
 SAMPLED, ROUNDS = 24, 6

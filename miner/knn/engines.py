@@ -101,14 +101,14 @@ def search_device(device: str, engine: str, exact: bool = False) -> str:
 def _gpu_count() -> int:
     """Count the GPUs that torch or FAISS can use. Raises DependencyError if both are missing."""
     try:
-        found = torch_gpus() if importlib.util.find_spec("torch") is not None else 0
+        gpus = torch_gpus() if importlib.util.find_spec("torch") is not None else 0
     except DependencyError:
-        found = 0
+        gpus = 0
     try:
-        return max(found, faiss.gpu_count())
+        return max(gpus, faiss.gpu_count())
     except DependencyError:
-        if found:
-            return found
+        if gpus:
+            return gpus
         raise
 
 
@@ -130,8 +130,8 @@ class Int8Engine:
         sample = base.sample(SAMPLED)
         parts = np.array_split(sample, -(-len(sample) // SAMPLED_AT_ONCE))
         steps = np.concatenate([_steps(base.take(part)) for part in parts])
-        place = int((1 - WIDER) * (len(steps) - 1))
-        widest = float(np.partition(steps, place)[place])
+        position = int((1 - WIDER) * (len(steps) - 1))
+        widest = float(np.partition(steps, position)[position])
         return lambda queries: DEVIATIONS * np.sqrt((_steps(queries) ** 2 + widest**2) / 12)
 
     def bytes_per_row(self, dimension: int) -> int:
@@ -140,10 +140,10 @@ class Int8Engine:
     def prepare(self, vectors: np.ndarray, *, columns: bool) -> Any:
         from miner.kernels.fused import UP, empty_pack
 
-        made = empty_pack(*vectors.shape, columns=columns)
+        pack = empty_pack(*vectors.shape, columns=columns)
         up = UP if columns else 0
-        round_int8(vectors, made.tiles, up, made.scale, made.correction, self.threads)
-        return made
+        round_int8(vectors, pack.tiles, up, pack.scale, pack.correction, self.threads)
+        return pack
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         where = (
@@ -233,9 +233,9 @@ class FaissEngine(Float32Engine):
         # MemoryError the block is repeated in parts, whose similarities may be rounded differently,
         # so that a candidate would be listed twice.
         forward, backward = lists
-        found = self.search(rows, columns, t, forward.width)
+        ahead = self.search(rows, columns, t, forward.width)
         back = self.search(columns, rows, s, backward.width)
-        forward.merge(s, *found)
+        forward.merge(s, *ahead)
         backward.merge(t, *back)
 
     def search(self, queries: np.ndarray, base: np.ndarray, first: int, width: int) -> Ranked:

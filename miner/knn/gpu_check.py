@@ -67,7 +67,7 @@ def choose_gpu_engine(
 
 def usable_engines(device: str) -> list[str]:
     """Return the engines whose library is installed and sees the GPUs of ``device``."""
-    found = []
+    engines = []
     for name, count in (("torch", _torch_gpus), ("faiss", faiss.gpu_count)):
         try:
             gpus = count()
@@ -75,8 +75,8 @@ def usable_engines(device: str) -> list[str]:
             continue
         chosen = gpu_ids(device, gpus)
         if chosen and chosen[-1] < gpus:
-            found.append(name)
-    return found
+            engines.append(name)
+    return engines
 
 
 def _torch_gpus() -> int:
@@ -90,8 +90,8 @@ def try_engine(engine: str, device: str, threads: int, sides: tuple[VectorSet, V
     )
     if not len(rows) or not len(columns):
         return Trial(engine)
-    with TemporaryDirectory() as place:
-        np.savez(f"{place}/sample.npz", rows=rows, columns=columns)
+    with TemporaryDirectory() as directory:
+        np.savez(f"{directory}/sample.npz", rows=rows, columns=columns)
         try:
             seconds = call(
                 "miner.knn.gpu_check:search_in_child",
@@ -99,10 +99,10 @@ def try_engine(engine: str, device: str, threads: int, sides: tuple[VectorSet, V
                 engine=engine,
                 gpus=ENGINES[engine](device, threads).gpus,
                 threads=threads,
-                place=place,
+                place=directory,
                 timed=TIMED,
             )
-            with np.load(f"{place}/lists.npz") as file:
+            with np.load(f"{directory}/lists.npz") as file:
                 fault = _difference(rows, columns, [dict(file)[name] for name in ("ahead", "back")])
         except ChildError as error:
             return Trial(engine, fault=str(error))
@@ -113,42 +113,42 @@ def search_in_child(engine: str, gpus: list[int], threads: int, place: str, time
     """Search the sample in ``place``, write its lists there, and return the seconds per block."""
     with np.load(Path(place, "sample.npz")) as file:
         rows, columns = file["rows"], file["columns"]
-    made = ENGINES[engine]("cuda", threads, gpus)
-    with made.opened(rows.shape[1]):
-        ahead, back = _lists(made, rows, columns)
+    gpu_engine = ENGINES[engine]("cuda", threads, gpus)
+    with gpu_engine.opened(rows.shape[1]):
+        ahead, back = _lists(gpu_engine, rows, columns)
         np.savez(Path(place, "lists.npz"), ahead=ahead.position, back=back.position)
         block = np.random.default_rng(1).normal(size=(timed, rows.shape[1])).astype(np.float32)
         block /= np.linalg.norm(block, axis=1, keepdims=True)
         times = []
         for _ in range(1 + RUNS):
             began = time.perf_counter()
-            _lists(made, block, block)
+            _lists(gpu_engine, block, block)
             times.append(time.perf_counter() - began)
     return min(times[1:])
 
 
 def _lists(engine: GpuEngine, rows: np.ndarray, columns: np.ndarray) -> tuple[Lists, Lists]:
-    found = (
+    lists = (
         Lists.empty(len(rows), min(WIDTH, len(columns))),
         Lists.empty(len(columns), min(WIDTH, len(rows))),
     )
     prepared = engine.prepare(rows, columns=False), engine.prepare(columns, columns=True)
-    engine.merge(prepared[0], 0, prepared[1], 0, found)
-    return found
+    engine.merge(prepared[0], 0, prepared[1], 0, lists)
+    return lists
 
 
 def _difference(rows: np.ndarray, columns: np.ndarray, lists: list[np.ndarray]) -> str:
     """Describe the first difference between lists of positions; "" if there is none."""
     exact = rows.astype(np.float64) @ columns.astype(np.float64).T  # (rows, columns)
     bound = half_bound(rows)
-    for place, matrix in zip(lists, (exact, exact.T), strict=True):
-        if place.min() < 0 or place.max() >= matrix.shape[1]:
+    for positions, matrix in zip(lists, (exact, exact.T), strict=True):
+        if positions.min() < 0 or positions.max() >= matrix.shape[1]:
             return "it finds rows that are not there"
-        if (np.diff(np.sort(place, axis=1), axis=1) == 0).any():
+        if (np.diff(np.sort(positions, axis=1), axis=1) == 0).any():
             return "it finds a row twice"
-        wanted = -np.sort(-matrix, axis=1)[:, : place.shape[1]]
-        found = np.take_along_axis(matrix, place.astype(np.int64), axis=1)
-        if (wanted - -np.sort(-found, axis=1)).max() > 2 * bound:
+        wanted = -np.sort(-matrix, axis=1)[:, : positions.shape[1]]
+        listed = np.take_along_axis(matrix, positions.astype(np.int64), axis=1)
+        if (wanted - -np.sort(-listed, axis=1)).max() > 2 * bound:
             return "it misses neighbours"
     return ""
 
@@ -160,14 +160,14 @@ def compressed_on_gpu(index: Any, queries: np.ndarray, width: int, gpus: list[in
     """
     try:
         copy = faiss.to_gpus(index, gpus)
-        found, wanted = copy.search(queries, width)[0], index.search(queries, width)[0]
+        on_gpu, wanted = copy.search(queries, width)[0], index.search(queries, width)[0]
     except NotImplementedError:
         return None
     except (MemoryError, RuntimeError, MinerError) as error:
         warn_no_gpu("the search", reason(error))
         return None
     # Missing neighbours have the lowest float32 value on both devices.
-    same = np.isclose(np.sort(found, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
+    same = np.isclose(np.sort(on_gpu, axis=1), np.sort(wanted, axis=1), rtol=0, atol=TOLERANCE)
     if same.mean() < AGREEING:
         warn_no_gpu("the search", "its similarities differ from the CPU's")
         return None

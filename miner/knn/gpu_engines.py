@@ -121,15 +121,15 @@ class FaissGpuEngine(GpuEngine):
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         # Both directions are searched before either is stored, as by FaissEngine.
-        found = [
-            _searched(queries, index, own.width)
-            for (queries, _), (_, index), own in (
+        results = [
+            _searched(queries, index, candidates.width)
+            for (queries, _), (_, index), candidates in (
                 (rows, columns, lists[0]),
                 (columns, rows, lists[1]),
             )
         ]
-        lists[0].merge(s, found[0][0], found[0][1] + t)
-        lists[1].merge(t, found[1][0], found[1][1] + s)
+        lists[0].merge(s, results[0][0], results[0][1] + t)
+        lists[1].merge(t, results[1][0], results[1][1] + s)
 
 
 def _searched(queries: np.ndarray, index: Any, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +160,7 @@ class TorchEngine(GpuEngine):
         """
         places, half = self.places, np.ascontiguousarray(vectors, np.float16)
         parts = np.array_split(half, len(places)) if columns else [half] * len(places)
-        return [_copied(part, place) for part, place in zip(parts, places, strict=True)]
+        return [_copied(part, device) for part, device in zip(parts, places, strict=True)]
 
     def merge(self, rows: Any, s: int, columns: Any, t: int, lists: tuple[Lists, Lists]) -> None:
         # All shards are computed before any is stored: after MemoryError the block is repeated in
@@ -171,9 +171,9 @@ class TorchEngine(GpuEngine):
                 for left, right in zip(rows, columns, strict=True)
                 if len(right)
             ]  # launched on all devices before waiting for any result
-            found = [tuple(part.cpu().numpy() for part in shard) for shard in shards]
+            on_cpu = [tuple(part.cpu().numpy() for part in shard) for shard in shards]
         first = t
-        for ahead, column, back, row in found:
+        for ahead, column, back, row in on_cpu:
             lists[0].merge(s, ahead.astype(np.float32), column + first)
             lists[1].merge(first, back.astype(np.float32), row + s)
             first += len(back)
@@ -187,7 +187,7 @@ class TorchEngine(GpuEngine):
         torch = import_torch()
         tile = max(1, min(len(left), self.products // (CELL * len(right))))
         of_rows: list[tuple[Any, Any]] = []
-        best = place = None
+        best = best_rows = None
         for start in range(0, len(left), tile):
             product = left[start : start + tile] @ right.T  # (tile, m)
             values, columns = product.topk(min(ahead, len(right)), dim=1)
@@ -195,13 +195,13 @@ class TorchEngine(GpuEngine):
             values, rows = product.topk(min(back, len(product)), dim=0)
             rows = rows.int() + start
             if best is not None:
-                values, rows = torch.cat([best, values]), torch.cat([place, rows])
+                values, rows = torch.cat([best, values]), torch.cat([best_rows, rows])
                 values, order = values.topk(min(back, len(values)), dim=0)
                 rows = rows.gather(0, order)
-            best, place = values, rows
-        assert best is not None and place is not None
+            best, best_rows = values, rows
+        assert best is not None and best_rows is not None
         values, columns = (torch.cat(parts) for parts in zip(*of_rows, strict=True))
-        return values, columns, best.T, place.T
+        return values, columns, best.T, best_rows.T
 
 
 def _copied(vectors: np.ndarray, place: str) -> Any:

@@ -61,19 +61,21 @@ def nearest_both(
     engine = engine_for(source, target, settings)
     memory = memory_budget() if settings.memory is None else settings.memory
     k = settings.neighbors
-    found = list(BlockSearch(source, target, k, memory, engine, report).candidates())
+    candidates = list(BlockSearch(source, target, k, memory, engine, report).candidates())
     # Candidates are freed as soon as they are refined.
-    forward = refine_part(source, target, found.pop(0), k, memory - found[-1].bytes, engine)
-    return forward, refine_part(target, source, found.pop(0), k, memory, engine)
+    forward = refine_part(
+        source, target, candidates.pop(0), k, memory - candidates[-1].bytes, engine
+    )
+    return forward, refine_part(target, source, candidates.pop(0), k, memory, engine)
 
 
 def refine_part(
     queries: VectorSet, base: VectorSet, lists: Lists, k: int, memory: int, engine: Engine | None
 ) -> Neighbors:
-    """Rank the candidates ``lists`` of some queries, found in all of ``base``, exactly.
+    """Rank the candidates ``lists`` of some queries among all of ``base`` exactly.
 
-    ``engine`` is the engine that found them; None for a search that skips rows. ``memory`` is for
-    the candidates, the result, and the ranking.
+    ``engine``: the engine that searched; None for a search that skips rows. ``memory`` is for the
+    candidates, the result, and the ranking.
     """
     d = base.vectors.shape[1]
     # Bytes per row while its candidates are ranked, and while it is searched again in float32.
@@ -261,15 +263,15 @@ class BlockSearch:
             return self.held[key]
         if columns:  # free the previous block first, so that only one is in memory
             self.held = {old: kept for old, kept in self.held.items() if not old[0]}
-        made = self.engine.prepare(side.block(start, end), columns=columns)
+        prepared = self.engine.prepare(side.block(start, end), columns=columns)
         if columns:
-            self.held[key] = made
+            self.held[key] = prepared
         else:
             size = (end - start) * self.engine.bytes_per_row(side.vectors.shape[1])
             if size <= self.spare:
                 self.spare -= size
-                self.held[key] = made
-        return made
+                self.held[key] = prepared
+        return prepared
 
     def _advance(self, rows: float) -> None:
         self.done += rows

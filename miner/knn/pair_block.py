@@ -34,14 +34,14 @@ class Codes:
     def of(cls, side: VectorSet, codes: np.ndarray, threads: int, block: int) -> "Codes":
         """Round the vectors of a side to int8, into ``codes`` of :meth:`shape`."""
         n, width = codes.shape
-        made = cls(codes, np.empty(n, np.float32), np.empty(n, np.int32))
+        rounded = cls(codes, np.empty(n, np.float32), np.empty(n, np.int32))
         for start in range(0, n, block):
             part = slice(start, start + block)
             tiles = np.asarray(codes[part]).reshape(-1, width // 4, 1, 4)
             vectors = side.block(start, start + block)
-            round_int8(vectors, tiles, 0, made.scale[part], made.correction[part], threads)
+            round_int8(vectors, tiles, 0, rounded.scale[part], rounded.correction[part], threads)
             release_pages(codes)
-        return made
+        return rounded
 
     def pack(self, places: np.ndarray, *, columns: bool) -> Pack:
         """Pack the vectors at ``places (m,)`` for the int8 engine."""

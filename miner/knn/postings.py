@@ -1,7 +1,7 @@
 """Retrieval of sentences by their tokens: an inverted index, queried across languages.
 
-A query has its own tokens, which find names and numbers, and their translations by the lexicon. It
-finds translations whose average vectors are far apart, which clusters miss.
+A query has the sentence's tokens, which retrieve names and numbers, and their translations by the
+lexicon. It retrieves translations whose average vectors are far apart, which clusters miss.
 """
 
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ def _suffices(queries: VectorSet, base: VectorSet, k: int) -> bool:
         cosine = probes[start : start + 32].astype(np.float32) @ wide.T  # (32, probed)
         # A miss is more similar than the k-th, beyond the rounding of float32, but not listed.
         near = cosine > np.partition(cosine, -width, axis=1)[:, -width, None] + 1e-5
-        found = lists[0].position[start : start + 32].astype(np.int64)
-        np.put_along_axis(near, found, False, axis=1)
+        positions = lists[0].position[start : start + 32].astype(np.int64)
+        np.put_along_axis(near, positions, False, axis=1)
         missed += int(near.sum())
     return missed <= TOLERATED_MISSES * len(probes) * width

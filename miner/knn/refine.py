@@ -26,17 +26,17 @@ def refine(
 ) -> Neighbors:
     """Return the k nearest rows of ``base`` among the candidates of each of ``queries``.
 
-    ``lists`` hold the candidates that ``engine`` found among all rows; None stands for a search
-    that skips rows, where no row is in doubt. ``block`` bounds the rows in memory.
+    ``lists``: candidates of ``engine`` among all rows. ``engine`` is None for a search that skips
+    rows, where no row is in doubt. ``block`` bounds the rows in memory.
     """
     similarity = np.full((len(queries.vectors), k), -np.inf, dtype=np.float32)
     row = np.full((len(queries.vectors), k), -1, dtype=np.int64)
 
     def store(positions: np.ndarray, ranked: Ranked) -> None:
-        best, place = ranked
+        best, nearest = ranked
         rows = queries.rows[positions]
         similarity[rows, : best.shape[1]] = best
-        row[rows, : best.shape[1]] = np.where(place >= 0, base.rows[place], -1)
+        row[rows, : best.shape[1]] = np.where(nearest >= 0, base.rows[nearest], -1)
 
     def search_again(positions: np.ndarray) -> None:
         assert engine is not None
@@ -51,8 +51,8 @@ def refine(
     for start in range(0, len(queries), block):
         vectors = queries.block(start, start + block)  # (b, d)
         positions = np.arange(start, start + len(vectors))
-        best, place = rank(vectors, base, lists.position[start : start + block], k)
-        store(positions, (best, place))
+        best, nearest = rank(vectors, base, lists.position[start : start + block], k)
+        store(positions, (best, nearest))
         release_pages(base.vectors)
         if bound is not None:
             doubt = lists.least[positions] + bound(vectors) >= best[:, -1]
@@ -85,11 +85,11 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
         edges = np.arange(0, len(base.vectors) + part, part)
         places = np.searchsorted(flat, edges, sorter=order)  # -1 comes before
         for first, last in zip(places, places[1:], strict=False):
-            own = order[first:last]
-            if len(own):
-                value = np.empty((len(own), 1), np.float32)
-                rescore(vectors, base.vectors, flat[own, None], value, own // rows.shape[1])
-                values[own] = value[:, 0]
+            slots = order[first:last]
+            if len(slots):
+                value = np.empty((len(slots), 1), np.float32)
+                rescore(vectors, base.vectors, flat[slots, None], value, slots // rows.shape[1])
+                values[slots] = value[:, 0]
                 release_pages(base.vectors)
     order = np.lexsort((found, -scores), axis=1)[:, :k]
     return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
@@ -110,9 +110,9 @@ def search_float32(
     for start in range(0, len(base), block):
         part = base.float32_block(start, start + block)
         engine.merge(queries, 0, part, start, (lists, closed))
-    best, place = rank(vectors, base, lists.position, k)
+    best, nearest = rank(vectors, base, lists.position, k)
     if lists.width < len(base):
         doubt = lists.least + float32_bound(queries) >= best[:, -1]
         if doubt.any():
-            best[doubt], place[doubt] = scan(queries[doubt], base, k, block)
-    return best, place
+            best[doubt], nearest[doubt] = scan(queries[doubt], base, k, block)
+    return best, nearest

@@ -42,9 +42,9 @@ class VectorSet:
         """Return the vectors at positions ``start`` to ``end``, ``(b, d)``, in their stored
         type.
         """
-        found = np.asarray(self.vectors[self.rows[start:end]])
+        vectors = np.asarray(self.vectors[self.rows[start:end]])
         release_pages(self.vectors)
-        return found
+        return vectors
 
     def float32_block(self, start: int, end: int) -> np.ndarray:
         """Return the vectors at positions ``start`` to ``end`` as ``(b, d) float32``."""
@@ -56,12 +56,12 @@ class VectorSet:
         The system maps several pages around scattered positions: pages are dropped after every
         ``AT_ONCE`` vectors.
         """
-        found = np.empty((len(positions), self.vectors.shape[1]), self.vectors.dtype)
+        vectors = np.empty((len(positions), self.vectors.shape[1]), self.vectors.dtype)
         for start in range(0, len(positions), AT_ONCE):
             part = slice(start, start + AT_ONCE)
-            found[part] = self.vectors[self.rows[positions[part]]]
+            vectors[part] = self.vectors[self.rows[positions[part]]]
             release_pages(self.vectors)
-        return found
+        return vectors
 
     def sample(self, size: int) -> np.ndarray:
         """Return at most ``size`` evenly spaced positions, ``(s,) int64``."""

@@ -44,12 +44,12 @@ def advice(found: SearchResult, kept: Pairs) -> list[str]:
 
 def repeated_ids(index: Index, rows: np.ndarray) -> str | None:
     """Return a warning about an id that several of the sentences ``rows`` share, or None."""
-    own = np.unique(rows)
-    ids = index.ids(own)
+    distinct = np.unique(rows)
+    ids = index.ids(distinct)
     (name, times), *_ = Counter(ids).most_common(1) or [("", 0)]
     if times < 2:
         return None
-    same = own[[place for place, one in enumerate(ids) if one == name]]
+    same = distinct[[position for position, key in enumerate(ids) if key == name]]
     lines = ", ".join(map(str, index.store.line[same[:NAMED]].tolist()))
     more = f" and {times - NAMED:,} more" if times > NAMED else ""
     return (

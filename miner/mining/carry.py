@@ -40,24 +40,24 @@ def carried(pairs: Pairs, names: Sequence[str], reading: Reading) -> Pairs:
     ``url`` of the sources becomes ``url1``, of the targets ``url2``; ``id`` becomes ``source_id``
     and ``target_id``. Cells are text. Raises CorpusError for a column that neither side has.
     """
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     known: list[str] = []
     for number, side in enumerate(SIDES, 1):
         index, rows = getattr(pairs, side), getattr(pairs, f"{side}_row")
         if "id" in names or ALL in names:
-            found[f"{side}_id"] = np.array(index.ids(rows), object)
+            columns[f"{side}_id"] = np.array(index.ids(rows), object)
         cells = _cells(index, rows, reading) if set(names) != {"id"} else []
-        own = dict.fromkeys(key for one in cells for key in one if key != "id")
-        known += own
-        for name in own:
+        side_columns = dict.fromkeys(key for record in cells for key in record if key != "id")
+        known += side_columns
+        for name in side_columns:
             if name in names or ALL in names:
-                texts = [_text(one.get(name)) for one in cells]
-                found[f"{name}{number}"] = np.array(texts, object)
+                texts = [_text(record.get(name)) for record in cells]
+                columns[f"{name}{number}"] = np.array(texts, object)
     missing = [name for name in names if name not in (*known, "id", ALL)]
     if missing and len(pairs):
         there = ", ".join(dict.fromkeys(known)) or "none"
         raise CorpusError(f"no column {missing[0]!r} to carry; there are: {there}")
-    return replace(pairs, more=found)
+    return replace(pairs, more=columns)
 
 
 def _cells(index: Index, rows: np.ndarray, reading: Reading) -> list[Mapping[str, Any]]:
@@ -65,11 +65,11 @@ def _cells(index: Index, rows: np.ndarray, reading: Reading) -> list[Mapping[str
     lines, files = np.asarray(index.store.line)[rows], np.asarray(index.store.file)[rows]
     out: list[Mapping[str, Any]] = [{}] * len(rows)
     for number, source in enumerate(index.sources):
-        own = np.flatnonzero(files == number)
-        if len(own):
-            cells = dict(_records(source.path, np.unique(lines[own]), reading))
-            for place in own.tolist():
-                out[place] = cells[int(lines[place])]
+        positions = np.flatnonzero(files == number)
+        if len(positions):
+            cells = dict(_records(source.path, np.unique(lines[positions]), reading))
+            for position in positions.tolist():
+                out[position] = cells[int(lines[position])]
     return out
 
 
@@ -86,8 +86,8 @@ def _records(
                 if line in wanted:
                     yield line, _without(cells, key)
             return
-        given = BitextFormat(header=reading.get("header", False), format=kind.name)
-        rows = Rows(path, None, given, columns=[Column(key)])
+        bitext_format = BitextFormat(header=reading.get("header", False), format=kind.name)
+        rows = Rows(path, None, bitext_format, columns=[Column(key)])
         for first, (raw,) in rows.cells(BLOCK):
             start, end = np.searchsorted(lines, [first, first + len(raw)])
             for line in lines[start:end].tolist():
@@ -102,8 +102,8 @@ def _without(cells: Mapping[str, Any], key: int | str | None) -> dict[str, Any]:
     number = int(str(key)) if str(key).isdecimal() else 0
     return {
         name: cell
-        for place, (name, cell) in enumerate(cells.items(), 1)
-        if name != key and place != number
+        for position, (name, cell) in enumerate(cells.items(), 1)
+        if name != key and position != number
     }
 
 

@@ -95,7 +95,7 @@ class Ledger(Run):
     def stage(
         self, kind: str, function: Function, calls: Mapping[str, Call], **shared: Any
     ) -> list[Result]:
-        cost, found = self.costs.setdefault(kind, Cost(kind)), []
+        cost, results = self.costs.setdefault(kind, Cost(kind)), []
         for call in calls.values():
             cost.add(function, call.units, call.units if call.rows is None else call.rows)
             value = dict(self._values.get(kind, {}))
@@ -104,8 +104,8 @@ class Ledger(Run):
             elif kind == "part":
                 start, end = call.arguments["span"]
                 value = {"size": end - start, "digest": ""}
-            found.append(_Expected(value))
-        return cast(list[Result], found)
+            results.append(_Expected(value))
+        return cast(list[Result], results)
 
     def wait(self, *, last: bool = False) -> None:
         if last:
@@ -157,9 +157,10 @@ class Planner:
         Raises the errors of :func:`miner.mining.mine.mine`, and CorpusError for an empty side.
         """
         sides = [self.encoder.on_side(name) for name in SIDES]
-        with scratch_directory() as place:
+        with scratch_directory() as directory:
             heads = [
-                self._head(paths, place / name) for name, paths in zip(SIDES, texts, strict=True)
+                self._head(paths, directory / name)
+                for name, paths in zip(SIDES, texts, strict=True)
             ]
             longest = max(size for _, size in heads)
             workers = Workers(
@@ -168,10 +169,10 @@ class Planner:
             for name in ("warm", "work"):
                 with (
                     lent(*sides, self.encoder),
-                    open_run(place / name, workers, "a plan", {}) as run,
+                    open_run(directory / name, workers, "a plan", {}) as run,
                 ):
-                    own = [SideText.of(run, i, [heads[i][0]], sides[i]) for i in range(2)]
-                    self._stages(run, own, lambda task, side: Index.open(task.path), hybrid)
+                    side_texts = [SideText.of(run, i, [heads[i][0]], sides[i]) for i in range(2)]
+                    self._stages(run, side_texts, lambda task, side: Index.open(task.path), hybrid)
             costs: dict[str, Cost] = {}
             decoys: dict[str, Any] = {"error": "none"}
             for task in run.tasks.values():
@@ -227,11 +228,11 @@ class Planner:
         self, run: Run, texts: list[SideText], opened: Callable[[Result, int], Index], hybrid: bool
     ) -> None:
         """Register the whole pipeline from the texts on."""
-        made = index_texts(run, texts, {})
+        indexed = index_texts(run, texts, {})
         run.wait()
         pipeline.mine(
             run,
-            [(opened(task, side), task) for side, task in enumerate(made)],
+            [(opened(task, side), task) for side, task in enumerate(indexed)],
             self.settings,
             self._verifier,
             LANGUAGES,

@@ -58,14 +58,14 @@ def opened(
 
 
 def decontaminate(pairs: Pairs, unwanted: Sequence[Unwanted]) -> tuple[Pairs, RemovedPairs]:
-    """Split pairs into those without excluded sentences, and the others."""
+    """Split pairs into pairs without and pairs with excluded sentences."""
     file, line = np.full(len(pairs), -1), np.zeros(len(pairs), np.int64)
     sides = (pairs.source, pairs.source_row), (pairs.target, pairs.target_row)
-    for number, one in enumerate(unwanted):
+    for number, exclusion in enumerate(unwanted):
         for side, (index, rows) in enumerate(sides):
             rest = np.flatnonzero(file < 0)
-            found = one.hits(index.sentences(rows[rest]), side)
-            file[rest[found > 0]], line[rest[found > 0]] = number, found[found > 0]
+            hits = exclusion.hits(index.sentences(rows[rest]), side)
+            file[rest[hits > 0]], line[rest[hits > 0]] = number, hits[hits > 0]
     gone = np.flatnonzero(file >= 0)
-    files = [one.path for one in unwanted]
+    files = [exclusion.path for exclusion in unwanted]
     return pairs.take(file < 0), RemovedPairs(pairs.take(gone), files, file[gone], line[gone])

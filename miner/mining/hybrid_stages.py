@@ -1,14 +1,14 @@
 """Stages of a hybrid search: centroids, assign, retrieve, block, recall.
 
-Candidates of both directions are found without comparing all with all, in two ways whose misses
-differ: by clusters (:mod:`miner.knn.clusters`) and, with a lexicon, by tokens
-(:mod:`miner.knn.postings`). A sentence is compared with the members of the clusters nearest to it,
-and with sentences that hold translations of its rare tokens.
+The search avoids comparing all pairs. It selects candidates in two ways whose misses differ: by
+clusters (:mod:`miner.knn.clusters`) and, with a lexicon, by tokens (:mod:`miner.knn.postings`). A
+sentence is compared with the members of the clusters nearest to it, and with sentences that hold
+translations of its rare tokens.
 
-The centroids come from one sample of both sides, the weights of tokens from the document
-frequencies of all parts, and the sentences found by tokens are the best of all parts before any is
-compared: so the result does not depend on the parts. Each pair belongs to one block of part x part,
-which compares the members of the same clusters and the pairs found by tokens.
+The result does not depend on the parts: centroids come from one sample of both sides, weights of
+tokens from the document frequencies of all parts, and retrieval by tokens keeps the best sentences
+of all parts before any is compared. Each pair belongs to one block of part x part, which compares
+the members of the same clusters and the pairs retrieved by tokens.
 """
 
 from collections.abc import Sequence
@@ -42,9 +42,9 @@ QUERIES = 8192
 # Time to round a vector and count its tokens, in products of vectors; time to query a further part
 # by tokens, as a share of a query.
 ROUNDED, ASKED = 6000, 0.15
-# Times of a block, in products of two vectors, measured on 36,000 lines: comparing a pair found by
-# tokens, at random positions; starting a cluster; packing a vector for each cluster that it probes;
-# filling its list.
+# Times of a block, in products of two vectors, measured on 36,000 lines: comparing a pair retrieved
+# by tokens, at random positions; starting a cluster; packing a vector for each cluster that it
+# probes; filling its list.
 PAIR, CLUSTER, PACKED, FILLED = 80, 70_000, 80, 2600
 
 
@@ -65,13 +65,13 @@ def search(run: Run, sides: tuple[Side, Side], scorer: Scorer | None, k: int) ->
         run.stage(
             "assign",
             assign,
-            each(own, ROUNDED + number, f"{SIDES[side]}-"),
+            each(queries, ROUNDED + number, f"{SIDES[side]}-"),
             side=side,
             centroids=learned,
             number_of_clusters=number,
             scorer=scorer,
         )
-        for side, own in enumerate(sides)
+        for side, queries in enumerate(sides)
     ]
     retrieved: list[list[Result]] = []
     if scorer is not None:
@@ -79,12 +79,12 @@ def search(run: Run, sides: tuple[Side, Side], scorer: Scorer | None, k: int) ->
             run.stage(
                 "retrieve",
                 retrieve,
-                each(own, 1 + ASKED * len(sides[1 - side].parts), f"{SIDES[side]}-"),
+                each(queries, 1 + ASKED * len(sides[1 - side].parts), f"{SIDES[side]}-"),
                 others=sides[1 - side].parts,
                 assigned=assigned[1 - side],
                 scorer=scorer,
             )
-            for side, own in enumerate(sides)
+            for side, queries in enumerate(sides)
         ]
     cost = partial(products, number, (len(sides[0].parts), len(sides[1].parts)))
     calls = cross(sides, cost, assigned=assigned, retrieved=retrieved)
@@ -113,9 +113,9 @@ def assign(
     """Round the vectors of a part to int8, group them by cluster, and count their tokens."""
     vectors = part.vectors()
     codes = temporary_array(Codes.shape(vectors), np.int8, job.out)
-    made = Codes.of(vectors, codes, job.threads, BLOCK)
-    job.save(codes=codes, scale=made.scale, correction=made.correction)
-    own, probing = clusters.grouped(
+    rounded = Codes.of(vectors, codes, job.threads, BLOCK)
+    job.save(codes=codes, scale=rounded.scale, correction=rounded.correction)
+    members, probing = clusters.grouped(
         vectors,
         centroids.array("centroids"),
         (number_of_clusters, clusters.probes(side)),
@@ -123,7 +123,7 @@ def assign(
         job.threads,
         BLOCK,
     )
-    job.save(own=own.rows, own_offsets=own.offsets)
+    job.save(own=members.rows, own_offsets=members.offsets)
     job.save(probing=probing.rows, probing_offsets=probing.offsets)
     if scorer is not None:
         vocabulary = len(scorer.open(job.threads).tokens.lexicon.frequency)
@@ -154,9 +154,9 @@ def retrieve(
         release_pages(tokens[0])
         for start in range(0, len(queries), QUERIES):
             rows = queries.rows[start : start + QUERIES]
-            found, score = postings.search(asked, rows, RETRIEVED, job.threads)
-            found = np.where(found < 0, found, found + other.first)
-            best.merge(start, score, found)
+            positions, score = postings.search(asked, rows, RETRIEVED, job.threads)
+            positions = np.where(positions < 0, positions, positions + other.first)
+            best.merge(start, score, positions)
             release_pages(asked[0])
     job.save(retrieved=best.position)
 
@@ -193,23 +193,23 @@ def block(
     codes = _codes(assigned[0], room), _codes(assigned[1], room)
     pairs = PairBlock(codes, (forward, backward), Int8Engine(job.threads), BLOCK)
     for here, task in enumerate(retrieved):
-        found = task.array("retrieved")
+        candidates = task.array("retrieved")
         # Positions on the other side; those of other blocks are skipped.
         begin, size = ((start, len(right)), (first, len(left)))[here]
-        for query in range(0, len(found), QUERIES):
-            places = found[query : query + QUERIES] - np.int32(begin)
+        for query in range(0, len(candidates), QUERIES):
+            places = candidates[query : query + QUERIES] - np.int32(begin)
             places[(places < 0) | (places >= size)] = -1
             rows = np.arange(query, query + len(places), dtype=np.int32)
             pairs.put(here, rows, np.ascontiguousarray(places))
-            release_pages(found)
-    own, probing = (
+            release_pages(candidates)
+    members, probing = (
         [Groups(task.array(f"{name}-offsets"), task.array(name)) for task in assigned]
         for name in ("own", "probing")
     )
-    number = len(own[0].offsets) - 1
+    number = len(members[0].offsets) - 1
     for cluster in range(number):
-        pairs.compare(probing[0].of(cluster), own[1].of(cluster))
-        pairs.compare(own[0].of(cluster), probing[1].of(cluster))
+        pairs.compare(probing[0].of(cluster), members[1].of(cluster))
+        pairs.compare(members[0].of(cluster), probing[1].of(cluster))
         job.report("searching clusters", cluster + 1, number)
     save_lists(job, "forward", forward, start)
     save_lists(job, "backward", backward, first)
@@ -231,9 +231,11 @@ def recall(
     if scorer is not None:
         verifier = scorer.open(job.threads)
         logits_of = logits_function(verifier, sides[0].tokens(), sides[1].tokens())
-    forward, backward = (Neighbors(one.array("similarity"), one.array("row")) for one in lists)
-    vectors, own = (sides[0].vectors(), sides[1].vectors()), settings_of(job, settings)
-    return asdict(search_recall.measure(vectors, (forward, backward), own, logits_of))
+    forward, backward = (
+        Neighbors(result.array("similarity"), result.array("row")) for result in lists
+    )
+    vectors, local_settings = (sides[0].vectors(), sides[1].vectors()), settings_of(job, settings)
+    return asdict(search_recall.measure(vectors, (forward, backward), local_settings, logits_of))
 
 
 def _tokens(part: Part) -> SideTokens:

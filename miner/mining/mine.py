@@ -85,8 +85,8 @@ def mine(
     list of :class:`pathlib.Path`, or any iterable of texts: a list, a column of Arrow or pandas, a
     column of a Hugging Face data set. ``encoder`` is a model or its directory, or any object with
     ``encode(sentences) -> (n, d)``: by default the shipped model for text, and for indexes the
-    model that built them. ``second`` is another encoder, slow and good, that reads the sentences of
-    the candidates in doubt, of the ``second_pairs`` most doubtful at most; both opinions count.
+    model that built them. ``second`` is a slower and better encoder for at most ``second_pairs``
+    candidates in doubt; both opinions count.
     Pairs with a sentence of ``without`` are removed. ``carry`` are further columns of the files for
     the kept pairs, see :func:`miner.mining.carry.carried`.
 
@@ -104,11 +104,14 @@ def mine(
     if isinstance(encoder, str | Path):
         encoder = load_encoder(encoder, settings)
     encoder = None if encoder is None else as_encoder(encoder)
-    own = own_means(workers, settings)
+    resolved = own_means(workers, settings)
     if isinstance(source, Index) and isinstance(target, Index):
         require_one_model(source, target)
         indexes, files, stamped = (source, target), None, None
-        job, what = "searching", {"indexes": [str(one.path.absolute()) for one in indexes]}
+        job, what = (
+            "searching",
+            {"indexes": [str(side_index.path.absolute()) for side_index in indexes]},
+        )
     elif isinstance(source, Index) or isinstance(target, Index):
         raise TypeError("source and target must both be indexes, or both be text files")
     else:
@@ -116,7 +119,7 @@ def mine(
         check_carry(carry, [*files[0], *files[1]])
         _refuse_other_indexes(work)
         encoder = encoder or load_encoder("default", settings)
-        job, what = "mining", identity(files, (encoder,), reading, own.shard_lines)
+        job, what = "mining", identity(files, (encoder,), reading, resolved.shard_lines)
         stamped = stamps(files)
     index = None if indexes is None else indexes[0]
     reasons: list[str] = []
@@ -128,12 +131,12 @@ def mine(
     with (
         lent(*([] if by is None else [by, by.on_side(SIDES[1])]), *readers),
         open_run(
-            work, own, job, what, stamps=stamped, beside=beside, report=report, note=note
+            work, resolved, job, what, stamps=stamped, beside=beside, report=report, note=note
         ) as run,
     ):
         opened: Sequence[tuple[Index, Result | None]]
         if indexes is not None:
-            opened = [(one.verify(), None) for one in indexes]
+            opened = [(side_index.verify(), None) for side_index in indexes]
         else:
             assert encoder is not None and files is not None
             for fact in encoder.facts():
@@ -153,7 +156,7 @@ def mine(
             sides[1], by_margin, encoder, keep, settings
         )
         estimating = verifier is not None and keep.estimate
-        found = pipeline.mine(
+        result = pipeline.mine(
             run,
             opened,
             settings,
@@ -164,7 +167,7 @@ def mine(
             second=reader,
         )
         mined = conclude(
-            found,
+            result,
             keep,
             encoder,
             reasons,
@@ -215,10 +218,10 @@ def search_indexes(
     decoys: Sequence[str] | None = None,
     second: SentenceEncoder | str | Path | Any = None,
 ) -> SearchResult:
-    """Search as :func:`search` does, with the ``verifier`` to rank by; return all that was seen.
+    """Search as :func:`search` does, ranked by ``verifier``; return lists, candidates and pairs.
 
-    ``estimating``: decoys compete, the sentences ``decoys`` or else the model's own. ``second`` is
-    as in :func:`mine`.
+    ``estimating``: decoys compete, by default the model's, else the sentences ``decoys``.
+    ``second`` is as in :func:`mine`.
     """
     require_one_model(source, target)
     opened = (source.verify(), None), (target.verify(), None)
@@ -259,7 +262,7 @@ def encoding_device(settings: SearchSettings) -> str:
 
 
 def own_means(workers: Workers, settings: SearchSettings) -> Workers:
-    """Return workers with the memory and the threads of a search, unless they have their own.
+    """Return workers with the memory and the threads of a search, where they set none.
 
     Workers elsewhere request a GPU if the search does. Raises ResourceError for a missing GPU of
     this machine.
@@ -300,21 +303,21 @@ def _indexed(
     A run in a user's directory also has the indexes in `source` and `target`.
     """
     texts = [
-        SideText.of(run, side, own, encoder.on_side(name))
-        for side, (name, own) in enumerate(zip(SIDES, names, strict=True))
+        SideText.of(run, side, files, encoder.on_side(name))
+        for side, (name, files) in enumerate(zip(SIDES, names, strict=True))
     ]
-    made = index_texts(run, texts, reading, factory)
+    tasks = index_texts(run, texts, reading, factory)
     run.wait()
-    found = []
-    for name, own, task in zip(SIDES, names, made, strict=True):
+    indexes = []
+    for name, files, task in zip(SIDES, names, tasks, strict=True):
         index = Index.open(task.path).verify()
         if run.kept and not is_remote(run.address):
-            copy_index(index, run.work / name, own)
+            copy_index(index, run.work / name, files)
             index = Index.built(run.work / name)
-        index = index.with_names(own)
+        index = index.with_names(files)
         done(index)
-        found.append((index, task))
-    return found
+        indexes.append((index, task))
+    return indexes
 
 
 def note_languages(
@@ -322,7 +325,7 @@ def note_languages(
     encoder: SentenceEncoder | None,
     note: Callable[[str], None],
 ) -> list[str]:
-    """Report the languages of both sides; return doubts about whether the model suits them."""
+    """Report the languages of both sides; return doubts that the model suits them."""
     note(describe_both(languages))
     model = None if encoder is None else encoder.model
     known = {} if model is None else model.languages

@@ -34,9 +34,9 @@ def write_parts(
         places: dict[Path, dict[str, Any]] = {}
         for start in range(0, len(pairs), PART):
             part = pairs.take(slice(start, start + PART))
-            place = directory / f"pairs-{start // PART:05}.{'bucc' if bucc else 'tsv'}.zst"
-            part.write(place, ids=ids, bucc=bucc)
-            places[place] = {"pairs": len(part)}
+            file = directory / f"pairs-{start // PART:05}.{'bucc' if bucc else 'tsv'}.zst"
+            part.write(file, ids=ids, bucc=bucc)
+            places[file] = {"pairs": len(part)}
         describe(mined, directory / MANIFEST, places, command)
 
 

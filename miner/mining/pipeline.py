@@ -57,12 +57,12 @@ def mine(
     hybrid_from: int | None = None,
     second: SecondReader | None = None,
 ) -> SearchResult:
-    """Search two indexes, score and match the candidates; return all that was seen.
+    """Search two indexes, score and match the candidates; return lists, candidates and pairs.
 
-    ``indexes`` are opened, each with the task that made it, if any. Without a ``verifier`` margins
-    rank. ``estimating``: decoys compete, the sentences ``given`` or else the model's own.
-    ``hybrid_from``: number of pairs of sentences from which on the search is hybrid, in place of
-    the setting. ``second`` reads the candidates in doubt. Raises ResourceError.
+    ``indexes`` are opened, each with the task that built it, if any. Without a ``verifier`` margins
+    rank. ``estimating``: decoys compete, by default the model's, else the sentences ``given``.
+    ``hybrid_from`` overrides the number of pairs of sentences that makes the search hybrid.
+    ``second`` reads the candidates in doubt. Raises ResourceError.
     """
     rank = "margin" if verifier is None else "probability"
     settings = replace(settings, rank=rank, memory=run.memory, threads=run.threads)
@@ -121,17 +121,17 @@ def mine(
     reason = None if decoys is None else decoys.value.get("error")
     if decoys is not None and reason is None:
         near = _compete(run, near, decoys)
-    found = score_and_match(run, near, settings, scorer, second)
+    scored = score_and_match(run, near, settings, scorer, second)
     run.wait(last=True)
 
     source, target = (index for index, _ in indexes)
     competed: tuple[Decoys, DecoyPairs] | str | None = reason
     if near.decoys is not None:
         drawn = search_stages.load_decoys(near.decoys)
-        competed = drawn, found.decoys(drawn.draws)
+        competed = drawn, scored.decoys(drawn.draws)
     texts = [None if scorer is None else whole.tokens() for whole in wholes]
     return SearchResult(
-        found.pairs(source, target),
+        scored.pairs(source, target),
         replace(settings, engine="hybrid" if by_hybrid else searching.engine),
         (wholes[0].vectors(), wholes[1].vectors()),
         neighbors(lists[0]),
@@ -140,11 +140,11 @@ def mine(
         texts[0],
         texts[1],
         competed,
-        found.knocked_out() if near.draws else None,
+        scored.knocked_out() if near.draws else None,
         None if recall is None else Recall(**recall.value),
         languages,
         0 if copies is None else copies.value["copies"],
-        None if found.opinions is None else found.opinions.asked(sum(sizes)),
+        None if scored.opinions is None else scored.opinions.asked(sum(sizes)),
     )
 
 
@@ -187,19 +187,19 @@ def _merge(
     grid = np.array(blocks, dtype=object).reshape(len(sides[0].parts), len(sides[1].parts))
     merged: list[list[Result]] = []
     for side, rows in enumerate((grid, grid.T)):
-        own, other = sides[side].without_text, sides[1 - side].without_text
-        cost = 1 + MERGE * len(other.parts)
+        queries, base = sides[side].without_text, sides[1 - side].without_text
+        cost = 1 + MERGE * len(base.parts)
         merged.append(
             run.stage(
                 "merge",
                 search_stages.merge,
-                each(own, cost, f"{SIDES[side]}-", blocks=rows.tolist()),
+                each(queries, cost, f"{SIDES[side]}-", blocks=rows.tolist()),
                 side=side,
-                other=other.whole,
+                other=base.whole,
                 k=k,
                 engine=engine,
                 complete=complete,
-                firsts=other.firsts if side else None,
+                firsts=base.firsts if side else None,
             )
         )
     return merged

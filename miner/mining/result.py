@@ -34,13 +34,12 @@ class Mined(KeptPairs):
     """The result of :func:`mine`.
 
     Iterating, indexing and slicing give the pairs kept, best first, and so do ``to_arrow``,
-    ``to_pandas`` and ``write``. ``keep`` is the choice that was asked for; ``pairs`` are the pairs
-    kept; ``all_pairs`` those before the cut; ``search`` holds the neighbour lists and
-    candidates; ``estimate`` is the estimate of precision, None without one. ``threshold`` is
-    the one that was applied: None if none was, infinite if no threshold has the precision asked
-    for. ``notes`` and ``warnings`` are lines for the user: how the result came about, and
-    reasons to doubt it; the first ``told`` warnings were told before the search. ``left_out`` are
-    pairs with sentences of ``without``, if it was given.
+    ``to_pandas`` and ``write``. ``keep`` is the requested choice; ``pairs`` are the pairs kept;
+    ``all_pairs``: pairs before the cut; ``search``: neighbour lists and candidates; ``estimate``:
+    estimate of precision, or None. ``threshold``: the applied threshold, None without a cut,
+    infinite if no threshold reaches the target precision. ``notes`` and ``warnings`` are lines for
+    the user: how the result came about, and reasons to doubt it; the first ``told`` warnings were
+    told before the search. ``left_out``: pairs removed because of ``without``.
     """
 
     pairs: Pairs

@@ -39,7 +39,7 @@ from miner.tasks.task import Job, Result
 class NeighborLists:
     """Neighbour lists of a search, for the stages that score its candidates.
 
-    ``forward`` and ``backward``: lists of each part of the sources and of the targets, of which the
+    ``forward`` and ``backward``: lists of each part of the sources and of the targets; only the
     first ``k`` slots count; ``lists``: of all targets. ``copies``: numbers of sentences that are no
     candidates for each other; None if there are none. ``decoys``: task that chose decoys, in
     several draws; None without an estimate of precision; ``decoy_forward``: lists of each part of
@@ -105,7 +105,9 @@ class Rounds:
 def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) -> CandidateBlocks:
     """Return the candidates of a part's sources in a round, from the lists of both directions."""
     forward = neighbors(near.forward[part.number], k=near.k)
-    places = [own[own["place"] < near.k] for own in received(near.backward, LISTED, part.number)]
+    places = [
+        lists[lists["place"] < near.k] for lists in received(near.backward, LISTED, part.number)
+    ]
     task, prefix = near.of_targets(number)
     if number:
         more, targets = neighbors(near.decoy_forward[part.number], prefix), near.sides[1].size
@@ -116,8 +118,8 @@ def candidate_blocks(near: NeighborLists, part: Part, number: int, margin: str) 
     backward = Listed.of_places(listed, part.span, task.array(f"{prefix}mean"))
     copies = None
     if near.copies is not None:
-        own = np.asarray(near.copies.array("source")[slice(*part.span)])
-        copies = own, near.copies.array("target")
+        source_copies = np.asarray(near.copies.array("source")[slice(*part.span)])
+        copies = source_copies, near.copies.array("target")
     return CandidateBlocks(forward, backward, margin, copies)
 
 

@@ -73,15 +73,15 @@ def _add(best: BestLogits, report: Reporter, block: Candidates, logit: np.ndarra
 def rivals(job: Job, rounds: Rounds, part: Part, verified: list[Result]) -> None:
     """Collect the best logits of a part of the targets, over all sources.
 
-    The last part also collects those of the decoys.
+    The last part also collects the best logits of the decoys.
     """
     near, (first, end) = rounds.near, part.span
     last = part.number == len(near.sides[1].parts) - 1
     for number in rounds:
         best = BestLogits(end - first + (near.draws[number - 1] if number and last else 0))
-        for own in received(verified, f"{number}-rivals", part.number):
-            for start in range(0, len(own), BLOCK):
-                some = own[start : start + BLOCK]
+        for records in received(verified, f"{number}-rivals", part.number):
+            for start in range(0, len(records), BLOCK):
+                some = records[start : start + BLOCK]
                 best.add(some["target"].astype(np.int64) - first, some["logit"])
         job.save(**{f"{number}-best": best.best})
 
@@ -115,9 +115,7 @@ def score(job: Job, rounds: Rounds, part: Part, logits: Result | None = None) ->
 def _best_of(
     blocks: Iterator[Candidates], *, likely: bool
 ) -> tuple[Candidates, Candidates, Candidates]:
-    """Return the best pairs of the sources, of the targets, and the ``likely`` ones if
-    requested.
-    """
+    """Return the best pairs of the sources, of the targets, and ``likely`` pairs if requested."""
     forward, backward, doubtful = ([Candidates.zeros(0)] for _ in range(3))
     for block in blocks:
         best = best_pairs(block)
@@ -175,12 +173,12 @@ def features(job: Job, rounds: Rounds, part: Part, logits: Result, matched: Resu
     for number in rounds:
         context = rounds.context(number, rounds.candidates(part, number), logits)
         pairs = matched.array(f"{number}-pairs")
-        own = load_candidates(pairs[in_span(pairs["source_row"], part.span)])
-        own = replace(own, source_row=own.source_row - part.span[0])
+        candidates = load_candidates(pairs[in_span(pairs["source_row"], part.span)])
+        candidates = replace(candidates, source_row=candidates.source_row - part.span[0])
         text, first = near.sides[1].whole.tokens(), 0
         if number and near.decoys is not None:
             text, first = decoy_text(near.decoys, number - 1), near.sides[1].size
-        computed = features_of(verifier, part.tokens(), text, own, context, first)
+        computed = features_of(verifier, part.tokens(), text, candidates, context, first)
         job.save(**{f"{number}-features": computed})
 
 
@@ -198,9 +196,9 @@ def knock_out(job: Job, rounds: Rounds, part: Part, logits: Result, matched: Res
     held = np.zeros(near.sides[1].size)
     held[pairs["target_row"]] = pairs["score"]
     hidden = rounds.candidates(part, 0).without(partner)
-    own, (_, of_targets) = rounds.logits(logits, 0)
-    of_sources = _best_logits(hidden, own)
-    context = context_of(near, 0, hidden, own, (of_sources, of_targets))
+    pair_logits, (_, of_targets) = rounds.logits(logits, 0)
+    of_sources = _best_logits(hidden, pair_logits)
+    context = context_of(near, 0, hidden, pair_logits, (of_sources, of_targets))
     won = [Candidates.zeros(0)]
     for block in scored_blocks(hidden, verifier, context):
         won.append(best_pairs(block.take(block.score > held[block.target_row]))[0])

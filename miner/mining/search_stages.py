@@ -119,24 +119,24 @@ def decoys(
     tokenizer = verifier.encoder.tokenizer
     try:
         pool = list(dict.fromkeys(choice.of_model(verifier) if given is None else given))
-        found = choice.choose_among(
+        choices = choice.choose_among(
             pool, targets, rows, tokenizer, job.threads, resembling=given is None
         )
     except MinerError as error:
         return {"error": str(error)}
     source, engine = sides[0].vectors(), None
-    for number, chosen in enumerate(found.draws):
-        vectors = choice.encoded(found, chosen, verifier).astype(source.vectors.dtype)
+    for number, chosen in enumerate(choices.draws):
+        vectors = choice.encoded(choices, chosen, verifier).astype(source.vectors.dtype)
         job.save(**{f"vectors-{number}": vectors})
         if engine is None:  # the same for all draws, whose sizes differ by at most one decoy
             drawn = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
             engine = _name(engine_for(source, drawn, settings_of(job, settings)))
-    save_text(job, found.text)
-    job.save(draws=np.concatenate(found.draws))
-    (job.out / SENTENCES).write_text(json.dumps(found.sentences), encoding="utf-8")
+    save_text(job, choices.text)
+    job.save(draws=np.concatenate(choices.draws))
+    (job.out / SENTENCES).write_text(json.dumps(choices.sentences), encoding="utf-8")
     return {
-        "alike": found.alike,
-        "sizes": [len(chosen) for chosen in found.draws],
+        "alike": choices.alike,
+        "sizes": [len(chosen) for chosen in choices.draws],
         "engine": engine,
     }
 
@@ -145,8 +145,8 @@ def decoys(
 def search(job: Job, parts: tuple[Part, Part], k: int, engine: str) -> None:
     """Search a block of the similarity matrix, once for both directions."""
     left, right = (part.vectors(compressed=True) for part in parts)
-    made = open_engine(engine, job.threads)
-    forward, backward = BlockSearch(left, right, k, job.memory, made, job.report).candidates()
+    opened = open_engine(engine, job.threads)
+    forward, backward = BlockSearch(left, right, k, job.memory, opened, job.report).candidates()
     save_lists(job, "forward", forward, parts[1].first)
     save_lists(job, "backward", backward, parts[0].first)
 
@@ -170,23 +170,23 @@ def merge(
     """
     name = ("forward", "backward")[side]
     named = [block.array(name) for block in blocks]
-    made = open_engine(engine, job.threads)
-    found = _refined(job, part.vectors(), other.vectors(), named, k, made, complete=complete)
-    save_neighbors(job, "", found)
+    opened = open_engine(engine, job.threads)
+    ranked = _refined(job, part.vectors(), other.vectors(), named, k, opened, complete=complete)
+    save_neighbors(job, "", ranked)
     if firsts is not None:
-        places = list_places(found, other.span, part.span[0])
+        places = list_places(ranked, other.span, part.span[0])
         send(job, LISTED, places, part_of(places["source"], firsts), len(firsts))
 
 
 @hints(seconds=1e-8, memory=700, searches=True, gpu=True)
 def decoy_search(job: Job, part: Part, decoys: Result, k: int, engine: str) -> None:
     """Search a part of the sources against the decoys, once for both directions."""
-    queries, made = part.vectors(), open_engine(engine, job.threads)
+    queries, opened = part.vectors(), open_engine(engine, job.threads)
     for draw in range(len(decoys.value["sizes"])):
         base = decoy_vectors(decoys, draw)
-        forward, backward = BlockSearch(queries, base, k, job.memory, made).candidates()
-        found = refine_part(queries, base, forward, k, job.memory, made)
-        save_neighbors(job, f"{draw}-", found)
+        forward, backward = BlockSearch(queries, base, k, job.memory, opened).candidates()
+        ranked = refine_part(queries, base, forward, k, job.memory, opened)
+        save_neighbors(job, f"{draw}-", ranked)
         save_lists(job, f"{draw}-backward", backward, part.first)
 
 
@@ -207,8 +207,8 @@ def _list_blocks(parts: list[Result], k: int) -> Iterator[Neighbors]:
     for part in parts:
         similarity, row = part.array("similarity"), part.array("row")
         for start in range(0, max(1, len(row)), BLOCK):
-            own = slice(start, start + BLOCK)
-            yield Neighbors(similarity[own, :k], row[own, :k])
+            rows = slice(start, start + BLOCK)
+            yield Neighbors(similarity[rows, :k], row[rows, :k])
         release_pages(similarity)
 
 
@@ -226,13 +226,13 @@ def decoy_lists(
 
     ``source``: all sources.
     """
-    base, made = source.vectors(), open_engine(engine, job.threads)
+    base, opened = source.vectors(), open_engine(engine, job.threads)
     for draw in range(len(decoys.value["sizes"])):
         blocks = [task.array(f"{draw}-backward") for task in forward]
-        found = _refined(job, decoy_vectors(decoys, draw), base, blocks, k, made)
-        save_neighbors(job, f"{draw}-", found)
-        nearest = two_nearest(found)
-        job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(found)])
+        ranked = _refined(job, decoy_vectors(decoys, draw), base, blocks, k, opened)
+        save_neighbors(job, f"{draw}-", ranked)
+        nearest = two_nearest(ranked)
+        job.join(f"{draw}-mean", [targets.array("mean"), neighborhood_mean(ranked)])
         job.join(f"{draw}-nearest", [targets.array("nearest"), nearest])
 
 
@@ -250,13 +250,13 @@ def _refined(
 
     ``complete``: the blocks compared all pairs.
     """
-    width = max(min(k + engine.slack, len(base)), *(found.shape[1] for found in blocks))
+    width = max(min(k + engine.slack, len(base)), *(block.shape[1] for block in blocks))
     merged = Lists.empty(len(queries), max(1, width))
-    for found in blocks:
-        for start in range(0, len(found), BLOCK):
-            part = found[start : start + BLOCK]
+    for block in blocks:
+        for start in range(0, len(block), BLOCK):
+            part = block[start : start + BLOCK]
             merged.merge(start, part["similarity"], part["position"])
-        release_pages(found)
+        release_pages(block)
     return refine_part(queries, base, merged, k, job.memory, engine if complete else None)
 
 

@@ -102,7 +102,7 @@ def ask(
     )
     run.wait()
     vectors = read_all(run, doubts, _texts(near, doubts, reader))
-    made = run.task(
+    task = run.task(
         "opinions",
         opinions,
         units=sum(doubts.value["sentences"].values()),
@@ -112,7 +112,7 @@ def ask(
         targets=sides[1].size,
         decoys=near.decoys,
     )
-    return Opinions(made, doubts, vectors)
+    return Opinions(task, doubts, vectors)
 
 
 def _texts(near: NeighborLists, doubts: Result, reader: SecondReader) -> dict[str, Doubted]:
@@ -148,12 +148,14 @@ def doubt(
     limit = doubt_limit(likely[0].score, most)
     rows: dict[str, list[np.ndarray]] = {SIDES[0]: [], SIDES[1]: [], DECOYS: []}
     pools = np.split(decoys.array("draws"), np.cumsum(draws)[:-1]) if decoys is not None else []
-    named, pairs = {str(number): one for number, one in enumerate(likely)}, {}
+    named, pairs = {str(number): candidates for number, candidates in enumerate(likely)}, {}
     if knocked:
         named[KNOCKED] = Candidates.joined(load_candidates(task.array(KNOCKED)) for task in knocked)
-    for name, one in named.items():
-        one = one.take((one.score >= DOUBTFUL) & (np.abs(log_odds(one.score)) < limit))
-        pairs[name], key = len(one), np.unique(keys(one))
+    for name, candidates in named.items():
+        candidates = candidates.take(
+            (candidates.score >= DOUBTFUL) & (np.abs(log_odds(candidates.score)) < limit)
+        )
+        pairs[name], key = len(candidates), np.unique(keys(candidates))
         source, target = key >> 32, key & 0xFFFFFFFF
         job.save(**{f"{name}-key": key})
         rows[SIDES[0]].append(source)
@@ -185,8 +187,8 @@ def opinions(
     The decoys of a round are added to the targets, as in the search.
     """
     rows = {name: doubts.array(name) for name in vectors}
-    own, others, extra = joined(vectors).values()
-    source, target, mixed = centred(own), centred(others), centred(extra, others)
+    sources, others, extra = joined(vectors).values()
+    source, target, mixed = centred(sources), centred(others), centred(extra, others)
     pools = np.split(decoys.array("draws"), np.cumsum(draws)[:-1]) if decoys is not None else []
     spread = chance_spread(source, target)
     for name in [str(number) for number in range(1 + len(draws))] + [KNOCKED] * bool(draws):
@@ -197,7 +199,7 @@ def opinions(
             drawn = np.flatnonzero(np.isin(pool, rows[DECOYS]))
             base = np.concatenate([target, mixed[np.searchsorted(rows[DECOYS], pool[drawn])]])
             places = np.concatenate([places, targets + drawn])
-        found = margins(
+        margin = margins(
             source,
             base,
             np.searchsorted(rows[SIDES[0]], key >> 32),
@@ -205,5 +207,5 @@ def opinions(
             threads=job.threads,
             memory=job.memory,
         )
-        added = MINING.added(found / spread)
+        added = MINING.added(margin / spread)
         job.save(**{f"{name}-key": np.asarray(key), f"{name}-added": added})

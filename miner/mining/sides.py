@@ -152,7 +152,10 @@ def cross(
             {
                 "parts": (left.without_text, right.without_text),
                 **{
-                    name: [own[part.number] for own, part in zip(both, (left, right), strict=True)]
+                    name: [
+                        results[part.number]
+                        for results, part in zip(both, (left, right), strict=True)
+                    ]
                     for name, both in of_both.items()
                     if both
                 },
@@ -180,9 +183,9 @@ def prepare(
     tasks.
     """
     model = None if scorer is None else scorer.model
-    found = []
-    for name, (index, made) in zip(SIDES, indexes, strict=True):
-        place = Place(made or str(index.path.absolute()), str(index.meta["digest"]))
+    sides = []
+    for name, (index, built) in zip(SIDES, indexes, strict=True):
+        place = Place(built or str(index.path.absolute()), str(index.meta["digest"]))
         rows = run.task("rows", find_rows, name, units=len(index), place=place)
         spans = _spans(index, None if whole else lines)
         calls = {
@@ -193,9 +196,9 @@ def prepare(
         text = None if model is None else tasks[0]
         if model is not None and len(tasks) > 1:
             text = run.task("text", join_text, name, units=len(index), parts=tasks)
-        found.append((place, rows, spans, tasks, text))
+        sides.append((place, rows, spans, tasks, text))
     run.wait()
-    left, right = (_side(*own) for own in found)
+    left, right = (_side(*fields) for fields in sides)
     return left, right
 
 
@@ -220,21 +223,21 @@ def _spans(index: Index, lines: int | None) -> list[Span]:
     if lines is None:
         return [(0, len(index))]
     edges = [0, *(int(end) for end in index.meta.get(GROWN, ())), len(index)]
-    found = [
+    spans = [
         (start + low, start + high)
         for start, end in zip(edges, edges[1:], strict=False)
         for low, high in cut(end - start, lines)
     ]
-    return found or [(0, 0)]
+    return spans or [(0, 0)]
 
 
 def _vectors(place: Place, rows: Result, span: Span, *, compressed: bool = False) -> VectorSet:
     """Map the participating vectors of a span."""
     index, known = place.open(), rows.array("rows")
     first, last = np.searchsorted(known, span).tolist()
-    own = np.asarray(known[first:last]) - span[0] if span[0] else known[first:last]
+    span_rows = np.asarray(known[first:last]) - span[0] if span[0] else known[first:last]
     ann = index.ann() if compressed else None
-    return VectorSet(index.store.vectors[slice(*span)], own, ann)
+    return VectorSet(index.store.vectors[slice(*span)], span_rows, ann)
 
 
 @hints(seconds=1e-6, memory=32)
@@ -255,8 +258,8 @@ def describe_part(
     part = _vectors(place, rows, span)
     digest = hashlib.blake2b(digest_size=16)
     for first in range(0, len(part), BLOCK):
-        own = np.ascontiguousarray(part.rows[first : first + BLOCK], dtype=np.int64)
-        digest.update(own.tobytes())
+        part_rows = np.ascontiguousarray(part.rows[first : first + BLOCK], dtype=np.int64)
+        digest.update(part_rows.tobytes())
         digest.update(np.ascontiguousarray(part.block(first, first + BLOCK)).tobytes())
     if model is not None:
         encoder = model.open(job.threads)
@@ -271,11 +274,11 @@ def join_text(job: Job, parts: list[Result]) -> None:
     """Join the tokenised text of all parts. Offsets take 8 bytes per sentence."""
     for name in TEXT:
         file = f"text-{name.replace('_', '-')}"
-        found = [part.array(file) for part in parts]
+        arrays = [part.array(file) for part in parts]
         if name.endswith("offsets"):
-            counts = [np.diff(offsets) for offsets in found]
-            found = [offsets_of(np.concatenate(counts))]
-        job.join(file, _released(found))
+            counts = [np.diff(offsets) for offsets in arrays]
+            arrays = [offsets_of(np.concatenate(counts))]
+        job.join(file, _released(arrays))
 
 
 @hints(seconds=1e-5, memory=32)
@@ -291,12 +294,17 @@ def find_copies(job: Job, places: Sequence[Place]) -> dict[str, Any]:
         sides.append(keys)
     both = np.intersect1d(sides[0], sides[1])
     both = both[both > 0]
-    found = []
+    numbered = []
     for keys in sides:
         at = np.minimum(np.searchsorted(both, keys), max(len(both) - 1, 0))
-        found.append(np.where(both[at] == keys, at + 1, 0) if len(both) else np.zeros_like(keys))
-    job.save(**{name: own.astype(np.int32) for name, own in zip(SIDES, found, strict=True)})
-    return {"copies": int(np.count_nonzero(found[1]))}
+        numbered.append(np.where(both[at] == keys, at + 1, 0) if len(both) else np.zeros_like(keys))
+    job.save(
+        **{
+            name: side_numbers.astype(np.int32)
+            for name, side_numbers in zip(SIDES, numbered, strict=True)
+        }
+    )
+    return {"copies": int(np.count_nonzero(numbered[1]))}
 
 
 def _released(arrays: list[np.ndarray]) -> Iterator[np.ndarray]:

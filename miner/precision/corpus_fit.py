@@ -51,7 +51,7 @@ def fit_to_corpus(
     assert pairs.features is not None and text is not None and targets is not None
     assert found.verifier is not None
     quality = Quality(found.verifier)
-    matched = DecoyPairs.joined(one for one, _ in wrong)
+    matched = DecoyPairs.joined(decoy_pairs for decoy_pairs, _ in wrong)
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
     weight = decoy_weights.feature_weights(features, logit, weight, start.mixture)
@@ -59,7 +59,7 @@ def fit_to_corpus(
     most = refit.MORE_RIGHT * float(start.mixture.probability(start.logit).sum())
     fitted = refit.refit(start, weight, features, folds, most=most)
     last, notes = fitted or start, _notes(start, fitted)
-    own = faults.read(
+    pair_faults = faults.read(
         quality,
         (text, targets),
         (pairs.source_row, pairs.target_row),
@@ -67,46 +67,50 @@ def fit_to_corpus(
         last.mixture.probability(last.logit),
     )
     if fitted is None and labels is None:
-        return CorpusFit(last, *_score(last, own, found, quality), notes)
+        return CorpusFit(last, *_score(last, pair_faults, found, quality), notes)
     parts, first = [], 0
     probability = last.mixture.probability(last.decoy_logit)
-    for one, its in wrong:
-        part = slice(first, first + len(one))
-        rows = one.source_row, one.decoy
-        read = faults.read(quality, (text, its), rows, one.cosine, probability[part])
+    for decoy_pairs, its in wrong:
+        part = slice(first, first + len(decoy_pairs))
+        rows = decoy_pairs.source_row, decoy_pairs.decoy
+        read = faults.read(quality, (text, its), rows, decoy_pairs.cosine, probability[part])
         parts.append((read.rows + first, read.features, read.quality))
-        first += len(one)
-    theirs = faults.FaultFeatures(*map(np.concatenate, zip(*parts, strict=True)))
+        first += len(decoy_pairs)
+    decoy_faults = faults.FaultFeatures(*map(np.concatenate, zip(*parts, strict=True)))
     if pairs.second is not None:
-        own, theirs = (
-            replace(one, features=np.column_stack([one.features, counted(*added)[one.rows]]))
-            for one, added in (
-                (own, (pairs.second, pairs.score)),
-                (theirs, (matched.second, matched.score)),
+        pair_faults, decoy_faults = (
+            replace(read, features=np.column_stack([read.features, counted(*added)[read.rows]]))
+            for read, added in (
+                (pair_faults, (pairs.second, pairs.score)),
+                (decoy_faults, (matched.second, matched.score)),
             )
         )
-    rows = own.rows, theirs.rows
+    rows = pair_faults.rows, decoy_faults.rows
     columns = (
-        np.hstack([features[0][own.rows], own.features]),
-        np.hstack([features[1][theirs.rows], theirs.features]),
+        np.hstack([features[0][pair_faults.rows], pair_faults.features]),
+        np.hstack([features[1][decoy_faults.rows], decoy_faults.features]),
     )
-    folds = folds[0][own.rows], folds[1][theirs.rows]
+    folds = folds[0][pair_faults.rows], folds[1][decoy_faults.rows]
     for _ in range(refit.ROUNDS if fitted else 0):
         penalty = refit.LIKELY_PENALTY
         again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty, most=most)
         last = again or last
-    score, near = _score(last, own, found, quality)
+    score, near = _score(last, pair_faults, found, quality)
     if labels is None:
         return CorpusFit(last, score, near, notes)
-    logit = last.decoy_logit[theirs.rows]
+    logit = last.decoy_logit[decoy_faults.rows]
     evidence = [
-        ScoredRows(one.rows, sound, np.hstack([values, one.quality[:, None]]))
-        for one, sound, values in (
-            (own, score[own.rows], columns[0]),
-            (theirs, faults.scores(last.mixture.probability(logit), theirs.quality), columns[1]),
+        ScoredRows(read.rows, sound, np.hstack([values, read.quality[:, None]]))
+        for read, sound, values in (
+            (pair_faults, score[pair_faults.rows], columns[0]),
+            (
+                decoy_faults,
+                faults.scores(last.mixture.probability(logit), decoy_faults.quality),
+                columns[1],
+            ),
         )
     ]
-    expected = weight[theirs.rows] * last.mixture.wrong(logit)
+    expected = weight[decoy_faults.rows] * last.mixture.wrong(logit)
     refined = refine(score, evidence[0], evidence[1], expected, labels, total)
     near = near if len(labels) < FEW else None
     return CorpusFit(last, refined.score, near, notes, refined)

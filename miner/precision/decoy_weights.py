@@ -29,18 +29,21 @@ def length_weights(targets: np.ndarray, decoys: np.ndarray) -> np.ndarray:
 
     Returns ``(n,) float64`` > 0 with sum m.
     """
-    own, theirs = np.minimum(targets, LONGEST), np.minimum(decoys, LONGEST)
-    counts = [np.bincount(side, minlength=LONGEST + 1).astype(np.float64) for side in (own, theirs)]
+    target_lengths, decoy_lengths = np.minimum(targets, LONGEST), np.minimum(decoys, LONGEST)
+    counts = [
+        np.bincount(side, minlength=LONGEST + 1).astype(np.float64)
+        for side in (target_lengths, decoy_lengths)
+    ]
     logs = np.log(np.arange(LONGEST + 1) + 5.0)
-    spread = max(float(np.log(own + 5.0).std()), 1e-3)
-    x = (logs - np.log(own + 5.0).mean()) / spread
+    spread = max(float(np.log(target_lengths + 5.0).std()), 1e-3)
+    x = (logs - np.log(target_lengths + 5.0).mean()) / spread
     seen = counts[0] + counts[1] > 0
     design = np.column_stack([np.ones_like(x), x, x**2])[seen]
     penalty = np.array([0.0, LENGTH_PENALTY, LENGTH_PENALTY])
     at = fit_ridge(design, counts[0][seen], counts[1][seen], penalty, np.zeros(3))
     ratio = np.zeros(LONGEST + 1)
     ratio[seen] = np.exp(np.clip(np.einsum("mf,f->m", design, at), -20, 20))
-    weight = ratio[theirs]
+    weight = ratio[decoy_lengths]
     return weight * (len(targets) / weight.sum())
 
 

@@ -172,11 +172,11 @@ def merged_lists(lists: Neighbors, more: Neighbors, first: int) -> Neighbors:
 def _among(decoys: TokenizedText, targets: TokenizedText) -> np.ndarray:
     """Return a ``(n,) bool`` mask of the decoys that have the token ids of a target."""
     wanted = list(_keys(decoys, 0, len(decoys)))
-    own, found = set(wanted), set()
+    decoy_keys, shared = set(wanted), set()
     for start in range(0, len(targets), BLOCK):
-        found |= own.intersection(_keys(targets, start, min(start + BLOCK, len(targets))))
+        shared |= decoy_keys.intersection(_keys(targets, start, min(start + BLOCK, len(targets))))
         release(targets)
-    return np.array([key in found for key in wanted], dtype=bool)
+    return np.array([key in shared for key in wanted], dtype=bool)
 
 
 def _keys(text: TokenizedText, start: int, end: int) -> Iterator[bytes]:
@@ -193,9 +193,9 @@ def _likelihoods(
 ) -> tuple[np.ndarray, float]:
     """Return the likelihoods ``(m,)`` of the ``usable`` decoys among the targets, and the minimum.
 
-    The likelihood of a sentence is the mean log frequency of its tokens among the targets, without
-    its own occurrences. The minimum is the quantile `UNLIKE` of the targets. Decoys below it are of
-    another language, or of a domain with other words.
+    The likelihood of a sentence is the mean log frequency of its tokens in the other targets. The
+    minimum is the quantile `UNLIKE` of the targets. Decoys below it are of another language, or of
+    a domain with other words.
     """
     count = np.zeros(size, dtype=np.int64)
     for start in range(0, len(targets.ids), IDS):

@@ -122,9 +122,9 @@ class Estimate:
 
     @property
     def right(self) -> float:
-        """Number of right pairs; :attr:`total`, if known, includes those that were missed."""
-        found = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
-        return max(found, self.total or 0.0)
+        """Number of right pairs; :attr:`total`, if known, includes missed pairs."""
+        right_pairs = len(self.score) - float(self.wrong[-1]) if len(self.score) else 0.0
+        return max(right_pairs, self.total or 0.0)
 
     @property
     def recall_of(self) -> str:
@@ -155,16 +155,16 @@ class Estimate:
         if self.resample is None:
             return [None] * len(kept)
         precision, recall = self.resample(np.asarray(kept, dtype=np.float64))
-        found: list[tuple[Interval, Interval | None] | None] = []
-        for place, count in enumerate(kept):
+        intervals: list[tuple[Interval, Interval | None] | None] = []
+        for column, count in enumerate(kept):
             mean = self.recall(count)
-            found.append(
+            intervals.append(
                 (
-                    _around(self.precision(count), interval(precision[:, place])),
-                    None if mean is None else _around(mean, interval(recall[:, place])),
+                    _around(self.precision(count), interval(precision[:, column])),
+                    None if mean is None else _around(mean, interval(recall[:, column])),
                 )
             )
-        return found
+        return intervals
 
     def table(self, precisions: Sequence[float]) -> Iterator[EstimateRow]:
         """Yield a row for each of the precisions that a threshold reaches, each threshold once."""
@@ -179,8 +179,10 @@ class Estimate:
                 rows[threshold] = EstimateRow(
                     threshold, kept, self.precision(kept), self.recall(kept)
                 )
-        found = list(rows.values())
-        for row, both in zip(found, self.intervals([row.kept for row in found]), strict=True):
+        estimates = list(rows.values())
+        for row, both in zip(
+            estimates, self.intervals([row.kept for row in estimates]), strict=True
+        ):
             yield (
                 row
                 if both is None
@@ -327,7 +329,7 @@ def calibrate(
 
 
 def _no_recall(little: Sequence[str], found: float, total: float) -> str:
-    """Return why recall is not estimated: only ``found`` of ``total`` right pairs were found."""
+    """Explain why recall is not estimated: the search has ``found`` of ``total`` right pairs."""
     if little:
         return f"the model is blind to many translations in {' and '.join(map(describe, little))}"
     if total >= SEVERAL and found < FOUND * total:
@@ -410,7 +412,7 @@ def doubts_of(
         )
     # In a small corpus a few sentences always fill the lists, because there are no others.
     large = min(pairs.source.distinct, pairs.target.distinct) >= 100 * HUBS
-    for name, lists, own in (
+    for name, lists, index in (
         ("targets", found.forward, pairs.target),
         ("sources", found.backward, pairs.source),
     ):
@@ -418,7 +420,7 @@ def doubts_of(
         hubs = np.argsort(-count, kind="stable")[:HUBS]
         share = count[hubs].sum() / max(count.sum(), 1)
         if large and share > HUB:
-            (text,) = own.sentences(hubs[:1])
+            (text,) = index.sentences(hubs[:1])
             doubts.append(
                 f"{HUBS} {name} fill {share:.0%} of all neighbour lists, most of all "
                 f"{quoted(text)}; remove such lines from the corpus, or search with a larger -k"

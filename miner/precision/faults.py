@@ -87,8 +87,8 @@ def read(
     order = np.argsort(places[0][rows], kind="stable")
     for start in range(0, len(rows), BLOCK):
         part = order[start : start + BLOCK]
-        own = places[0][rows[part]], places[1][rows[part]]
-        columns[part] = features_of_rows(quality.verifier, *texts, own, cosine[rows[part]])
+        pair_rows = places[0][rows[part]], places[1][rows[part]]
+        columns[part] = features_of_rows(quality.verifier, *texts, pair_rows, cosine[rows[part]])
         release(*texts)
     return FaultFeatures(
         rows, columns[:, len(PAIR_FEATURES) :], quality.function.logit(columns).astype(np.float64)

@@ -22,8 +22,8 @@ LIKELY, CERTAIN = 0.02, 0.9
 # maximum number of sources without a partner per knock-out, where the share falls to 0. It rises to
 # 1 if nearly all sources have a partner: then decoys are free, but few targets are.
 SHARE, MOST = 0.25, 8.0
-# Near-copies. NEAR: a rival counts as nearly as good if its logit by pair features is at most this
-# much lower. NEAR_COPIES: share of likely pairs with such a rival above which the corpus has
+# Near-copies. NEAR: largest deficit in the logit by pair features at which a rival counts as nearly
+# as good. NEAR_COPIES: share of likely pairs with a near rival above which the corpus has
 # near-copies, which only knock-outs foresee. NEAR_SHARE: wrong pairs added per excess. EACH:
 # maximum number of wrong pairs per knock-out.
 NEAR, NEAR_COPIES, NEAR_SHARE, EACH = 1.0, 0.06, 1.0, 3.0

@@ -58,7 +58,7 @@ class Labelled(Columns):
         """Find the labelled pairs among ``pairs``. Raises CorpusError if none of them is there."""
         wanted = {key_of(*texts): right for texts, right in labels.items()}
         sources = {key_of(source, "") for source, _ in labels}
-        found: dict[int, float] = {}
+        labelled: dict[int, float] = {}
         for start in range(0, len(pairs), BLOCK):
             texts = enumerate(pairs.source.sentences(pairs.source_row[start : start + BLOCK]))
             likely = np.array(
@@ -66,13 +66,13 @@ class Labelled(Columns):
             )
             for row, (_, *both) in zip(likely.tolist(), pairs.take(likely).texts(), strict=True):
                 if (right := wanted.get(key_of(*both))) is not None:
-                    found[row] = right
-        if not found:
+                    labelled[row] = right
+        if not labelled:
             raise CorpusError(
                 f"none of the {len(labels)} labels is of a pair that was found; mine the corpus "
                 "that they are about together with this one, or review these pairs"
             )
-        return cls(np.array([*found], dtype=np.int64), np.array([*found.values()]))
+        return cls(np.array([*labelled], dtype=np.int64), np.array([*labelled.values()]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +92,15 @@ class ScoredRows(Columns):
 class Refined:
     """Scores ``(m,)`` by labels, and the data for intervals.
 
-    ``rows`` are the likely pairs, ``design`` their constants and log-odds. ``own`` are those with a
-    label, ``right`` its value. ``total`` is the number of right pairs, found or missed.
+    ``rows``: the likely pairs; ``design``: their constants and log-odds. ``labelled``: positions of
+    the labelled pairs; ``right``: the values of the labels. ``total``: number of right
+    pairs, including missed ones.
     """
 
     score: np.ndarray
     rows: np.ndarray
     design: np.ndarray
-    own: np.ndarray
+    labelled: np.ndarray
     right: np.ndarray
     calibrated: JudgementFit
     total: float
@@ -111,24 +112,24 @@ class Refined:
         then which pairs are right, and how many more were missed.
         """
         generator = np.random.default_rng(SEED)
-        place = np.argsort(-self.score, kind="stable")
+        order = np.argsort(-self.score, kind="stable")
         fitted = self.calibrated
-        found = np.empty((2, RESAMPLES, len(kept)))
+        metrics = np.empty((2, RESAMPLES, len(kept)))
         for number in range(RESAMPLES):
             weights = generator.multivariate_normal(fitted.weights, fitted.covariance)
             drawn = (1 - generator.beta(*fitted.faulty)) * sigmoid(self.design @ weights)
             errors = generator.beta(*fitted.erring)
-            drawn[self.own] = believed(self.right, drawn[self.own], errors)
+            drawn[self.labelled] = believed(self.right, drawn[self.labelled], errors)
             chance = self.score.copy()
             chance[self.rows] = drawn
             right = generator.random(len(chance)) < chance
-            sums = np.concatenate([[0], np.cumsum(right[place])])
+            sums = np.concatenate([[0], np.cumsum(right[order])])
             above = np.interp(kept, np.arange(len(sums)), sums)
             total, missed = np.exp(generator.normal(0, (UNLIKE_TOTAL, UNLIKE_MISSED)))
             below = generator.poisson(missed * max(total * self.total - sums[-1], 0))
-            found[0, number] = above / np.maximum(kept, 1)
-            found[1, number] = above / max(sums[-1] + below, 1)
-        return found[0], found[1]
+            metrics[0, number] = above / np.maximum(kept, 1)
+            metrics[1, number] = above / max(sums[-1] + below, 1)
+        return metrics[0], metrics[1]
 
 
 def refine(
@@ -147,16 +148,16 @@ def refine(
     weight = weight[decoys.score >= LEAST]
     pairs, decoys = pairs.likely(), decoys.likely()
     among = np.isin(labels.rows, pairs.rows)
-    own, right = np.searchsorted(pairs.rows, labels.rows[among]), labels.right[among]
+    labelled, right = np.searchsorted(pairs.rows, labels.rows[among]), labels.right[among]
     scale = Scale.of(pairs.features)
-    rows, wrong = (scale.design(log_odds(one.score), one.features) for one in (pairs, decoys))
+    rows, wrong = (scale.design(log_odds(group.score), group.features) for group in (pairs, decoys))
     # Decoys represent the wrong pairs among the likely ones.
     expected = float((1 - pairs.score).sum())
     weight = weight * (SHARE * expected / max(float(weight.sum()), 1e-12))
-    others = Unlabelled(np.delete(rows, own, axis=0), SHARE, wrong, weight)
+    others = Unlabelled(np.delete(rows, labelled, axis=0), SHARE, wrong, weight)
     held = prior(pairs.features.shape[1], PENALTY)
-    design = line(rows, fit_answers(rows[own], right, *held, unlabelled=others))
-    fitted = fit_answers(design[own], right, *prior(0))
+    design = line(rows, fit_answers(rows[labelled], right, *held, unlabelled=others))
+    fitted = fit_answers(design[labelled], right, *prior(0))
     before, score = float(score.sum()), score.copy()
     score[pairs.rows] = fitted.probability(design)
     # A judge's answer overrides the score's side of 0.5: who called a pair wrong does not want it
@@ -166,4 +167,4 @@ def refine(
     sure = believed(labels.right, score[labels.rows], fitted.errors)
     score[labels.rows] = np.clip(sure, least, most)
     total = max(total, before) * min(1.0, float(score.sum()) / max(before, 1e-9))
-    return Refined(score, pairs.rows, design, own, right, fitted, total)
+    return Refined(score, pairs.rows, design, labelled, right, fitted, total)

@@ -43,7 +43,7 @@ LAW = Law(0.9, (0.85, 0.95), 0.1, -5.0)
 class DecoyPool:
     """Pool of sentences to choose decoys from, without repeats, and ``vectors(rows) -> (n, d)``.
 
-    ``given`` is True if the user named them.
+    ``given``: the user gave the sentences.
     """
 
     sentences: list[str]
@@ -87,8 +87,8 @@ def encoded_pool(
     """
     pool = sentences
     if pool is None:
-        own = encoder.model.read_decoys(language) if encoder.model else []
-        pool = own or (load("default").read_decoys(language) if language is not None else [])
+        decoys = encoder.model.read_decoys(language) if encoder.model else []
+        pool = decoys or (load("default").read_decoys(language) if language is not None else [])
     if not pool:
         where = "an unknown language" if language is None else describe(language)
         raise ResourceError(

@@ -125,12 +125,12 @@ class Mixture:
         above = logit[logit >= cut]
         beaten = (np.searchsorted(np.sort(rivals), above) + RIVALS) / (len(rivals) + RIVALS)
         right = self.probability(above) / np.maximum(beaten, BEATEN)
-        count, found = float(right.sum()), float(self.probability(logit).sum())
+        count, expected = float(right.sum()), float(self.probability(logit).sum())
         if not count:
             return np.zeros(len(spreads))
         observed = float(right @ above) / count
         total = np.array([_all_right(count, observed, cut, spread) for spread in spreads])
-        hidden = HIDDEN * np.minimum(total / most, 1) ** 3 * np.maximum(total - found, 0)
+        hidden = HIDDEN * np.minimum(total / most, 1) ** 3 * np.maximum(total - expected, 0)
         return np.minimum(total + hidden, most)
 
     def moved(self, shift: float, ratio: float) -> np.ndarray:
@@ -182,14 +182,14 @@ class Histogram:
                 ]
             )
         )
-        place = np.searchsorted(edges, both, side="right") - 1
+        bins = np.searchsorted(edges, both, side="right") - 1
         size = len(edges)
-        own, theirs = place[: len(logit)], place[len(logit) :]
-        self.pairs = np.bincount(own, minlength=size).astype(np.float64)
-        self.decoys = np.bincount(theirs, minlength=size).astype(np.float64)
-        self.weights = np.bincount(theirs, weight, minlength=size)
-        count = np.bincount(place, minlength=size)
-        self.x = np.bincount(place, both, minlength=size) / np.maximum(count, 1)
+        pair_bins, decoy_bins = bins[: len(logit)], bins[len(logit) :]
+        self.pairs = np.bincount(pair_bins, minlength=size).astype(np.float64)
+        self.decoys = np.bincount(decoy_bins, minlength=size).astype(np.float64)
+        self.weights = np.bincount(decoy_bins, weight, minlength=size)
+        count = np.bincount(bins, minlength=size)
+        self.x = np.bincount(bins, both, minlength=size) / np.maximum(count, 1)
         self.x[count == 0] = edges[count == 0]
 
     def fit(
@@ -244,9 +244,9 @@ class Histogram:
         for number in range(RESAMPLES):
             start = generator.uniform(*self.law.starts)
             drawn = generator.poisson(self.pairs), generator.poisson(self.decoys)
-            own = self.fit(start, drawn, mixture) if drawn[1].any() else mixture
-            own = replace(own, lowered=mixture.lowered)
-            right = self.pairs * own.probability(self.x)
+            fitted = self.fit(start, drawn, mixture) if drawn[1].any() else mixture
+            fitted = replace(fitted, lowered=mixture.lowered)
+            right = self.pairs * fitted.probability(self.x)
             sums = np.cumsum(np.concatenate([[0.0], right[::-1]]))
             above = np.interp(kept, seen, sums)
             unlike = UNLIKE_WRONG, UNLIKE_MISSED, UNLIKE_HIDDEN
@@ -266,7 +266,7 @@ def _poisson(resample: int, kind: int, expected: np.ndarray) -> np.ndarray:
     independent of each other's presence.
     """
     seed = SEED, resample, kind
-    return np.array([np.random.default_rng(seed).poisson(one) for one in expected.tolist()])
+    return np.array([np.random.default_rng(seed).poisson(mean) for mean in expected.tolist()])
 
 
 def _all_right(count: float, observed: float, cut: float, spread: float) -> float:

@@ -54,11 +54,11 @@ def near_decoys(
         for index, places in ((pairs.source, pairs.source_row), (pairs.target, pairs.target_row))
     ]
     corrupted = _corrupted(sides[english])
-    kept = np.array([place for place, text in enumerate(corrupted) if text is not None])
+    kept = np.array([position for position, text in enumerate(corrupted) if text is not None])
     if len(kept) < FEWEST:
         return None
     sides[english] = [text or "" for text in corrupted]
-    texts = [[side[place] for place in kept.tolist()] for side in sides]
+    texts = [[side[position] for position in kept.tolist()] for side in sides]
     logit = quality.function.logit(features(quality.verifier, texts[0], texts[1])[0])
     return NearDecoys(np.sort(score_of(chosen[kept], logit.astype(np.float64))))
 
@@ -71,9 +71,9 @@ def _corrupted(sentences: Sequence[str]) -> list[str | None]:
     """
     short = ["" if len(text) > LONGEST else text for text in sentences]
     material, kinds = Material.of(short), list(KINDS)
-    found = []
+    corrupted = []
     for number, text in enumerate(short):
         turn = kinds[number % len(kinds) :] + kinds[: number % len(kinds)]
         tries = (corrupt(text, kind, material) for kind in turn)
-        found.append(next((one for one in tries if one is not None), None))
-    return found
+        corrupted.append(next((changed for changed in tries if changed is not None), None))
+    return corrupted

@@ -28,9 +28,10 @@ PENALTY = 30.0
 # The same for likely pairs, and iterations of their fit; each starts from the probabilities of the
 # previous one (tried values: benchmarks/LOG.md).
 LIKELY_PENALTY, ROUNDS = 10.0, 2
-# Maximum factor by which a refit may increase the number of right pairs. It learns from its own
-# answers, and may separate decoys, which are other text, from the corpus instead of wrong from
-# right: in Czech and Spanish news it found twice as many as there are (benchmarks/LOG.md).
+# Maximum factor by which a refit may increase the number of right pairs. It learns from answers of
+# the function that it fits, and may separate decoys, which are other text, from the corpus instead
+# of wrong from right: in Czech and Spanish news it counted twice as many right pairs as there are
+# (benchmarks/LOG.md).
 MORE_RIGHT = 1.05
 # Minimum factor: with fewer right pairs the mixture has collapsed to none.
 LESS_RIGHT = 0.5
@@ -102,32 +103,35 @@ def refit(
         values = (features.astype(np.float64) - center) / spread
         return np.column_stack([np.ones(len(values)), log_odds, values])
 
-    own, theirs = design(features[0][seen], base[seen]), design(features[1], decoy_base)
-    prior = np.eye(1, own.shape[1], 1)[0]
+    pair_design, decoy_design = (
+        design(features[0][seen], base[seen]),
+        design(features[1], decoy_base),
+    )
+    prior = np.eye(1, pair_design.shape[1], 1)[0]
     penalties = np.concatenate([[0.0], np.full(len(prior) - 1, penalty)])
     right = sigmoid(base[seen])
     wrong = weight[at[1]] * start.mixture.wrong(start.decoy_logit[at[1]])
     for number in range(FOLDS):
         pairs, decoys = fold[0][seen] != number, fold[1] != number
         weights = fit_ridge(
-            np.concatenate([own[pairs], theirs[decoys]]),
+            np.concatenate([pair_design[pairs], decoy_design[decoys]]),
             np.concatenate([(count * right)[pairs], np.zeros(decoys.sum())]),
             np.concatenate([(count * (1 - right))[pairs], wrong[decoys]]),
             penalties,
             prior,
         )
         # einsum adds in the same order for any number of threads and rows.
-        decoy_logit[at[1][~decoys]] = np.einsum("mf,f->m", theirs[~decoys], weights)
+        decoy_logit[at[1][~decoys]] = np.einsum("mf,f->m", decoy_design[~decoys], weights)
         out = np.flatnonzero(fold[0] == number)
         for first in range(0, len(out), BLOCK):
             part = out[first : first + BLOCK]
             columns = design(features[0][part], base[part])
             logit[at[0][part]] = np.einsum("mf,f->m", columns, weights)
     # The base is already on the scale of log-odds.
-    found = scored(logit, decoy_logit, weight, 1.0, start.histogram.law)
-    if found.mixture.probability(logit).sum() < LESS_RIGHT * before:
+    refitted = scored(logit, decoy_logit, weight, 1.0, start.histogram.law)
+    if refitted.mixture.probability(logit).sum() < LESS_RIGHT * before:
         return None
-    return replace(found, mixture=found.mixture.within(logit, most))
+    return replace(refitted, mixture=refitted.mixture.within(logit, most))
 
 
 def folds(text: TokenizedText, rows: np.ndarray) -> np.ndarray:

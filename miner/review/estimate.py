@@ -40,8 +40,8 @@ class EstimatedShare:
 class Judged:
     """Pairs with answers about some of them.
 
-    ``score (n,)`` and ``stratum (n,) int64`` of all pairs; ``rows (a,) int64`` are those with an
-    answer, ``right (a,)`` the answers in [0, 1].
+    ``score (n,)`` and ``stratum (n,) int64`` of all pairs; ``rows (a,) int64``: the answered pairs;
+    ``right (a,)``: the answers in [0, 1].
     """
 
     score: np.ndarray
@@ -58,9 +58,9 @@ class Judged:
             x = (self.score - self.score.mean()) / (self.score.std() or 1.0)
             center, penalty = (0.0, 0.0), UNKNOWN
         design = np.column_stack([np.ones(len(x)), np.clip(x, -FARTHEST, FARTHEST)])
-        own = design[self.rows]
+        answered = design[self.rows]
         sure = 0.0, 1.0  # answers are the truth to be estimated
-        fitted = fit_answers(own, self.right, np.array(penalty), np.array(center), errors=sure)
+        fitted = fit_answers(answered, self.right, np.array(penalty), np.array(center), errors=sure)
         return fitted.probability(design)
 
     @cached_property
@@ -87,9 +87,7 @@ class Judged:
         return float(weight @ self.predicted + size @ (errors / np.maximum(asked, 1)))
 
     def _variance(self, weight: np.ndarray, more: int) -> float:
-        """Return the variance of :meth:`_sum` with ``more`` answers, distributed as the present
-        ones.
-        """
+        """Return the variance of :meth:`_sum` with ``more`` answers, distributed as so far."""
         size, asked = self._sizes
         single = weight**2 * self.predicted * (1 - self.predicted) * self._excess
         single = np.bincount(self.stratum, single, minlength=len(size)) / np.maximum(size, 1)
@@ -101,10 +99,10 @@ class Judged:
         kept = (self.score >= threshold).astype(np.float64)
         size = max(kept.sum(), 1.0)
         expected = float(kept @ self.predicted) / size
-        found = _figure(self._sum(kept) / size, expected, self._variance(kept, more) / size**2)
+        estimate = _figure(self._sum(kept) / size, expected, self._variance(kept, more) / size**2)
         seen = self.right[kept[self.rows] > 0]
-        low = 0.0 if not seen.any() else found.low
-        return EstimatedShare(found.value, low, 1.0 if (seen == 1).all() else found.high)
+        low = 0.0 if not seen.any() else estimate.low
+        return EstimatedShare(estimate.value, low, 1.0 if (seen == 1).all() else estimate.high)
 
     def recall(self, threshold: float, more: int = 0) -> EstimatedShare:
         """Estimate which share of all right pairs have this score or more."""
@@ -135,6 +133,6 @@ def share(right: float, answers: int) -> EstimatedShare:
     """Return the share of right pairs in a simple random sample, with its interval."""
     if not answers:
         return EstimatedShare(0.5, 0.0, 1.0)
-    found = _figure(right / answers, 0.5, 0.25 / answers)
-    low = found.low if right else 0.0
-    return EstimatedShare(found.value, low, found.high if right < answers else 1.0)
+    estimate = _figure(right / answers, 0.5, 0.25 / answers)
+    low = estimate.low if right else 0.0
+    return EstimatedShare(estimate.value, low, estimate.high if right < answers else 1.0)

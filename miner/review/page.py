@@ -94,12 +94,12 @@ class Server(ThreadingHTTPServer):
 
     def summary(self) -> dict[str, Any]:
         """Return the estimates from the answers so far."""
-        found = self.review.summary()
+        summary = self.review.summary()
         lines = [
             (f"{row.threshold:.4g}", f"{row.kept:,}", str(row.precision), str(row.recall))
-            for row in found.lines
+            for row in summary.lines
         ]
-        return {"judged": found.answered, "missing": found.missing, "lines": lines}
+        return {"judged": summary.answered, "missing": summary.missing, "lines": lines}
 
     def finish(self) -> dict[str, Any]:
         # in a thread, because it waits for the loop that serves this request
@@ -129,14 +129,14 @@ class Handler(BaseHTTPRequestHandler):
         name = self._asked()
         if name is None:
             return
-        own = self.headers.get("Origin", "") == f"http://{self.headers.get('Host')}"
-        if not own or self.headers.get("Content-Type") != "application/json":
+        same_origin = self.headers.get("Origin", "") == f"http://{self.headers.get('Host')}"
+        if not same_origin or self.headers.get("Content-Type") != "application/json":
             self._refuse(HTTPStatus.FORBIDDEN, "only the page itself may answer")
         elif name in ("answer", "undo", "finish"):
             try:
                 length = int(self.headers.get("Content-Length", ""))
-                given = parsed(self.rfile.read(min(max(length, 0), LARGEST)))
-                self._call(name, given)
+                answer = parsed(self.rfile.read(min(max(length, 0), LARGEST)))
+                self._call(name, answer)
             except (ValueError, TypeError):
                 self._refuse(HTTPStatus.BAD_REQUEST, "no answer")
         else:
@@ -154,11 +154,11 @@ class Handler(BaseHTTPRequestHandler):
     def _call(self, name: str, given: dict[str, Any]) -> None:
         try:
             with self.server.turn:
-                found = getattr(self.server, name)(**given)
+                result = getattr(self.server, name)(**given)
         except MinerError as error:  # a full disk, for example
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(error))
         else:
-            self._send(HTTPStatus.OK, "application/json", json.dumps(found))
+            self._send(HTTPStatus.OK, "application/json", json.dumps(result))
 
     def _refuse(self, status: HTTPStatus, why: str) -> None:
         self._send(status, "application/json", json.dumps({"error": why}))

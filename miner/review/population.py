@@ -41,7 +41,7 @@ class Origin:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Distinct pairs, the kept ones before the rejected ones.
+    """Distinct pairs: kept pairs, then rejected pairs.
 
     ``key (n,) uint64`` is a hash of the texts, ``line (n,) int64`` the position among all rows
     read. ``score (k,) float64`` of the ``k`` kept pairs, all 0 without scores. ``reason (n - k,)``:
@@ -82,15 +82,15 @@ class Population:
         key, line = np.unique(np.array(keys, dtype=np.uint64), return_index=True)
         order = np.argsort(line, kind="stable")
         key, line = key[order], line[order]
-        found, number_of = np.unique(np.array(reasons, dtype=object), return_inverse=True)
-        own = line < count
+        names, number_of = np.unique(np.array(reasons, dtype=object), return_inverse=True)
+        is_kept = line < count
         return cls(
             origins,
             key,
             line,
-            np.nan_to_num(np.concatenate(scores)[line[own]]),
-            number_of[line[~own] - count],
-            tuple(map(str, found)),
+            np.nan_to_num(np.concatenate(scores)[line[is_kept]]),
+            number_of[line[~is_kept] - count],
+            tuple(map(str, names)),
             len(keys) - len(key),
         )
 
@@ -127,18 +127,18 @@ def origin_of(
     if target is not None:
         return Origin(path, target, layout)
     kind = file_format(path, layout.format)
-    given = (layout.source_column, layout.target_column) != (None, None)
+    named = (layout.source_column, layout.target_column) != (None, None)
     if kind in ("plain", "tsv") and not layout.header:
         cells = _first_line(path).split("\t")
         if rejected:
             return Origin(path, None, layout, reason=max(len(cells) - 1, 1))
-        if not given and len(cells) > 2 and is_number(cells[0]):
+        if not named and len(cells) > 2 and is_number(cells[0]):
             layout = replace(layout, source_column=2, target_column=3)
             return Origin(path, None, layout, score or 1)
         last = len(cells) if len(cells) > 2 and is_number(cells[-1]) else None
         return Origin(path, None, layout, score or last)
     names = _names(path, kind)
-    if not given:
+    if not named:
         sides = _one_of(SOURCES, names), _one_of(TARGETS, names)
         layout = replace(layout, source_column=sides[0], target_column=sides[1])
     if rejected:
@@ -158,10 +158,10 @@ def _names(path: str, kind: str) -> Sequence[str]:
     if kind in ("plain", "tsv"):
         return line.split("\t")
     try:
-        found = parsed(line)
+        record = parsed(line)
     except ValueError:  # reported when it is read
         return []
-    return [*found] if isinstance(found, dict) else []
+    return [*record] if isinstance(record, dict) else []
 
 
 def _one_of(wanted: Sequence[str], names: Sequence[str]) -> str | None:

@@ -148,9 +148,9 @@ class Review:
                 "file elsewhere by --answers"
             )
         with lock(path, "wait until that review ends, or give this one other --answers"):
-            found = Answers.read(path)
-            found.mend()
-            yield cls(Population.read(kept, rejected), found, judge, again)
+            stored = Answers.read(path)
+            stored.mend()
+            yield cls(Population.read(kept, rejected), stored, judge, again)
 
     def next(self) -> Question | None:
         """Return the next pair to judge; None if all were judged."""
@@ -160,9 +160,7 @@ class Review:
         return self._question(self._pending[0]) if self._pending else None
 
     def questions(self, count: int) -> list[Question]:
-        """Return the next ``count`` pairs to judge, or fewer; they remain the next ones until
-        answered.
-        """
+        """Return the next ``count`` pairs to judge, or fewer; they remain next until answered."""
         rows = [*self._pending, *self._queue]
         self._restart()
         rows = rows[:count]
@@ -192,28 +190,30 @@ class Review:
 
         Raises CorpusError if none is about these pairs.
         """
-        found = read_sheet(path, self.judge)
-        rows = [self._row.get(key) for key, _ in found]
+        answers = read_sheet(path, self.judge)
+        rows = [self._row.get(key) for key, _ in answers]
         known = [row for row in rows if row is not None]
-        if found and not known:
-            raise CorpusError(f"{path}: none of its {len(found)} answers is about a pair of these")
+        if answers and not known:
+            raise CorpusError(
+                f"{path}: none of its {len(answers)} answers is about a pair of these"
+            )
         self._texts |= self.pairs.texts(set(known) - self._texts.keys())
         new = []
-        for row, (_, one) in zip(rows, found, strict=True):
+        for row, (_, answer) in zip(rows, answers, strict=True):
             if row is None:
                 continue
             key = int(self.pairs.key[row])
-            before = self.answers.standing.get(key, {}).get(one.judge)
-            if before is None or (before.answer, before.kind) != (one.answer, one.kind):
-                new.append((self._question(row), one.answer, one.kind, one.judge))
+            before = self.answers.standing.get(key, {}).get(answer.judge)
+            if before is None or (before.answer, before.kind) != (answer.answer, answer.kind):
+                new.append((self._question(row), answer.answer, answer.kind, answer.judge))
         self._add(new)
         self._restart()
-        return len(new), len(found) - len(known)
+        return len(new), len(answers) - len(known)
 
     def write_sheet(self, path: StrPath, count: int) -> int:
         """Write the next ``count`` questions as a sheet; return how many there were."""
         asked = self.questions(count)
-        write_sheet(path, ((one.source, one.target) for one in asked))
+        write_sheet(path, ((question.source, question.target) for question in asked))
         return len(asked)
 
     def summary(self) -> ReviewSummary:
@@ -225,8 +225,8 @@ class Review:
         }
         right = {row: value for row, value in sorted(votes.items()) if value is not None}
         kept = len(self.pairs.score)
-        own = np.array([row for row in right if row < kept], dtype=np.int64)
-        judged = self._judged(own, np.array([right[row] for row in own.tolist()]))
+        kept_rows = np.array([row for row in right if row < kept], dtype=np.int64)
+        judged = self._judged(kept_rows, np.array([right[row] for row in kept_rows.tolist()]))
         reasons = []
         for number, name in enumerate(self.pairs.reasons):
             places = kept + np.flatnonzero(self.pairs.reason == number)
@@ -244,7 +244,7 @@ class Review:
             len(right),
             len(self.answers.skipped & self._row.keys()),
             len(self.answers.standing) - len(votes),
-            tuple(self._lines(judged)) if len(own) >= min(FEWEST, kept) else (),
+            tuple(self._lines(judged)) if len(kept_rows) >= min(FEWEST, kept) else (),
             tuple(reasons),
             tuple((kind, count, round(about[kind])) for kind, count in errors.most_common()),
             tuple(self.answers.agreement()),
@@ -260,10 +260,10 @@ class Review:
         wanted = (
             [*THRESHOLDS] if is_probability(score) else np.quantile(score, 1 - np.array(SHARES))
         )
-        found: dict[int, float] = {}
+        by_count: dict[int, float] = {}
         for threshold in [*map(float, wanted), float(score.min())]:
-            found.setdefault(int(np.count_nonzero(score >= threshold)), threshold)
-        return [threshold for kept, threshold in sorted(found.items()) if kept]
+            by_count.setdefault(int(np.count_nonzero(score >= threshold)), threshold)
+        return [threshold for kept, threshold in sorted(by_count.items()) if kept]
 
     def _lines(self, judged: Judged) -> Iterator[Line]:
         score = self.pairs.score
@@ -296,10 +296,10 @@ class Review:
         self.answers.add(
             *(
                 Answer(
-                    *(one.source, one.target, answer, judge, now, kind),
-                    *(round(one.drawn, 9), one.score),
+                    *(question.source, question.target, answer, judge, now, kind),
+                    *(round(question.drawn, 9), question.score),
                 )
-                for one, answer, kind, judge in given
+                for question, answer, kind, judge in given
             )
         )
 
@@ -319,8 +319,8 @@ class Review:
         doubtful = self._doubtful()
         yield from doubtful
         for row in asking_order(self.pairs.key, self._every, self._first):
-            own = self.answers.standing.get(int(self.pairs.key[row]))
-            if own and self.judge not in own and row not in doubtful:
+            by_judge = self.answers.standing.get(int(self.pairs.key[row]))
+            if by_judge and self.judge not in by_judge and row not in doubtful:
                 yield row
 
     def _doubtful(self) -> list[int]:
@@ -330,20 +330,20 @@ class Review:
         An answer that its judge has confirmed is not doubtful.
         """
         kept, answered = len(self.pairs.score), []
-        found = []
-        for key, own in self.answers.standing.items():
+        doubtful = []
+        for key, by_judge in self.answers.standing.items():
             row, votes = self._row.get(key), self.answers.votes(key)
             if row is None or not votes:
                 continue
             if len(set(votes)) > 1 and self.answers.right(key) == 0.5:
-                found.append(row)
-            elif row < kept and sum(self.answers.times(key, judge) for judge in own) == 1:
+                doubtful.append(row)
+            elif row < kept and sum(self.answers.times(key, judge) for judge in by_judge) == 1:
                 answered.append((row, votes[0]))
         if len(answered) >= FEWEST:
             rows, right = (np.array(column) for column in zip(*answered, strict=True))
             predicted = self._judged(rows, right).predicted[rows]
-            found += rows[np.abs(predicted - right) > DOUBTFUL].tolist()
-        return found
+            doubtful += rows[np.abs(predicted - right) > DOUBTFUL].tolist()
+        return doubtful
 
 
 def _user() -> str:

@@ -21,7 +21,7 @@ BINS = 100
 
 
 def is_probability(score: np.ndarray) -> bool:
-    """Return whether all scores ``(n,)`` could be probabilities, and are not all the same."""
+    """Return True if all scores ``(n,)`` could be probabilities, and are not all equal."""
     return bool(len(score) and score.min() >= 0 and score.max() <= 1 and np.ptp(score) > 0)
 
 
@@ -36,9 +36,9 @@ def strata(score: np.ndarray) -> np.ndarray:
         weight = np.sqrt(ascending * (1 - ascending)) + LEAST
     elif len(score) and np.ptp(score) > 0:
         edges = np.linspace(ascending[0], ascending[-1], BINS + 1)[1:-1]
-        place = np.searchsorted(edges, ascending, side="right")
-        frequency = np.bincount(place, minlength=BINS)
-        weight = 1 / np.sqrt(frequency[place])
+        bins = np.searchsorted(edges, ascending, side="right")
+        frequency = np.bincount(bins, minlength=BINS)
+        weight = 1 / np.sqrt(frequency[bins])
     else:
         return np.zeros(len(score), dtype=np.int64)
     middle = np.cumsum(weight) - weight / 2
@@ -58,6 +58,6 @@ def asking_order(key: np.ndarray, stratum: np.ndarray, first: np.ndarray) -> Ite
     order = np.lexsort((key, stratum))
     starts = np.searchsorted(stratum[order], np.arange(stratum.max(initial=-1) + 2))
     for turn in range(int(np.diff(starts).max(initial=0))):
-        for one in first.tolist():
-            if starts[one] + turn < starts[one + 1]:
-                yield int(order[starts[one] + turn])
+        for number in first.tolist():
+            if starts[number] + turn < starts[number + 1]:
+                yield int(order[starts[number] + turn])

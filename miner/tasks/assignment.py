@@ -71,7 +71,7 @@ def perform(assignment: Assignment, work: Path, report: Reporter = silent) -> di
         job = Job(temporary, memory, assignment.threads, before, report)
         value = task.function(job, **task.arguments) or {}
         files = sorted(temporary.iterdir())
-        found = {
+        completed = {
             "fingerprint": task.fingerprint,
             "files": {path.name: path.stat().st_size for path in files},
             "changed": {path.name: path.stat().st_mtime_ns for path in files},
@@ -86,8 +86,8 @@ def perform(assignment: Assignment, work: Path, report: Reporter = silent) -> di
             "result": value,
             "arrays": job.places,
         }
-        found["digest"] = digest(found)
-        (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
+        completed["digest"] = digest(completed)
+        (temporary / DONE).write_text(json.dumps(completed), encoding="utf-8")
         if durably:
             durable.replace_directory(temporary, final)
         else:
@@ -95,7 +95,7 @@ def perform(assignment: Assignment, work: Path, report: Reporter = silent) -> di
             temporary.rename(final)
         with suppress(OSError):
             failed.unlink()
-        return found
+        return completed
     except OSError as error:
         problem = resource_error(error, error.filename or final)
         write_note(failed, {"error": str(problem), "host": socket.gethostname(), "at": time.time()})

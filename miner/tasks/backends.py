@@ -117,20 +117,20 @@ class ProcessBackend:
 
     def results(self) -> list[Outcome]:
         done, _ = wait(self._out, return_when=FIRST_COMPLETED)
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         broken = False
         for future in done:
             assignment = self._out.pop(future)
             try:
-                found.append((assignment, future.result()))
+                outcomes.append((assignment, future.result()))
             except BrokenProcessPool:
                 broken = True
-                found.append((assignment, None))
+                outcomes.append((assignment, None))
         if broken:  # the other processes of this pool are lost too
-            found += [(assignment, None) for assignment in self._out.values()]
+            outcomes += [(assignment, None) for assignment in self._out.values()]
             self._out.clear()
             self._drop()
-        return found
+        return outcomes
 
     def _drop(self) -> None:
         if self._pool is not None:
@@ -174,16 +174,16 @@ class Ray:
 
     def results(self) -> list[Outcome]:
         done, _ = self._ray.wait(list(self._out), num_returns=1)
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         for reference in done:
             assignment = self._out.pop(reference)
             try:
-                found.append((assignment, self._ray.get(reference)))
+                outcomes.append((assignment, self._ray.get(reference)))
             except self._ray.exceptions.RayTaskError:
                 raise
             except self._ray.exceptions.RayError:  # the worker or its node died
-                found.append((assignment, None))
-        return found
+                outcomes.append((assignment, None))
+        return outcomes
 
     def close(self) -> None:
         for reference in self._out:
@@ -195,7 +195,7 @@ class Ray:
 
 def _knock(address: str | None) -> None:
     """Raise OSError or ValueError if nothing listens at HOST:PORT. Ray itself tries for minutes."""
-    place = (address or "").removeprefix("ray://")
-    host, colon, port = place.rpartition(":")
+    server = (address or "").removeprefix("ray://")
+    host, colon, port = server.rpartition(":")
     if colon:
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()

@@ -31,8 +31,8 @@ def send_back(job: Job, name: str, answers: np.ndarray, asked: Sequence[np.ndarr
 
 def received(tasks: Sequence[Result], name: str, part: int) -> list[np.ndarray]:
     """Return the records that each task sent to a part."""
-    found = []
+    records = []
     for task in tasks:
         starts = task.array(f"{name}-starts")
-        found.append(task.array(name)[starts[part] : starts[part + 1]])
-    return found
+        records.append(task.array(name)[starts[part] : starts[part + 1]])
+    return records

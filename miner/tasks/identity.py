@@ -43,19 +43,19 @@ def read_identity(work: Path) -> dict[str, Any]:
     """Read the identity of a work directory. Raises ArtifactError and MismatchError."""
     path = work / PLAN
     try:
-        found: dict[str, Any] = read_json(path)
-        if found["format"] != FORMAT or not isinstance(found["identity"], dict):
+        plan: dict[str, Any] = read_json(path)
+        if plan["format"] != FORMAT or not isinstance(plan["identity"], dict):
             raise ValueError("another format")
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(
             f"{path}: not the plan of a work directory ({reason(error)}); name another --work"
         ) from None
-    if found.get("version") != VERSION:
+    if plan.get("version") != VERSION:
         raise MismatchError(
-            f"{path}: made by bitext-miner {found.get('version')}, this is {VERSION}; install one "
+            f"{path}: made by bitext-miner {plan.get('version')}, this is {VERSION}; install one "
             "version everywhere, or name another --work"
         )
-    return found
+    return plan
 
 
 def content_of(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,23 +67,23 @@ def content_of(name: str, identity: Mapping[str, Any], stamps: Mapping[str, Any]
         "identity": identity,
         "stamps": stamps,
     }
-    found: dict[str, Any] = json.loads(json.dumps(content))
-    return found
+    parsed: dict[str, Any] = json.loads(json.dumps(content))
+    return parsed
 
 
 def claim(work: Path, content: dict[str, Any], address: str) -> None:
     """Write the identity of a work directory, or check that it has the same."""
     if (work / PLAN).exists():
-        found = read_identity(work)
-        if found["name"] != content["name"]:
-            raise MismatchError(f"{address}: its plan is of {found['name']}; name another --work")
+        plan = read_identity(work)
+        if plan["name"] != content["name"]:
+            raise MismatchError(f"{address}: its plan is of {plan['name']}; name another --work")
         for what in content["identity"]:
-            if found["identity"].get(what) != content["identity"][what]:
+            if plan["identity"].get(what) != content["identity"][what]:
                 raise MismatchError(
                     f"{address}: its plan has other {what}; restore them, or name another --work"
                 )
         for path, stamp in content["stamps"].items():
-            if found["stamps"].get(path) != stamp:
+            if plan["stamps"].get(path) != stamp:
                 raise CorpusError(
                     f"{path}: changed since the plan in {address} was made; restore it, or name "
                     "another --work"

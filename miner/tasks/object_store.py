@@ -79,14 +79,14 @@ class ObjectStore:
         self._records.clear()
         with self._asking():
             self._fs.invalidate_cache()
-            found = self._fs.glob(f"{self._root}/*/*/{DONE}")
+            paths = self._fs.glob(f"{self._root}/*/*/{DONE}")
         if not self.pull_plan():
             for path in self.cache.iterdir():
                 if path.is_dir():
                     shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 (self.cache / PLAN).unlink()
-        names = ("/".join(path.split("/")[-3:-1]) for path in found)
+        names = ("/".join(path.split("/")[-3:-1]) for path in paths)
         self.fetch_records(name for name in names if _TASK.fullmatch(name))
 
     def pull_plan(self) -> bool:
@@ -122,13 +122,13 @@ class ObjectStore:
                 "command to make the result again"
             )
         self._records[name] = found
-        place = self.cache / name
+        directory = self.cache / name
         with suppress(ArtifactError):
             if record(self.cache, name)["fingerprint"] == found["fingerprint"]:
                 return
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True, exist_ok=True)
-        write_whole(place / DONE, json.dumps(found).encode())
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        write_whole(directory / DONE, json.dumps(found).encode())
 
     def pull_notes(self) -> None:
         """Download the notes on running and failed tasks."""
@@ -137,8 +137,8 @@ class ObjectStore:
             (self.cache / folder).mkdir()
             with suppress(FileNotFoundError), self._asking(missing=True):
                 for path in self._fs.ls(f"{self._root}/{folder}", detail=False, refresh=True):
-                    place = self.cache / folder / path.rpartition("/")[2]
-                    place.write_bytes(self._fs.cat_file(path))
+                    file = self.cache / folder / path.rpartition("/")[2]
+                    file.write_bytes(self._fs.cat_file(path))
 
     # --- workers ---------------------------------------------------------------------------------
 
@@ -151,8 +151,8 @@ class ObjectStore:
         note = task.name.replace("/", " ")
         self._write(f"{RUNNING}/{note}", b"{}")
         try:
-            made = perform(replace(assignment, durably=True), self.cache, report)
-            found = self._upload(task.name, made)
+            local = perform(replace(assignment, durably=True), self.cache, report)
+            uploaded = self._upload(task.name, local)
         except MinerError:
             with suppress(OSError, MinerError):
                 self._write(f"{FAILED}/{note}", (self.cache / FAILED / note).read_bytes())
@@ -160,8 +160,8 @@ class ObjectStore:
         finally:
             with suppress(Exception):
                 self._fs.rm_file(f"{self._root}/{RUNNING}/{note}")
-        self._records[task.name] = found
-        return found
+        self._records[task.name] = uploaded
+        return uploaded
 
     def fetch_records(self, names: Iterable[str]) -> None:
         """Download records of results, unless this process has them."""
@@ -169,10 +169,10 @@ class ObjectStore:
             if name not in self._records:
                 content = self._read(f"{name}/{DONE}")
                 if content is not None:
-                    found = None
+                    entry = None
                     with suppress(ValueError):
-                        found = parsed(content)
-                    self.keep(name, found)
+                        entry = parsed(content)
+                    self.keep(name, entry)
 
     def fetch_record(self, name: str, fingerprint: str) -> dict[str, Any]:
         """Download the record of a result unless it is cached; return it.
@@ -183,13 +183,13 @@ class ObjectStore:
         if fingerprint and self._records.get(name, {}).get("fingerprint") != fingerprint:
             self._records.pop(name, None)  # perhaps of an earlier run
         self.fetch_records([name])
-        found = record(self.cache, name)
-        if fingerprint and found["fingerprint"] != fingerprint:
+        entry = record(self.cache, name)
+        if fingerprint and entry["fingerprint"] != fingerprint:
             raise MismatchError(
                 f"{self.url}/{name}: made by another run with other options or input; give each "
                 "run at a time a --work of its own, and repeat the command"
             )
-        return found
+        return entry
 
     def fetch(self, name: str, fingerprint: str) -> Path:
         """Download a result's record and files; return its directory."""
@@ -197,20 +197,20 @@ class ObjectStore:
         final = self.cache / name
         if name not in self._records or self._whole(name):
             return final
-        found = self._records[name]
+        entry = self._records[name]
         temporary = final.with_name(f".{final.name}.{uuid.uuid4().hex}{PARTIAL}")
         try:
             temporary.mkdir(parents=True)
             with self._asking(missing=True):
-                for file in found["files"]:
-                    source = f"{self._root}/{name}/{found[AT]}/{file}"
+                for file in entry["files"]:
+                    source = f"{self._root}/{name}/{entry[AT]}/{file}"
                     self._fs.get_file(source, str(temporary / file))
-                    if file_sha256(temporary / file) != found["sha256"][file]:
+                    if file_sha256(temporary / file) != entry["sha256"][file]:
                         raise ArtifactError(
                             f"{self.url}/{name}: {file} was altered; delete {DONE} there, and "
                             "repeat the command to make it again"
                         )
-            (temporary / DONE).write_text(json.dumps(found), encoding="utf-8")
+            (temporary / DONE).write_text(json.dumps(entry), encoding="utf-8")
             durable.replace_directory(temporary, final)
         except FileNotFoundError as error:
             raise ArtifactError(
@@ -249,8 +249,8 @@ class ObjectStore:
     def _read(self, name: str) -> bytes | None:
         with self._asking():
             try:
-                found: bytes = self._fs.cat_file(f"{self._root}/{name}")
-                return found
+                content: bytes = self._fs.cat_file(f"{self._root}/{name}")
+                return content
             except FileNotFoundError:
                 return None
 
@@ -276,9 +276,9 @@ class ObjectStore:
 def open_store(url: str) -> ObjectStore:
     """Return the store of an address, cached by address. Raises DependencyError."""
     url = url.rstrip("/")
-    found = STORES.get(url) or STORES.setdefault(url, ObjectStore(url))
-    assert isinstance(found, ObjectStore)
-    return found
+    store = STORES.get(url) or STORES.setdefault(url, ObjectStore(url))
+    assert isinstance(store, ObjectStore)
+    return store
 
 
 def _is_plain(name: str, found: Any) -> bool:

@@ -33,10 +33,10 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 def record(work: Path, name: str) -> dict[str, Any]:
     """Read the record of a finished task. Raises ArtifactError if it is missing or altered."""
     try:
-        found: dict[str, Any] = read_json(work / name / DONE)
-        if not isinstance(found, dict) or found.get("digest") != digest(found):
+        entry: dict[str, Any] = read_json(work / name / DONE)
+        if not isinstance(entry, dict) or entry.get("digest") != digest(entry):
             raise ValueError("its digest differs")
-        return found
+        return entry
     except (OSError, ValueError) as error:
         raise ArtifactError(
             f"{work / name}: the result of a task is missing or damaged ({error}); repeat the "
@@ -57,9 +57,9 @@ def is_whole(work: Path, name: str) -> bool:
     Files of a durable result that were written to later are compared with their SHA-256.
     """
     try:
-        found = record(work, name)
-        return found["boot"] in (None, boot()) and all(
-            _is_same(work / name / file, found) for file in found["files"]
+        entry = record(work, name)
+        return entry["boot"] in (None, boot()) and all(
+            _is_same(work / name / file, entry) for file in entry["files"]
         )
     except (ArtifactError, OSError, KeyError, TypeError):
         return False
@@ -84,14 +84,14 @@ def boot() -> str:
 
 def notes(work: Path, folder: str) -> dict[str, dict[str, Any]]:
     """Read the notes on running or failed tasks, by the name of the task."""
-    found = {}
+    entries = {}
     with suppress(OSError):
         for path in sorted((work / folder).iterdir()):
             with suppress(OSError, ValueError):
                 if not path.name.startswith("."):
                     content = read_json(path)
-                    found[path.name.replace(" ", "/")] = content
-    return found
+                    entries[path.name.replace(" ", "/")] = content
+    return entries
 
 
 def write_note(path: Path, content: dict[str, Any]) -> None:

@@ -87,14 +87,14 @@ class Run:
         ``calls``: by the number of the task; ``shared``: arguments of all. A task waits for the
         results among its arguments. Nothing runs before :meth:`wait`.
         """
-        found = []
+        results = []
         for number, call in calls.items():
             arguments = {**shared, **call.arguments}
             rows = call.units if call.rows is None else call.rows
             task = Task(f"{kind}/{number}", function, arguments, call.units, rows)
             assert self.tasks.setdefault(task.name, task).fingerprint == task.fingerprint
-            found.append(Result(self.address, task.name, task.fingerprint))
-        return found
+            results.append(Result(self.address, task.name, task.fingerprint))
+        return results
 
     def task(
         self,
@@ -107,8 +107,8 @@ class Run:
         **arguments: Any,
     ) -> Result:
         """Register a single task, like :meth:`stage`."""
-        [found] = self.stage(kind, function, {number: Call(arguments, units, rows)})
-        return found
+        [result] = self.stage(kind, function, {number: Call(arguments, units, rows)})
+        return result
 
     def wait(self, *, last: bool = False) -> None:
         """Run the registered tasks without a valid result; ``last``: there will be no more.
@@ -142,10 +142,10 @@ class Run:
         while running or (ready and fault is None):
             if fault is None:
                 free = self._backend.slots - running
-                given, ready = ready[:free], ready[free:]
-                if given:
-                    self._backend.submit([self._assignment(task) for task in given])
-                    running += len(given)
+                batch, ready = ready[:free], ready[free:]
+                if batch:
+                    self._backend.submit([self._assignment(task) for task in batch])
+                    running += len(batch)
             for assignment, record in self._backend.results():
                 running -= 1
                 name = assignment.task.name
@@ -232,38 +232,38 @@ def open_run(
             store = open_store(str(work))
             stack.enter_context(lock(store.cache / PLAN))
             stack.enter_context(store.named())
-            place, address = store.cache, store.url
+            directory, address = store.cache, store.url
             store.pull()
-            claim(place, content, address)
+            claim(directory, content, address)
             store.push(PLAN)
         elif work is None and not workers.here:
             raise ResourceError(
                 f"--backend {workers.backend}: name a --work directory that all workers share"
             )
         elif work is None and beside is None:
-            place = stack.enter_context(scratch_directory())
-            address = str(place)
+            directory = stack.enter_context(scratch_directory())
+            address = str(directory)
         else:
-            place = Path(f"{beside}.work" if work is None else work).absolute()
-            address = str(place)
-            check_own(place)
-            with writing(place):
-                place.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(lock(place))
+            directory = Path(f"{beside}.work" if work is None else work).absolute()
+            address = str(directory)
+            check_own(directory)
+            with writing(directory):
+                directory.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(lock(directory))
             try:
-                claim(place, content, address)
+                claim(directory, content, address)
             except (ArtifactError, MismatchError, CorpusError):
                 if kept:
                     raise
-                empty(place)
-                claim(place, content, address)
-            remove_leftovers(place)
+                empty(directory)
+                claim(directory, content, address)
+            remove_leftovers(directory)
             if not kept:
-                stack.push(partial(_ended, place))
+                stack.push(partial(_ended, directory))
         backend = open_backend(
             workers.backend,
             workers.count,
-            place,
+            directory,
             address=workers.address,
             threads=workers.means["threads"],
             gpu=workers.gpu,
@@ -272,7 +272,9 @@ def open_run(
         stack.callback(backend.close)
         # Tasks of this process report their progress; otherwise the tasks themselves are counted.
         report = silent if workers.backend == "serial" else report
-        yield Run(place, address, backend, workers, kept=kept, name=name, report=report, note=note)
+        yield Run(
+            directory, address, backend, workers, kept=kept, name=name, report=report, note=note
+        )
 
 
 def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
@@ -286,8 +288,8 @@ def _ended(place: Path, kind: type[BaseException] | None, *_: object) -> None:
 def _error(record: dict[str, Any]) -> MinerError:
     kind = getattr(errors, record["type"], MinerError)
     try:
-        found: MinerError = kind(record["error"])
+        fault: MinerError = kind(record["error"])
     except TypeError:
         return MinerError(record["error"])
-    vars(found).update(record["details"])
-    return found
+    vars(fault).update(record["details"])
+    return fault

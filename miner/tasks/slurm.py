@@ -59,12 +59,14 @@ class Slurm:
         kinds: dict[str, list[Assignment]] = {}
         for assignment in assignments:
             kinds.setdefault(assignment.task.kind, []).append(assignment)
-        for kind, own in kinds.items():
-            parts = [own[i :: self._jobs] for i in range(min(self._jobs, len(own)))]
-            needs = [need(assignment.task, assignment.memory) for assignment in own]
+        for kind, assigned in kinds.items():
+            parts = [assigned[i :: self._jobs] for i in range(min(self._jobs, len(assigned)))]
+            needs = [need(assignment.task, assignment.memory) for assignment in assigned]
             memory = max(memory for memory, _ in needs)
             minutes = max(minutes for _, minutes in needs) * len(parts[0])
-            gres = {"gres": "gpu:1"} if self._gpu and hints_of(own[0].task.function).gpu else {}
+            gres = (
+                {"gres": "gpu:1"} if self._gpu and hints_of(assigned[0].task.function).gpu else {}
+            )
             self._executor.update_parameters(
                 name=f"miner-{kind}",
                 mem_gb=memory,
@@ -83,16 +85,16 @@ class Slurm:
     def results(self) -> list[tuple[Assignment, dict[str, Any] | None]]:
         while not (ended := self._ended()):
             time.sleep(PAUSE)
-        found: list[tuple[Assignment, dict[str, Any] | None]] = []
+        outcomes: list[tuple[Assignment, dict[str, Any] | None]] = []
         for job, assignments, whole in ended:
             self._out.remove((job, assignments))
             try:
                 if not whole:  # no result was written; finished tasks are not repeated
                     raise self._errors.UncompletedJobError
-                found += zip(assignments, job.result(), strict=True)
+                outcomes += zip(assignments, job.result(), strict=True)
             except self._errors.UncompletedJobError:
-                found += [(assignment, None) for assignment in assignments]
-        return found
+                outcomes += [(assignment, None) for assignment in assignments]
+        return outcomes
 
     def close(self) -> None:
         for job, _ in self._out:
@@ -103,8 +105,8 @@ class Slurm:
         """Return the jobs that have ended, their assignments, and True if they left a result."""
         if not self._queued:
             return [(*entry, True) for entry in self._out if entry[0].done()]
-        found = [(*entry, True) for entry in self._out if entry[0].paths.result_pickle.exists()]
-        if not found and time.monotonic() - self._looked > LOOK:
+        finished = [(*entry, True) for entry in self._out if entry[0].paths.result_pickle.exists()]
+        if not finished and time.monotonic() - self._looked > LOOK:
             self._looked = time.monotonic()
             queue = _queue()
             if queue is not None:
@@ -112,8 +114,8 @@ class Slurm:
                 # checks.
                 missed = {job.job_id for job, _ in self._out if job.job_id not in queue}
                 gone, self._missed = missed & self._missed, missed
-                found = [(*entry, False) for entry in self._out if entry[0].job_id in gone]
-        return found
+                finished = [(*entry, False) for entry in self._out if entry[0].job_id in gone]
+        return finished
 
 
 def need(task: Task, memory: int) -> tuple[int, int]:
@@ -121,9 +123,9 @@ def need(task: Task, memory: int) -> tuple[int, int]:
 
     ``memory``: bytes that the task may allocate for blocks.
     """
-    found = hints_of(task.function)
-    size = memory_of(task.function, task.rows) + (memory if found.searches else 0)
-    minutes = math.ceil(ROOM * found.seconds * task.units / 60) if found.seconds else UNKNOWN
+    hints = hints_of(task.function)
+    size = memory_of(task.function, task.rows) + (memory if hints.searches else 0)
+    minutes = math.ceil(ROOM * hints.seconds * task.units / 60) if hints.seconds else UNKNOWN
     return math.ceil(1.25 * size / (1 << 30)), max(MINUTES, minutes)
 
 
@@ -146,10 +148,10 @@ def _queue() -> set[str] | None:
     """
     command = ["squeue", f"--user={os.getuid()}", "--array", "--noheader", "--format=%i"]
     try:
-        found = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
+        answer = subprocess.run(command, capture_output=True, check=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError):
         return None
-    return set(found.stdout.split())
+    return set(answer.stdout.split())
 
 
 def _reason(error: Exception) -> str:

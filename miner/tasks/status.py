@@ -68,11 +68,11 @@ def _status(work: Path) -> Status:
     read_identity(work)
     listed: dict[str, Any] = {"begun": 0.0, "known": False, "tasks": {}}
     with suppress(OSError, ValueError, TypeError):
-        found = read_json(work / TASKS)
-        if {key: type(value) for key, value in found.items()} == {
+        stored = read_json(work / TASKS)
+        if {key: type(value) for key, value in stored.items()} == {
             key: type(value) for key, value in listed.items()
         }:
-            listed = found
+            listed = stored
     tasks: dict[str, str] = listed["tasks"]
     records = _records(work, tasks)
     running = {name for name in notes(work, RUNNING) if name not in records}
@@ -80,19 +80,21 @@ def _status(work: Path) -> Status:
     kinds = []
     left = 0.0
     for kind in dict.fromkeys(name.partition("/")[0] for name in tasks):
-        own = [name for name in tasks if name.startswith(f"{kind}/")]
-        done = [records[name] for name in own if name in records]
+        names = [name for name in tasks if name.startswith(f"{kind}/")]
+        done = [records[name] for name in names if name in records]
         mean, cores = (
             sum(float(entry[what]) for entry in done) / max(1, len(done))
             for what in ("seconds", "core seconds")
         )
-        left += mean * (len(own) - len(done))
+        left += mean * (len(names) - len(done))
         started, broken = (
             sum(entry.startswith(f"{kind}/") for entry in part) for part in (running, failed)
         )
         peak = max((int(entry["peak"]) for entry in done), default=0)
         new = sum(entry["at"] >= listed["begun"] for entry in done)
-        kinds.append(KindStatus(kind, len(own), len(done), new, started, broken, mean, cores, peak))
+        kinds.append(
+            KindStatus(kind, len(names), len(done), new, started, broken, mean, cores, peak)
+        )
     now = time.time()
     recent = [entry["at"] for entry in records.values() if now - entry["at"] < RECENT]
     span = now - min(recent) if recent else 0.0
@@ -107,10 +109,10 @@ def _status(work: Path) -> Status:
 
 def _records(work: Path, tasks: dict[str, str]) -> dict[str, dict[str, Any]]:
     """Return the records of the finished tasks, with their end time ``at``."""
-    found = {}
+    records = {}
     for name, fingerprint in tasks.items():
         with suppress(ArtifactError, KeyError):
             entry = record(work, name)
             if entry["fingerprint"] == fingerprint:
-                found[name] = entry | {"at": float(entry["ended"])}
-    return found
+                records[name] = entry | {"at": float(entry["ended"])}
+    return records

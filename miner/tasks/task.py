@@ -72,8 +72,8 @@ class Result:
     @property
     def value(self) -> dict[str, Any]:
         """Value returned by the task's function. Raises ArtifactError."""
-        found: dict[str, Any] = self.record["result"]
-        return found
+        value: dict[str, Any] = self.record["result"]
+        return value
 
     @property
     def record(self) -> dict[str, Any]:
@@ -85,12 +85,12 @@ class Result:
     def array(self, name: str) -> np.ndarray:
         """Map an array of the result into memory; pages are copied on write."""
         path = self.path
-        made = os.stat(path / DONE)
-        if name not in (places := _places(path, made.st_ino, made.st_mtime_ns)):
+        status = os.stat(path / DONE)
+        if name not in (places := _places(path, status.st_ino, status.st_mtime_ns)):
             return load(path / f"{name}.npy")
         dtype, shape, start, end = places[name]
-        found = _mapped(path / ARRAYS, made.st_ino, made.st_mtime_ns)
-        return found[start:end].view(dtype).reshape(shape)
+        buffer = _mapped(path / ARRAYS, status.st_ino, status.st_mtime_ns)
+        return buffer[start:end].view(dtype).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def hints(
 
 def hints_of(function: Function) -> Hints:
     """Return the hints of a task's function; none by default."""
-    found: Hints = getattr(function, "hints", Hints())
-    return found
+    hints: Hints = getattr(function, "hints", Hints())
+    return hints
 
 
 def memory_of(function: Function, rows: float) -> float:
@@ -215,8 +215,8 @@ def _places(path: Path, *made: int) -> dict[str, Any]:
 
     ``made`` distinguishes records that had the same path.
     """
-    found = read_json(path / DONE)["arrays"]
-    return {name: (_dtype(kind), *others) for name, (kind, *others) in found.items()}
+    arrays = read_json(path / DONE)["arrays"]
+    return {name: (_dtype(kind), *others) for name, (kind, *others) in arrays.items()}
 
 
 def _dtype(kind: Any) -> np.dtype:
@@ -243,12 +243,12 @@ def _canonical(value: Any) -> Any:
     if isinstance(value, Result):
         return {"result": value.fingerprint}
     if is_dataclass(value) and not isinstance(value, type):
-        own = (field for field in fields(value) if field.metadata.get("decides", True))
-        return {field.name: _canonical(getattr(value, field.name)) for field in own}
+        deciding = (field for field in fields(value) if field.metadata.get("decides", True))
+        return {field.name: _canonical(getattr(value, field.name)) for field in deciding}
     if isinstance(value, Mapping):
-        return {str(key): _canonical(one) for key, one in value.items()}
+        return {str(key): _canonical(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_canonical(one) for one in value]
+        return [_canonical(item) for item in value]
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be an argument of a task")
@@ -261,8 +261,8 @@ def _results(value: Any) -> Iterator[str]:
         for field in fields(value):
             yield from _results(getattr(value, field.name))
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _results(one)
+        for item in value.values():
+            yield from _results(item)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _results(one)
+        for item in value:
+            yield from _results(item)
