@@ -66,9 +66,9 @@ class Comparer:
         """
         from miner.kernels.aligned import MOST
 
-        found = np.zeros(len(source)), np.zeros(len(target))
+        evidence = np.zeros(len(source)), np.zeros(len(target))
         if not len(source) or not len(target):
-            return found
+            return evidence
         texts = [
             (side.astype(np.int32), offsets_of(np.array([len(side)]))) for side in (source, target)
         ]
@@ -78,12 +78,16 @@ class Comparer:
         sides = compared[:first], compared[first:]
         sizes = first, len(ids) - first
         whole = self.pooled(*sides, sizes)
-        for side, own in enumerate(sides):
-            for place in range(len(own)):
-                rest = np.delete(own, place, axis=0) if len(own) > 1 else np.zeros_like(own)
+        for side, tokens in enumerate(sides):
+            for position in range(len(tokens)):
+                rest = (
+                    np.delete(tokens, position, axis=0)
+                    if len(tokens) > 1
+                    else np.zeros_like(tokens)
+                )
                 both = (rest, sides[1]) if side == 0 else (sides[0], rest)
-                found[side][place] = self.pooled(*both, sizes) - whole
-        return found
+                evidence[side][position] = self.pooled(*both, sizes) - whole
+        return evidence
 
     def surprises(self, source: Text, target: Text) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return the surprise of the tokens of both sides of pairs, row by row of two texts.
@@ -103,8 +107,16 @@ class Comparer:
         """Compare described tokens with their counterparts: ``(t, h) float32``, >= 0."""
         units, token, bias = self.network[:3]
         vectors = np.where(ids[:, :, None] < 0, 0, units[ids])  # (t, 4, s)
-        own, other, before, after = np.moveaxis(vectors, 1, 0)  # (t, s) each
-        parts = [numbers, own, other, np.abs(own - other), own * other, before, after]
+        token_vector, partner, before, after = np.moveaxis(vectors, 1, 0)  # (t, s) each
+        parts = [
+            numbers,
+            token_vector,
+            partner,
+            np.abs(token_vector - partner),
+            token_vector * partner,
+            before,
+            after,
+        ]
         return np.maximum(np.concatenate(parts, axis=1) @ token + bias, 0)
 
     def pooled(self, source: np.ndarray, target: np.ndarray, sizes: tuple[int, int]) -> float:
@@ -113,7 +125,10 @@ class Comparer:
         ``sizes`` are the numbers of tokens of both sentences.
         """
         pair, pair_bias, logit, logit_bias = self.network[3:]
-        sides = [np.concatenate([one.mean(axis=0), one.max(axis=0)]) for one in (source, target)]
+        sides = [
+            np.concatenate([vectors.mean(axis=0), vectors.max(axis=0)])
+            for vectors in (source, target)
+        ]
         size = np.log(sizes)
         ends = [size.mean(), abs(size[0] - size[1])]
         both = np.concatenate([sides[0] + sides[1], np.abs(sides[0] - sides[1]), ends])
@@ -140,9 +155,9 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
     from miner.kernels.aligned import BINS, COLUMNS
     from miner.kernels.hidden_markov import COSINES, EVIDENCES, JUMPS
 
-    found = {key: array.shape for key, array in arrays.items()}
+    shapes = {key: array.shape for key, array in arrays.items()}
     # Sizes of a token's vector and of a hidden layer.
-    size, hidden = (found[key][-1] if found.get(key) else 0 for key in ("units", "logit"))
+    size, hidden = (shapes[key][-1] if shapes.get(key) else 0 for key in ("units", "logit"))
     expected = {
         **dict(zip(ALIGNER, ((COSINES, EVIDENCES), (JUMPS,), (1,)), strict=True)),
         SURPRISE: (vocabulary, BINS),
@@ -156,7 +171,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], vocabulary: int, name: str) -
         "logit": (hidden,),
         "logit_bias": (1,),
     }
-    if found != expected or not all(np.isfinite(array).all() for array in arrays.values()):
+    if shapes != expected or not all(np.isfinite(array).all() for array in arrays.values()):
         raise ArtifactError(f"{name}: its comparer cannot be used; train the model again")
 
 

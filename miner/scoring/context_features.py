@@ -31,9 +31,9 @@ class BestLogits:
     @classmethod
     def of(cls, best: np.ndarray) -> "BestLogits":
         """Wrap an array of collected logits, ``(n, 3)``."""
-        found = cls(0)
-        found.best = best
-        return found
+        logits = cls(0)
+        logits.best = best
+        return logits
 
     def add(self, row: np.ndarray, logit: np.ndarray) -> None:
         """Add the candidates of sentences ``row (m,)`` with their logits."""
@@ -45,12 +45,12 @@ class BestLogits:
         rows, left = row[order], logit[order].astype(np.float64)
         begins = run_starts(rows)
         starts, group = np.flatnonzero(begins), np.cumsum(begins) - 1
-        found = np.concatenate([np.empty((len(starts), 3)), self.best[rows[starts]]], axis=1)
-        for place in range(3):
-            found[:, place] = np.maximum.reduceat(left, starts)
-            at = np.flatnonzero(left == found[group, place])
+        top = np.concatenate([np.empty((len(starts), 3)), self.best[rows[starts]]], axis=1)
+        for rank in range(3):
+            top[:, rank] = np.maximum.reduceat(left, starts)
+            at = np.flatnonzero(left == top[group, rank])
             left[at[run_starts(group[at])]] = -np.inf
-        self.best[rows[starts]] = -np.sort(-found, axis=1)[:, :3]
+        self.best[rows[starts]] = -np.sort(-top, axis=1)[:, :3]
 
     def leads(self, row: np.ndarray, logit: np.ndarray) -> np.ndarray:
         """Subtract the best and second best logits of the sentence's other candidates: (m, 2)."""
@@ -62,11 +62,11 @@ class BestLogits:
 
 def two_nearest(neighbors: Neighbors) -> np.ndarray:
     """Return the similarities of each sentence's two nearest, ``(n, 2) float32``; 0 if missing."""
-    found = np.zeros((len(neighbors), 2), dtype=np.float32)
+    nearest = np.zeros((len(neighbors), 2), dtype=np.float32)
     width = min(2, neighbors.row.shape[1])
     exists = neighbors.row[:, :width] >= 0
-    found[:, :width] = np.where(exists, neighbors.similarity[:, :width], 0)
-    return found
+    nearest[:, :width] = np.where(exists, neighbors.similarity[:, :width], 0)
+    return nearest
 
 
 def context_features(

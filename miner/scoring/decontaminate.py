@@ -57,19 +57,19 @@ class Unwanted:
             self.encoders = [encoder.on_side(side) for side in SIDES]
             both = self.encoders[: 1 if self.encoders[0] is self.encoders[1] else 2]
             # A sentence may be in the language of either side.
-            self.vectors = np.concatenate([one.encode(texts) for one in both]).T
+            self.vectors = np.concatenate([side_encoder.encode(texts) for side_encoder in both]).T
 
     def __len__(self) -> int:
         return len(self.line)
 
     def lines(self, texts: Sequence[str]) -> np.ndarray:
         """Return the line of the sentence that each text copies, exactly or nearly; 0 for none."""
-        found = self.keys.first(np.array([key(bare(text)) for text in texts], np.uint64))
-        out = np.where(found < 0, 0, self.line[found])
+        exact = self.keys.first(np.array([key(bare(text)) for text in texts], np.uint64))
+        out = np.where(exact < 0, 0, self.line[exact])
         if self.near is not None:
-            rest = np.flatnonzero(found < 0)
-            own = [shingles(plain(texts[row])) for row in rest.tolist()]
-            out[rest] = self._near(own)
+            rest = np.flatnonzero(exact < 0)
+            text_shingles = [shingles(plain(texts[row])) for row in rest.tolist()]
+            out[rest] = self._near(text_shingles)
         return out
 
     def _near(self, own: list[list[str]]) -> np.ndarray:
@@ -90,21 +90,21 @@ class Unwanted:
         best = np.full(len(vectors), np.nextafter(np.float32(self.cosine), np.float32(0)))
         for start in range(0, self.vectors.shape[1], BLOCK):
             cosines = vectors @ self.vectors[:, start : start + BLOCK]
-            place = cosines.argmax(axis=1)
-            value = cosines[np.arange(len(vectors)), place]
+            column = cosines.argmax(axis=1)
+            value = cosines[np.arange(len(vectors)), column]
             better = value > best
             best[better] = value[better]
-            nearest[better] = self.line[(start + place[better]) % len(self.line)]
+            nearest[better] = self.line[(start + column[better]) % len(self.line)]
         return nearest
 
     def hits(self, texts: Sequence[str], side: int) -> np.ndarray:
         """Return the line of the sentence that each text of a side matches; 0 for none."""
         out = np.zeros(len(texts), np.int64)
         for start in range(0, len(texts), BLOCK):
-            own = texts[start : start + BLOCK]
-            out[start : start + BLOCK] = self.lines(own)
+            block = texts[start : start + BLOCK]
+            out[start : start + BLOCK] = self.lines(block)
             if self.encoders:
-                more = self.lines_by_meaning(own, side)
+                more = self.lines_by_meaning(block, side)
                 part = out[start : start + BLOCK]
                 part[part == 0] = more[part == 0]
         return out
@@ -142,12 +142,12 @@ class _Sorted:
 
     def first(self, keys: np.ndarray) -> np.ndarray:
         """Return the first position of each key, or -1: ``(m,) int64``."""
-        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[place] == keys, self.order[place], -1)
+        position = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[position] == keys, self.order[position], -1)
 
     def pairs(self, keys: np.ndarray) -> Iterator[tuple[int, int]]:
         """Yield the position of each key with each position where it occurs."""
         low, high = (np.searchsorted(self.keys, keys, side) for side in ("left", "right"))
         for row in np.flatnonzero(low < high).tolist():
-            for place in range(low[row], high[row]):
-                yield row, int(self.order[place])
+            for position in range(low[row], high[row]):
+                yield row, int(self.order[position])

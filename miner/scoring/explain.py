@@ -119,9 +119,9 @@ def explain(
         probability=probability,
         features=dict(zip(names, values[0].tolist(), strict=True)),
         parts={
-            group: sum(parts[name] for name in own)
-            for group, own in GROUPS.items()
-            if parts.keys() >= set(own)
+            group: sum(parts[name] for name in members)
+            for group, members in GROUPS.items()
+            if parts.keys() >= set(members)
         },
     )
 
@@ -139,7 +139,7 @@ def second_margin(
     """
     model, vectors = verifier.encoder.model, []
     for text, language, encoder in zip((source, target), verifier.languages, encoders, strict=True):
-        decoys = [one for one in model.read_decoys(language) if one != text]
+        decoys = [sentence for sentence in model.read_decoys(language) if sentence != text]
         if len(decoys) < FEWEST:
             of = f" in {describe(language)}" if language else ""
             raise ResourceError(
@@ -147,10 +147,10 @@ def second_margin(
                 "--second' compares the pairs of a text"
             )
         texts = [text, *(decoys[row] for row in spread_rows(len(decoys), COMPANY).tolist())]
-        found = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
-        for some, own in encoded(encoder, texts):
-            found[some] = own
-        vectors.append(found)
+        side_vectors = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
+        for some, block in encoded(encoder, texts):
+            side_vectors[some] = block
+        vectors.append(side_vectors)
     rows = np.arange(min(map(len, vectors)))
     return float(standard_margins(vectors[0], vectors[1], rows, rows)[0])
 
@@ -176,15 +176,18 @@ def match(verifier: Verifier, source: str, target: str) -> tuple[list[Token], li
         known = [np.flatnonzero((side >= 0) & tokenizer.meaningful[side]) for side in ids]
         objections = verifier.comparer.objections(left[known[0]], right[known[1]])
         for tokens, places, values in zip(sides, known, objections, strict=True):
-            for place, value in zip(places.tolist(), values.tolist(), strict=True):
-                tokens[place] = replace(tokens[place], objection=value)
-        own = [side[place] for side, place in zip(ids, known, strict=True)]
-        lone = [(side, offsets_of(np.array([len(side)]))) for side in own]
-        found = sinking(verifier.comparer.surprises(lone[0], lone[1])[0])
-        if found is not None:
-            side, at = found
-            place, usual = int(known[side][at]), usual_counterparts(verifier, int(own[side][at]))
-            sides[side][place] = replace(sides[side][place], usual=usual)
+            for position, value in zip(places.tolist(), values.tolist(), strict=True):
+                tokens[position] = replace(tokens[position], objection=value)
+        known_ids = [side[position] for side, position in zip(ids, known, strict=True)]
+        lone = [(side, offsets_of(np.array([len(side)]))) for side in known_ids]
+        sink = sinking(verifier.comparer.surprises(lone[0], lone[1])[0])
+        if sink is not None:
+            side, at = sink
+            position, usual = (
+                int(known[side][at]),
+                usual_counterparts(verifier, int(known_ids[side][at])),
+            )
+            sides[side][position] = replace(sides[side][position], usual=usual)
     return sides
 
 
@@ -202,8 +205,8 @@ def usual_counterparts(verifier: Verifier, token: int) -> tuple[str, ...]:
     """Return the likeliest translations of a token, best first."""
     tokenizer = verifier.encoder.tokenizer
     assert isinstance(tokenizer, PieceTokenizer)
-    found, probability = verifier.tokens.lexicon.translations(token)
-    best = found[np.argsort(-probability, kind="stable")[:USUAL]].tolist()
+    translations, probability = verifier.tokens.lexicon.translations(token)
+    best = translations[np.argsort(-probability, kind="stable")[:USUAL]].tolist()
     return tuple(tokenizer.processor.id_to_piece(piece).strip(SPACE_MARK) for piece in best)
 
 
@@ -211,10 +214,10 @@ def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.n
     """Return p(other | own) for all pairs of tokens: ``(n, m) float32``."""
     out = np.zeros((len(own), len(others)), dtype=np.float32)
     for i, token in enumerate(own):
-        found, probability = verifier.tokens.lexicon.translations(token)
-        if len(found):
-            place = np.minimum(np.searchsorted(found, others), len(found) - 1)
-            out[i] = np.where(found[place] == others, probability[place], 0)
+        translations, probability = verifier.tokens.lexicon.translations(token)
+        if len(translations):
+            positions = np.minimum(np.searchsorted(translations, others), len(translations) - 1)
+            out[i] = np.where(translations[positions] == others, probability[positions], 0)
     return out
 
 
@@ -248,6 +251,6 @@ def _tokens(
             best = int(np.argmax(np.maximum(similarity[i], probability[i])))
             alike, likely = float(similarity[i, best]), float(probability[i, best])
             partner = window.start + best if alike >= MATCHED or likely >= TRANSLATED else None
-            place = part.start + i
-            tokens[place] = Token(texts[place], partner, alike, likely)
+            position = part.start + i
+            tokens[position] = Token(texts[position], partner, alike, likely)
     return tokens

@@ -25,11 +25,11 @@ def marked(text: str, spans: Spans, opening: str = "[", closing: str = "]") -> s
 
 def segments(text: str, spans: Spans) -> list[tuple[str, bool]]:
     """Cut a text at its spans: pieces, with True for pieces to highlight."""
-    found, end = [], 0
+    pieces, end = [], 0
     for first, last in [*spans, (len(text), len(text))]:
-        found += [(text[end:first], False), (text[first:last], True)]
+        pieces += [(text[end:first], False), (text[first:last], True)]
         end = last
-    return [(piece, mark) for piece, mark in found if piece]
+    return [(piece, mark) for piece, mark in pieces if piece]
 
 
 def spans_of(
@@ -40,10 +40,10 @@ def spans_of(
     Adjacent words are joined. Numbers are highlighted if they contradict those of the other side,
     in any notation.
     """
-    found = compare(*texts)
+    comparison = compare(*texts)
     source, target = (
-        _spans(text, own, missing if found.contradicts else [])
-        for text, own, missing in zip(texts, tokens, found.missing, strict=True)
+        _spans(text, side_tokens, missing if comparison.contradicts else [])
+        for text, side_tokens, missing in zip(texts, tokens, comparison.missing, strict=True)
     )
     return source, target
 
@@ -64,15 +64,15 @@ def _spans(text: str, tokens: list[Token], wrong: list[Numeral]) -> Spans:
         if start >= 0:
             end = start + len(word)
             alone[start:end] = bytes([token.partner is None or token.usual is not None]) * len(word)
-    for mark, those in ((0, numerals(text)), (1, wrong)):
-        for one in those:
-            alone[one.start : one.end] = bytes([mark]) * (one.end - one.start)
-    found: Spans = []
-    for start, end in (one.span() for one in _WORD.finditer(text)):
+    for mark, numbers in ((0, numerals(text)), (1, wrong)):
+        for numeral in numbers:
+            alone[numeral.start : numeral.end] = bytes([mark]) * (numeral.end - numeral.start)
+    spans: Spans = []
+    for start, end in (word.span() for word in _WORD.finditer(text)):
         if 2 * sum(alone[start:end]) <= end - start:
             continue
-        if found and not text[found[-1][1] : start].strip():
-            found[-1] = found[-1][0], end
+        if spans and not text[spans[-1][1] : start].strip():
+            spans[-1] = spans[-1][0], end
         else:
-            found.append((start, end))
-    return found
+            spans.append((start, end))
+    return spans

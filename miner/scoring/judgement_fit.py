@@ -94,9 +94,9 @@ def fit_answers(
         faulty = (fault.sum() + FAULTS[0], right.sum() + FAULTS[1])
         positive, negative = right + fault, 1 - right - fault
         if unlabelled is not None:
-            own = unlabelled.share * sigmoid(unlabelled.pairs @ at)
-            positive = np.concatenate([positive, own, np.zeros(len(unlabelled.wrong))])
-            negative = np.concatenate([negative, np.zeros(len(own)), unlabelled.weight])
+            expected = unlabelled.share * sigmoid(unlabelled.pairs @ at)
+            positive = np.concatenate([positive, expected, np.zeros(len(unlabelled.wrong))])
+            negative = np.concatenate([negative, np.zeros(len(expected)), unlabelled.weight])
         at = fit_ridge(rows, positive, negative, penalty, center)
     likely = sigmoid(rows @ at)
     curvature = (positive + negative) * likely * (1 - likely)
@@ -152,8 +152,8 @@ def fit_again(
     fitted = fit_answers(design, answers, *prior(features.shape[1], penalty))
     share = (answers.sum() + 0.5) / (len(answers) + 1)
     shift = shift_to(_sums(design, fitted.weights), share * len(answers))
-    constant, slope, *own = fitted.weights
-    weight = np.array(own) / scale.spread
+    constant, slope, *rest = fitted.weights
+    weight = np.array(rest) / scale.spread
     constant += slope * start.intercept + weight @ (start.mean - scale.center)
     return Logistic(start.names, constant + shift, slope * start.weight + weight, start.mean)
 

@@ -28,7 +28,9 @@ EXTEND = "add it to the model (miner train --from), or use another encoder (inde
 
 def describe_both(languages: Sequence[Identified]) -> str:
     """Describe the languages of source and target, or of the source only, in one line."""
-    return ", ".join(f"{side}: {one}" for side, one in zip(SIDES, languages, strict=False))
+    return ", ".join(
+        f"{side}: {language}" for side, language in zip(SIDES, languages, strict=False)
+    )
 
 
 def doubts(
@@ -44,28 +46,34 @@ def doubts(
     the measured effect of the quality bound, if there is one, tells how well the model knows a
     language.
     """
-    for side, one in zip(SIDES, languages, strict=False):
-        forms = [there for there in one.shares if there[0] in FORMS]
-        if forms and forms[0][1] >= NAMED and one.sure:
+    for side, language in zip(SIDES, languages, strict=False):
+        forms = [there for there in language.shares if there[0] in FORMS]
+        if forms and forms[0][1] >= NAMED and language.sure:
             form, share = forms[0]
             yield (
                 f"{share:.0%} of the {side} looks like {describe(form)}, which the model does not "
                 f"know: {FORMS[form][1]}"
             )
-        elif one.contradicted:
-            seen, share = one.shares[0]
+        elif language.contradicted:
+            seen, share = language.shares[0]
             yield (
                 f"{share:.0%} of the {side} looks like {describe(seen)}; give --{side}-lang "
                 f"{seen}, or check the file"
             )
-        elif one.given is None and one.sure and sum(there >= NAMED for _, there in one.shares) > 1:
+        elif (
+            language.given is None
+            and language.sure
+            and sum(there >= NAMED for _, there in language.shares) > 1
+        ):
             way = "most of it is taken for all; sort it by language first"
-            if by_row and one.mixed:
+            if by_row and language.mixed:
                 way = "each row counts by its own, which short rows do not tell"
-            yield f"the {side} is in several languages, {one}: {way}, or give --{side}-lang"
+            yield f"the {side} is in several languages, {language}: {way}, or give --{side}-lang"
     fair = []
-    sure = (one for one in languages if one.sure and known)
-    for code in dict.fromkeys(code for one in sure for code in one.several or (one.code,)):
+    sure = (language for language in languages if language.sure and known)
+    for code in dict.fromkeys(
+        code for language in sure for code in language.several or (language.code,)
+    ):
         if code is None:
             continue
         facts = find(known, code)
@@ -97,9 +105,11 @@ def little_known(
 
     Empty if the model records no languages.
     """
-    codes = dict.fromkeys(one.code for one in languages if one.code and one.sure and known)
+    codes = dict.fromkeys(
+        language.code for language in languages if language.code and language.sure and known
+    )
     facts = ((code, find(known, code)) for code in codes if code is not None)
-    return [code for code, one in facts if one is None or one.level == "weak"]
+    return [code for code, known_as in facts if known_as is None or known_as.level == "weak"]
 
 
 def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterator[str]:
@@ -108,7 +118,7 @@ def unread(encoder: SentenceEncoder | None, sentences: Iterable[str]) -> Iterato
     if not isinstance(tokenizer, PieceTokenizer):
         return
     # NFC, because parts of a Korean syllable are in no piece.
-    texts = (normalize("NFC", one) for one in sentences)
+    texts = (normalize("NFC", sentence) for sentence in sentences)
     letters = Counter(letter for text in texts for letter in text if letter.isalpha())
     _, offsets = tokenizer(list(letters))
     missing = sum(
@@ -129,11 +139,11 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
             "pair up, not translations; check the files (--source-lang, --target-lang if misjudged)"
         )
         return
-    if all(one.contradicted for one in languages):
+    if all(language.contradicted for language in languages):
         return  # swapped sides: another warning covers them
-    for side, one, other in zip(SIDES, languages, languages[::-1], strict=True):
+    for side, language, other in zip(SIDES, languages, languages[::-1], strict=True):
         there = alike(other.code) if other.code else set()
-        share = sum(share for code, share in one.shares if not there.isdisjoint(alike(code)))
+        share = sum(share for code, share in language.shares if not there.isdisjoint(alike(code)))
         if share >= NAMED:
             yield (
                 f"{share:.0%} of the {side} looks like {describe(other.code or '')}, the language "
@@ -143,12 +153,12 @@ def one_language(languages: tuple[Identified, Identified]) -> Iterator[str]:
 
 def mismatched(languages: tuple[Identified, Identified]) -> bool:
     """Return True if both texts are in one language, or not in the languages that were set."""
-    return any(one.contradicted for one in languages) or _alike(languages)
+    return any(language.contradicted for language in languages) or _alike(languages)
 
 
 def _alike(languages: tuple[Identified, Identified]) -> bool:
     """Return True if both texts as a whole are in the same language."""
-    source, target = (alike(one.code) if one.code else set() for one in languages)
+    source, target = (alike(language.code) if language.code else set() for language in languages)
     return not source.isdisjoint(target)
 
 

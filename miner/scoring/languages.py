@@ -94,15 +94,15 @@ class Identifier:
         texts = [_excerpt(text) for text in texts]
         encoded = [_encoded(text) for text in texts]
         offsets = offsets_of(np.fromiter(map(len, encoded), np.int64, len(encoded)))
-        found = naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
-        scores, weight = found[:, :-1], found[:, -1]
+        output = naive_bayes(np.frombuffer(b"".join(encoded), np.uint8), offsets, *self._arrays)
+        scores, weight = output[:, :-1], output[:, -1]
         for row, text in enumerate(texts):
             han = set() if text.isascii() or _OTHER_CJK.search(text) else set(_HAN.findall(text))
-            for code, own in self._han.items() if han else ():
+            for code, columns in self._han.items() if han else ():
                 if han <= _han_of(code):
-                    others = np.logical_or.reduce([self._han[one] for one in _HAN_SETS])
-                    least = scores[row, others].max() - scores[row, own].max()
-                    scores[row, own] += least
+                    others = np.logical_or.reduce([self._han[han_code] for han_code in _HAN_SETS])
+                    least = scores[row, others].max() - scores[row, columns].max()
+                    scores[row, columns] += least
         return LanguageEvidence(scores, weight)
 
     def leads(self, found: LanguageEvidence, label: np.ndarray) -> np.ndarray:
@@ -137,7 +137,10 @@ def _han_of(code: str) -> frozenset[str]:
     """Return the Han characters in the encodings of Japanese or of Chinese."""
     characters = (*map(chr, range(0x3400, 0xA000)), "\u3005")
     return frozenset(
-        one for one in characters for codec in _HAN_SETS[code] if one.encode(codec, "ignore")
+        character
+        for character in characters
+        for codec in _HAN_SETS[code]
+        if character.encode(codec, "ignore")
     )
 
 
@@ -249,8 +252,8 @@ class Identified:
     @property
     def code(self) -> str | None:
         """ISO code of the language: set by the user, else identified."""
-        given = self.given
-        return given if given in FORMS else primary(given) if given is not None else self.seen
+        code = self.given
+        return code if code in FORMS else primary(code) if code is not None else self.seen
 
     @property
     def sure(self) -> bool:
@@ -266,17 +269,17 @@ class Identified:
         """
         if self.given is None or self.seen is None or self.characters < SURE:
             return False
-        own = {self.given} if self.given in FORMS else alike(self.given)
-        if self.seen not in FORMS and own.isdisjoint(identifier().codes):
+        accepted = {self.given} if self.given in FORMS else alike(self.given)
+        if self.seen not in FORMS and accepted.isdisjoint(identifier().codes):
             return False
-        return sum(share for code, share in self.shares if code in own) < NAMED
+        return sum(share for code, share in self.shares if code in accepted) < NAMED
 
     def __str__(self) -> str:
         if self.given is not None:
             return f"{describe(self.given)} as given"
         named = [entry for entry in self.shares[:3] if entry[1] >= NAMED]
-        found = " and ".join(f"{describe(code)} {share:.0%}" for code, share in named)
-        return found if self.seen is not None else f"unknown ({found})" if found else "unknown"
+        listed = " and ".join(f"{describe(code)} {share:.0%}" for code, share in named)
+        return listed if self.seen is not None else f"unknown ({listed})" if listed else "unknown"
 
 
 def identify(texts: Sequence[str], given: str | None = None) -> Identified:
@@ -284,7 +287,7 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
 
     Sentences without letters do not count. Raises DependencyError without py3langid.
     """
-    excerpts = (one for text in texts for one in _excerpts(text))
+    excerpts = (excerpt for text in texts for excerpt in _excerpts(text))
     texts = [text for text in excerpts if any(map(str.isalpha, text))]
     if not texts:
         return Identified((), given)
@@ -303,7 +306,9 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
             open_ones.append((codes, len(text)))
     told = count.copy()
     for codes, characters in open_ones:  # counted for the language of most other text
-        count[max(codes, key=lambda code: sum(told[one] for one in alike(code)))] += characters
+        count[max(codes, key=lambda code: sum(told[similar] for similar in alike(code)))] += (
+            characters
+        )
     merged = forms
     for code, characters in count.items():
         # The most frequent of similar codes represents them.

@@ -170,11 +170,11 @@ def list_places(lists: Neighbors, span: tuple[int, int], first: int = 0) -> np.n
 
     They are sorted by target and place. The targets count from ``first``.
     """
-    target, place = np.nonzero((lists.row >= span[0]) & (lists.row < span[1]))
-    found = np.empty(len(target), dtype=PLACE)
-    found["source"], found["target"] = lists.row[target, place], target + first
-    found["place"], found["similarity"] = place, lists.similarity[target, place]
-    return found
+    target, slot = np.nonzero((lists.row >= span[0]) & (lists.row < span[1]))
+    places = np.empty(len(target), dtype=PLACE)
+    places["source"], places["target"] = lists.row[target, slot], target + first
+    places["place"], places["similarity"] = slot, lists.similarity[target, slot]
+    return places
 
 
 class CandidateBlocks:
@@ -216,20 +216,20 @@ class CandidateBlocks:
         """Return the candidates of the sources from ``start`` to ``end``, exclusive."""
         n_target, backward = self.targets, self.backward
         # One integer per pair, because sorting it is several times faster than sorting two columns.
-        source, place = np.nonzero(self.forward.row[start:end] >= 0)
+        source, slot = np.nonzero(self.forward.row[start:end] >= 0)
         source += start
-        forward_key = source * n_target + self.forward.row[source, place]
+        forward_key = source * n_target + self.forward.row[source, slot]
         # np.unique keeps the first occurrence, which has the best rank, because lists are sorted.
         forward_key, first = np.unique(forward_key, return_index=True)
-        forward_place = place[first]
+        forward_place = slot[first]
         forward_similarity = self.forward.similarity[source[first], forward_place]
 
-        own = slice(backward.starts[start], backward.starts[end])
+        part = slice(backward.starts[start], backward.starts[end])
         source = np.repeat(np.arange(start, end), np.diff(backward.starts[start : end + 1]))
-        backward_key = source * n_target + backward.target[own]
+        backward_key = source * n_target + backward.target[part]
         backward_key, first = np.unique(backward_key, return_index=True)
-        backward_place = backward.place[own][first]
-        backward_similarity = backward.similarity[own][first]
+        backward_place = backward.place[part][first]
+        backward_similarity = backward.similarity[part][first]
 
         # Sorted explicitly, because np.union1d hashes from numpy 2.3 on, which is many times slower
         # here.
@@ -263,10 +263,10 @@ class CandidateBlocks:
 
         The other sources have no candidates.
         """
-        own, listed = self.forward, self.backward
-        gone = (own.row == partner[:, None]) | (partner < 0)[:, None]
+        lists, listed = self.forward, self.backward
+        gone = (lists.row == partner[:, None]) | (partner < 0)[:, None]
         order = np.argsort(gone, axis=1, kind="stable")
-        columns = np.where(gone, 0, own.similarity), np.where(gone, -1, own.row)
+        columns = np.where(gone, 0, lists.similarity), np.where(gone, -1, lists.row)
         forward = Neighbors(*(np.take_along_axis(column, order, axis=1) for column in columns))
         source = np.repeat(np.arange(len(partner)), np.diff(listed.starts))
         left = (partner[source] >= 0) & (listed.target != partner[source])
@@ -284,14 +284,14 @@ class CandidateBlocks:
         if self.copies is None:
             return None
         source, target = np.divmod(key, max(self.targets, 1))
-        own, others = self.copies
-        number = own[source]
-        place = np.flatnonzero((number > 0) & (target < len(others)))
-        place = place[others[target[place]] == number[place]]
-        if not len(place):
+        source_numbers, target_numbers = self.copies
+        number = source_numbers[source]
+        copies = np.flatnonzero((number > 0) & (target < len(target_numbers)))
+        copies = copies[target_numbers[target[copies]] == number[copies]]
+        if not len(copies):
             return None
         apart = np.ones(len(key), bool)
-        apart[place] = False
+        apart[copies] = False
         return apart
 
 

@@ -34,9 +34,9 @@ def retrieve(pairs: Candidates, retrieval: str = "max") -> Candidates:
     Returns a subset of ``pairs`` sorted by (score descending, source_row, target_row), the same
     for any order of ``pairs``. Raises ``ValueError`` for an unknown retrieval.
     """
-    found = Retrieval(int(pairs.target_row.max(initial=-1)) + 1, retrieval)
-    found.add(pairs)
-    return found.result()
+    chosen = Retrieval(int(pairs.target_row.max(initial=-1)) + 1, retrieval)
+    chosen.add(pairs)
+    return chosen.result()
 
 
 class Retrieval:
@@ -74,8 +74,8 @@ class Retrieval:
             [getattr(part, field.name) for part in parts] for field in fields(Candidates)
         ]
         del parts
-        for place, column in enumerate(columns):
-            columns[place] = np.concatenate(column or [np.empty(0, DTYPES[place])])
+        for number, column in enumerate(columns):
+            columns[number] = np.concatenate(column or [np.empty(0, DTYPES[number])])
             del column
         chosen = Candidates(*columns)
         del columns
@@ -144,10 +144,10 @@ def _best_each(
     if not len(position):
         return mask
     position = position[np.argsort(query_row[position], kind="stable")]
-    begins, own = run_starts(query_row[position]), score[position]
-    best = np.maximum.reduceat(own, np.flatnonzero(begins))
+    begins, scores = run_starts(query_row[position]), score[position]
+    best = np.maximum.reduceat(scores, np.flatnonzero(begins))
     # Few rows remain for the full sort: the best, and ties with them.
-    position = position[own == best[np.cumsum(begins) - 1]]
+    position = position[scores == best[np.cumsum(begins) - 1]]
     position = position[np.lexsort((answer_row[position], query_row[position]))]
     mask[position[run_starts(query_row[position])]] = True
     return mask

@@ -81,18 +81,18 @@ class FaultNames:
         contradicted: Sequence[Contradiction | None] = [None] * len(source)
         if facts is not None:
             contradicted = facts.contradictions((source, target), tokens)
-        found = []
+        faults = []
         for row, pair in enumerate(zip(source, target, strict=True)):
             both = [
-                (own, text.ids[text.offsets[row] :][: len(own)])
-                for own, text in zip(surprises[row], texts, strict=True)
+                (values, text.ids[text.offsets[row] :][: len(values)])
+                for values, text in zip(surprises[row], texts, strict=True)
             ]
-            found.append(
+            faults.append(
                 _number(pair)
                 or self._contradiction(pair, contradicted[row])
                 or self._fault(pair, both)
             )
-        return found
+        return faults
 
     def _contradiction(self, pair: tuple[str, str], found: Contradiction | None) -> Fault | None:
         """Return the fault of a fact, with its words on both sides: ``negation: nicht | –``."""
@@ -116,8 +116,8 @@ class FaultNames:
         """
         negation = sinking([surprise * self.negates[ids] for surprise, ids in both])
         telling = [surprise * self.telling[ids] for surprise, ids in both]
-        while (place := negation or sinking(telling)) is not None:
-            side, at = place
+        while (sink := negation or sinking(telling)) is not None:
+            side, at = sink
             word = self._word(pair[side], at)
             usual = usual_counterparts(self.verifier, int(both[side][1][at]))
             if negation or word.endswith(("n't", "n’t")):
@@ -132,26 +132,28 @@ class FaultNames:
         """Tell whether a text spells a word in another script, as טום does Tom."""
         if self.verifier.names is None:
             return False
-        own, other = (self.verifier.tokenize_text([one], 1).tokens for one in (word, text))
+        word_tokens, text_tokens = (
+            self.verifier.tokenize_text([sentence], 1).tokens for sentence in (word, text)
+        )
         row = np.zeros(1, dtype=np.int64)
-        return float(self.verifier.names.share(own, other, row, row)[0]) >= SPELLED
+        return float(self.verifier.names.share(word_tokens, text_tokens, row, row)[0]) >= SPELLED
 
     def _word(self, text: str, place: int) -> str:
         """Return the word with a token of a text; ``place`` counts the tokens that are known."""
         parts, ids = self.tokenizer.surfaces(text)
         at = int(np.flatnonzero(self.tokenizer.meaningful[ids])[place])
         before = len("".join(parts[:at]))
-        own = parts[at].strip()
-        start = before + parts[at].index(own)
+        piece = parts[at].strip()
+        start = before + parts[at].index(piece)
         words = (match for match in _WORD.finditer("".join(parts)))
         around = [match.group() for match in words if match.start() <= start < match.end()]
-        return around[0] if around else own
+        return around[0] if around else piece
 
 
 def _number(pair: tuple[str, str]) -> Fault | None:
     """Return the fault of a pair whose numbers differ, with the first one that the other lacks."""
-    found = compare(*pair)
-    for side, missing in enumerate(found.missing):
-        for one in missing:
-            return Fault("number", side, pair[side][one.start : one.end])
-    return Fault("number") if found.contradicts else None
+    comparison = compare(*pair)
+    for side, missing in enumerate(comparison.missing):
+        for numeral in missing:
+            return Fault("number", side, pair[side][numeral.start : numeral.end])
+    return Fault("number") if comparison.contradicts else None

@@ -156,13 +156,13 @@ def _described(part: EncoderPart) -> dict[str, np.ndarray]:
         rows = slice(start, start + ROWS)
         some = EncoderPart(part.weights[rows], None if part.scales is None else part.scales[rows])
         table = some.table()
-        found = unit_codes(table, some.numbers() if as_stored else None)
-        parts.append((*found, np.linalg.norm(table, axis=1)))
+        quantised = unit_codes(table, some.numbers() if as_stored else None)
+        parts.append((*quantised, np.linalg.norm(table, axis=1)))
     codes, *others = zip(*parts, strict=True)
     scale, length = map(np.concatenate, others)
-    own = as_stored and part.dimension == codes[0].shape[1]
+    shared = as_stored and part.dimension == codes[0].shape[1]
     return {
-        "codes": np.empty((0, 0), np.int8) if own else np.concatenate(codes),
+        "codes": np.empty((0, 0), np.int8) if shared else np.concatenate(codes),
         "scale": scale,
         "weight": np.maximum(length, 1e-9).astype(np.float32),
     }
@@ -180,8 +180,10 @@ class TokenTable:
     def __init__(self, part: EncoderPart, lexicon: Lexicon):
         # Codes of float parts would fill the disk cache.
         key = key_of(part.digest) if part.scales is not None else ""
-        found = cached_arrays("tokens", ("codes", "scale", "weight"), key, lambda: _described(part))
-        codes, self.scale, self.weight = found["codes"], found["scale"], found["weight"]
+        arrays = cached_arrays(
+            "tokens", ("codes", "scale", "weight"), key, lambda: _described(part)
+        )
+        codes, self.scale, self.weight = arrays["codes"], arrays["scale"], arrays["weight"]
         # Numbers of the model are used without a copy if they need no padding.
         self.codes: np.ndarray = codes if len(codes) else np.asarray(part.weights)
         self.lexicon = lexicon

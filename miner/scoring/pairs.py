@@ -71,7 +71,7 @@ class Pairs(Results):
 
     def take(self, keep: slice | np.ndarray) -> "Pairs":
         """Return the pairs at these positions."""
-        columns: dict[str, Any] = {one.name: getattr(self, one.name) for one in fields(self)}
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         for name, column in columns.items():
             if isinstance(column, np.ndarray):
                 columns[name] = column[keep]
@@ -159,8 +159,10 @@ class Pairs(Results):
         """Return all columns, features by name."""
         ranks = "forward_rank", "backward_rank"
         names = ("margin_ratio", "cosine", *ranks, "q_value", "raw_score", "second")
-        found = {name: getattr(self, name) for name in names}
-        columns = self.columns() | {name: one for name, one in found.items() if one is not None}
+        optional = {name: getattr(self, name) for name in names}
+        columns = self.columns() | {
+            name: column for name, column in optional.items() if column is not None
+        }
         if self.features is not None:
             columns |= dict(zip(FEATURES, self.features.T, strict=True))
         return columns
@@ -182,13 +184,13 @@ def each_duplicate(pairs: Pairs) -> Pairs:
     sources, targets = _duplicates(pairs.source), _duplicates(pairs.target)
     position, source_row, target_row = [], [], []
     firsts = pairs.source.store.first[pairs.source_row], pairs.target.store.first[pairs.target_row]
-    own = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
+    rows = zip(pairs.source_row.tolist(), pairs.target_row.tolist(), strict=True)
     groups = zip(*(first.tolist() for first in firsts), strict=True)
-    for place, ((s, t), (left, right)) in enumerate(zip(own, groups, strict=True)):
-        for one, other in zip(sources.get(left, (s,)), targets.get(right, (t,)), strict=False):
-            position.append(place)
-            source_row.append(one)
-            target_row.append(other)
+    for number, ((s, t), (left, right)) in enumerate(zip(rows, groups, strict=True)):
+        for source, target in zip(sources.get(left, (s,)), targets.get(right, (t,)), strict=False):
+            position.append(number)
+            source_row.append(source)
+            target_row.append(target)
     repeated = replace(
         pairs.take(np.array(position, dtype=np.int64)),
         source_row=np.array(source_row, dtype=np.int64),

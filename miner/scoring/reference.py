@@ -50,8 +50,8 @@ class Reference:
             return out
         settings = SearchSettings(k=self.k + 1, exact=True, device="cpu", threads=1)
         lists, _ = nearest_both(queries, base, settings)
-        own = np.array([self.row[other].get(text, -1) for text in partners])
-        counts = (lists.row >= 0) & (lists.row != own[:, None])
+        partner_rows = np.array([self.row[other].get(text, -1) for text in partners])
+        counts = (lists.row >= 0) & (lists.row != partner_rows[:, None])
         counts &= np.cumsum(counts, axis=1) <= self.k
         similarity = np.where(counts, lists.similarity, 0.0)
         return similarity.sum(axis=1) / np.maximum(counts.sum(axis=1), 1)

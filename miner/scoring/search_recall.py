@@ -54,20 +54,20 @@ def measure(
     ``logits_of(source_row, target_row)`` computes the logits of pair features; sources ascend.
     """
     threads, k = thread_count(settings.threads), settings.neighbors
-    recall, likely, found = [], 0, 0
+    recall, likely, listed = [], 0, 0
     for here in (0, 1):
         queries, base = sides[here], sides[1 - here]
         sample = queries.sample(SAMPLE)
         if not len(sample) or not len(base):
             recall.append(1.0)
             continue
-        true, place = search_float32(queries.take(sample), base, k, threads, BLOCK)  # (s, k)
+        true, nearest = search_float32(queries.take(sample), base, k, threads, BLOCK)  # (s, k)
         row = queries.rows[sample]
         hits = lists[here].similarity[row, : true.shape[1]] >= true[:, -1:]
         recall.append(float(hits.mean()))
         if logits_of is None:
             continue
-        pair = [np.repeat(row, true.shape[1]), base.rows[place.ravel()]]
+        pair = [np.repeat(row, true.shape[1]), base.rows[nearest.ravel()]]
         source, target = pair if here == 0 else pair[::-1]
         order = np.argsort(source, kind="stable")
         source, target = source[order], target[order]
@@ -75,5 +75,5 @@ def measure(
         source, target = source[good], target[good]
         inside = (lists[0].row[source] == target[:, None]).any(axis=1)
         inside |= (lists[1].row[target] == source[:, None]).any(axis=1)
-        likely, found = likely + len(source), found + int(inside.sum())
-    return Recall(recall[0], recall[1], likely, found)
+        likely, listed = likely + len(source), listed + int(inside.sum())
+    return Recall(recall[0], recall[1], likely, listed)

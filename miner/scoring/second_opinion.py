@@ -104,9 +104,9 @@ def margins(
     cosine = np.empty((len(source_row), 1), dtype=np.float32)
     rows = np.ascontiguousarray(target_row)[:, None]
     rescore(source, target, rows, cosine, np.ascontiguousarray(source_row))
-    found = margin_score(cosine[:, 0], forward[source_row], backward[target_row], "distance")
+    margin = margin_score(cosine[:, 0], forward[source_row], backward[target_row], "distance")
     known = source[source_row].any(axis=1) & target[target_row].any(axis=1)
-    return np.where(known, found, np.nan)
+    return np.where(known, margin, np.nan)
 
 
 def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
@@ -118,8 +118,10 @@ def chance_spread(source: np.ndarray, target: np.ndarray) -> float:
     if min(len(left), len(right)) < FEWEST:
         return 1.0
     rows = np.arange(max(len(left), len(right)))
-    own, others = left[rows % len(left)], right[rows * STEP % len(right)]
-    return max(float(np.einsum("nd,nd->n", own, others, dtype=np.float64).std()), 1e-3)
+    source_vectors, target_vectors = left[rows % len(left)], right[rows * STEP % len(right)]
+    return max(
+        float(np.einsum("nd,nd->n", source_vectors, target_vectors, dtype=np.float64).std()), 1e-3
+    )
 
 
 def standard_margins(
@@ -135,11 +137,11 @@ def standard_margins(
 
     Vectors ``(n, d)`` and ``(m, d)`` are not centred. Unit: the spread of cosines by chance.
     """
-    left, own = np.unique(source_row, return_inverse=True)
-    right, others = np.unique(target_row, return_inverse=True)
+    left, source_index = np.unique(source_row, return_inverse=True)
+    right, target_index = np.unique(target_row, return_inverse=True)
     sides = centred(source[left]), centred(target[right])
-    found = margins(*sides, own, others, threads=threads, memory=memory)
-    return found / chance_spread(*sides)
+    margin = margins(*sides, source_index, target_index, threads=threads, memory=memory)
+    return margin / chance_spread(*sides)
 
 
 def doubt_limit(score: np.ndarray, most: int | None) -> float:
@@ -162,9 +164,9 @@ def of_both(quality: np.ndarray, margin: np.ndarray) -> np.ndarray:
 
     Qualities outside of the band stay, and those without a margin.
     """
-    found, read = quality.copy(), in_doubt(quality) & ~np.isnan(margin)
-    found[read] = sigmoid(log_odds(quality[read]) + QUALITY.added(margin[read]))
-    return found
+    combined, read = quality.copy(), in_doubt(quality) & ~np.isnan(margin)
+    combined[read] = sigmoid(log_odds(quality[read]) + QUALITY.added(margin[read]))
+    return combined
 
 
 def counted(added: np.ndarray, score: np.ndarray) -> np.ndarray:

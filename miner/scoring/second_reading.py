@@ -81,9 +81,9 @@ class KeptText:
     rows: str | None = None
 
     def sentences(self, rows: np.ndarray) -> Sequence[str]:
-        found = read_json(self.task.path / self.file)
+        sentences = read_json(self.task.path / self.file)
         places = rows if self.rows is None else np.searchsorted(self.task.array(self.rows), rows)
-        return [found[place] for place in places.tolist()]
+        return [sentences[position] for position in places.tolist()]
 
 
 class Doubted(NamedTuple):
@@ -154,7 +154,7 @@ def read_all(
     """
     rows = {name: doubts.array(name) for name in texts}
     total, first = sum(map(len, rows.values())), 0
-    found = {}
+    results = {}
     for name, (text, digest, model) in texts.items():
         calls = {}
         for number in np.unique(rows[name] // SPAN).tolist():
@@ -164,22 +164,22 @@ def read_all(
             calls[f"{prefix}{name}-{number:04}"] = Call({"share": share}, size)
             first += size
         shared: dict[str, Any] = {"doubts": doubts, "side": name, "text": text}
-        found[name] = run.stage("second", read, calls, **shared, of=digest, model=model)
-    return found
+        results[name] = run.stage("second", read, calls, **shared, of=digest, model=model)
+    return results
 
 
 def seconds_of(vectors: Mapping[str, list[Result]]) -> float:
     """Return the seconds of one core that reading took, without what earlier runs had read."""
-    tasks = [task for own in vectors.values() for task in own]
+    tasks = [task for results in vectors.values() for task in results]
     return float(sum(task.record["core seconds"] for task in tasks if task.value["read"]))
 
 
 def joined(vectors: Mapping[str, list[Result]]) -> dict[str, np.ndarray]:
     """Return the vectors of all sentences in doubt, ``(n, d) float16``, by text."""
-    parts = {name: [task.array("vectors") for task in own] for name, own in vectors.items()}
-    width = max([one.shape[1] for own in parts.values() for one in own], default=1)
+    parts = {name: [task.array("vectors") for task in results] for name, results in vectors.items()}
+    width = max([part.shape[1] for results in parts.values() for part in results], default=1)
     empty = np.empty((0, width), np.float16)
-    return {name: np.concatenate([empty, *own]) for name, own in parts.items()}
+    return {name: np.concatenate([empty, *results]) for name, results in parts.items()}
 
 
 @hints(seconds=0.04, memory=4000)
@@ -192,23 +192,23 @@ def read(
     """
     rows = doubts.array(side)
     rows = rows[slice(*np.searchsorted(rows, share.span))]
-    own = {"of": of, "model": model.fingerprint, "span": list(share.span)}
+    origin = {"of": of, "model": model.fingerprint, "span": list(share.span)}
     encoder = model.open(job.threads)
     vectors = np.zeros((len(rows), encoder.dimension), dtype=np.float16)
     todo = np.ones(len(rows), dtype=bool)
-    for known, before in _before(job, own):
-        place = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-        there = known[place] == rows
-        vectors[there], todo[there] = before[place[there]], False
+    for known, before in _before(job, origin):
+        positions = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        there = known[positions] == rows
+        vectors[there], todo[there] = before[positions[there]], False
     places = np.flatnonzero(todo)
     sentences = text.sentences(rows[places])
     done = share.first + len(rows) - len(places)
-    for some, found in encoded(encoder, sentences):
-        vectors[places[some]] = found
+    for some, block in encoded(encoder, sentences):
+        vectors[places[some]] = block
         done += len(some)
         job.report("second opinion", done, share.total)
     job.save(rows=np.asarray(rows), vectors=vectors)
-    return {"made": own, "read": len(places)}
+    return {"made": origin, "read": len(places)}
 
 
 def encoded(
@@ -232,8 +232,8 @@ def _before(job: Job, own: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndar
     """Yield rows and vectors of an earlier result of the same text and model."""
     if job.before is None:
         return
-    found = record(job.before.parent, job.before.name)["result"]
-    if found.get("made") == own:
+    earlier = record(job.before.parent, job.before.name)["result"]
+    if earlier.get("made") == own:
         before = Result(str(job.before.parent), job.before.name, "")
         if len(rows := before.array("rows")):
             yield rows, before.array("vectors")

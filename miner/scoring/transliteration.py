@@ -68,11 +68,11 @@ class Names:
             digest_of(arrays) or sha256(b"".join(a.tobytes() for a in arrays.values())).hexdigest()
         )
         key = key_of(tokenizer.digest, digest)
-        found = cached_arrays("names", (*SPELLED, *OPERATIONS, *GIVEN), key, make)
-        self.script, *spelled = (found[one] for one in SPELLED)
+        cached = cached_arrays("names", (*SPELLED, *OPERATIONS, *GIVEN), key, make)
+        self.script, *spelled = (cached[label] for label in SPELLED)
         self.spelled = tuple(spelled)
-        self.operations = tuple(found[one] for one in OPERATIONS)
-        self.ordinary, self.weights = (found[one] for one in GIVEN)
+        self.operations = tuple(cached[label] for label in OPERATIONS)
+        self.ordinary, self.weights = (cached[label] for label in GIVEN)
 
     def share(
         self, source: Text, target: Text, source_row: np.ndarray, target_row: np.ndarray
@@ -86,13 +86,13 @@ class Names:
         texts, rows = (source, target), (source_row.astype(np.int64), target_row.astype(np.int64))
         foreign = [self._foreign(*side) for side in zip(texts, rows, strict=True)]
         model = self.spelled, self.operations, self.ordinary, self.weights
-        for own, other in ((0, 1), (1, 0)):
-            mixed = np.flatnonzero((foreign[own] > 0) & (foreign[other] < 0))
+        for foreign_side, latin_side in ((0, 1), (1, 0)):
+            mixed = np.flatnonzero((foreign[foreign_side] > 0) & (foreign[latin_side] < 0))
             if len(mixed):
-                found = np.empty(len(mixed), dtype=np.float32)
-                both = rows[own][mixed], rows[other][mixed]
-                share_names(texts[own], texts[other], both, *model, found)
-                out[mixed] = found
+                shares = np.empty(len(mixed), dtype=np.float32)
+                both = rows[foreign_side][mixed], rows[latin_side][mixed]
+                share_names(texts[foreign_side], texts[latin_side], both, *model, shares)
+                out[mixed] = shares
         return out
 
     def _foreign(self, text: Text, rows: np.ndarray) -> np.ndarray:
@@ -102,15 +102,15 @@ class Names:
 
 
 def _check(arrays: Mapping[str, np.ndarray], name: str) -> None:
-    shapes = {one: array.shape for one, array in arrays.items()}
+    shapes = {label: array.shape for label, array in arrays.items()}
     sound = (
         set(shapes) == set(ARRAYS)
-        and [arrays[one].dtype for one in ARRAYS] == KINDS
+        and [arrays[label].dtype for label in ARRAYS] == KINDS
         and int(arrays["letters"].max(initial=0)) <= sys.maxunicode
         and all(len(shape) == 1 for shape in shapes.values())
         and shapes["segments"] == shapes["gains"]
         and shapes["weights"] == (WEIGHTS,)
-        and all(np.isfinite(arrays[one]).all() for one in ("gains", "weights"))
+        and all(np.isfinite(arrays[label]).all() for label in ("gains", "weights"))
     )
     if sound:
         foreign, latin = letters_of(arrays["segments"])
@@ -128,11 +128,11 @@ def _prepared(arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer) -> di
     letter = spelling[spelling > 0][first]
     script = np.zeros(len(offsets) - 1, dtype=np.int8)
     script[lettered] = (letter > UNKNOWN).astype(np.int8) - (letter < UNKNOWN)
-    found = script, spelling, offsets
-    operations = operations_of(*(arrays[one] for one in ARRAYS[:3]))
-    given = np.ascontiguousarray(arrays["ordinary"]), np.ascontiguousarray(arrays["weights"])
+    spelled = script, spelling, offsets
+    operations = operations_of(*(arrays[label] for label in ARRAYS[:3]))
+    copied = np.ascontiguousarray(arrays["ordinary"]), np.ascontiguousarray(arrays["weights"])
     names = *SPELLED, *OPERATIONS, *GIVEN
-    return dict(zip(names, (*found, *operations, *given), strict=True))
+    return dict(zip(names, (*spelled, *operations, *copied), strict=True))
 
 
 def codes_of(letters: np.ndarray) -> dict[str, int]:
@@ -156,13 +156,15 @@ def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, n
 
 def _codes(letter: str, codes: Mapping[str, int]) -> str:
     """Return the codes of a character as a string of these code points."""
-    found = ""
-    for one in normalised(letter):
-        if one == " ":
-            found += chr(0)
+    encoded = ""
+    for character in normalised(letter):
+        if character == " ":
+            encoded += chr(0)
         else:
-            found += chr(ord(one) - 96 if "a" <= one <= "z" else codes.get(one, UNKNOWN))
-    return found
+            encoded += chr(
+                ord(character) - 96 if "a" <= character <= "z" else codes.get(character, UNKNOWN)
+            )
+    return encoded
 
 
 @cache
@@ -173,22 +175,22 @@ def normalised(letter: str) -> str:
     standalone accents; Hangul is decomposed.
     """
     letter = unicodedata.normalize("NFKC", letter.casefold())
-    if any(_HANGUL[0] <= one <= _HANGUL[1] for one in letter):
+    if any(_HANGUL[0] <= character <= _HANGUL[1] for character in letter):
         return unicodedata.normalize("NFD", letter)
-    found = ""
-    for one in letter:
-        basic = unicodedata.normalize("NFD", _BASIC.get(one, one))
-        greek = any(first <= one <= last for first, last in _GREEK)
-        if basic[0].isascii() or greek or _SEMITIC[0] <= one <= _SEMITIC[1]:
+    letters = ""
+    for character in letter:
+        basic = unicodedata.normalize("NFD", _BASIC.get(character, character))
+        greek = any(first <= character <= last for first, last in _GREEK)
+        if basic[0].isascii() or greek or _SEMITIC[0] <= character <= _SEMITIC[1]:
             basic = "".join(part for part in basic if not unicodedata.combining(part))
         else:
-            basic = one
+            basic = character
         for part in basic:
             if part in "\u0640\u200c\u200d\u200e\u200f" or "\u0300" <= part <= "\u036f":
                 continue
             plain = unicodedata.category(part)[0] in "LM" or part == "ー"
-            found += part if plain else " "
-    return found
+            letters += part if plain else " "
+    return letters
 
 
 def operations_of(
@@ -197,15 +199,15 @@ def operations_of(
     """Return the operations of :mod:`miner.kernels.letters`."""
     foreign, latin = letters_of(segments)
     gain = gains.astype(np.float32)
-    own = np.arange(1, LETTERS + 1)  # a Latin letter matches itself
-    foreign = np.concatenate([foreign, np.column_stack([own, 0 * own])])
-    latin = np.concatenate([latin, np.pad(own[:, None], ((0, 0), (0, latin.shape[1] - 1)))])
+    same = np.arange(1, LETTERS + 1)  # a Latin letter matches itself
+    foreign = np.concatenate([foreign, np.column_stack([same, 0 * same])])
+    latin = np.concatenate([latin, np.pad(same[:, None], ((0, 0), (0, latin.shape[1] - 1)))])
     gain = np.concatenate([gain, np.full(LETTERS, SAME, np.float32)])
     columns = LETTERS + 2
-    place = foreign[:, 0] * columns + latin[:, 0]
-    order = np.argsort(place, kind="stable")
+    key = foreign[:, 0] * columns + latin[:, 0]
+    order = np.argsort(key, kind="stable")
     size = FIRST + len(letters)
-    starts = np.searchsorted(place[order], np.arange(size * columns)).astype(np.int32)
+    starts = np.searchsorted(key[order], np.arange(size * columns)).astype(np.int32)
     inside = np.full(size, -3.0, np.float32)
     for code, letter in enumerate(map(chr, letters.tolist()), FIRST):
         inside[code] = _inside(letter)

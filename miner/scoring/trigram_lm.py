@@ -65,10 +65,10 @@ class Trigrams:
         pair_keys, pair = np.unique(_key(text[:-1], text[1:]), return_inverse=True)
         here = np.flatnonzero(text != START)
         context, pair, third = pair[here - 2], pair[here - 1], text[here]
-        triple_keys, place, count = np.unique(
+        triple_keys, first_index, count = np.unique(
             _key(context, third), return_index=True, return_counts=True
         )
-        context, pair, third = context[place], pair[place], third[place]
+        context, pair, third = context[first_index], pair[first_index], third[first_index]
 
         # Counts of the shorter n-grams are numbers of distinct preceding words.
         pair_count = np.bincount(pair, minlength=len(pair_keys))
@@ -135,6 +135,6 @@ def _discounted(
     kinds = np.bincount(context, count > 0, contexts)
     left = np.ones(contexts)
     np.divide(discount * kinds, total, out=left, where=total > 0)
-    own = np.zeros(len(count))
-    np.divide(count - discount, total[context], out=own, where=count > 0)
-    return own, left
+    probability = np.zeros(len(count))
+    np.divide(count - discount, total[context], out=probability, where=count > 0)
+    return probability, left

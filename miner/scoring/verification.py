@@ -51,10 +51,10 @@ class PairLogits:
         first, last = self.offsets[start], self.offsets[end]
         source = np.repeat(np.arange(start, end), np.diff(self.offsets[start : end + 1]))
         key = (source << 32) + self.target[first:last]
-        found = self.logit[first:last][np.searchsorted(key, (source_row << 32) + target_row)]
+        logits = self.logit[first:last][np.searchsorted(key, (source_row << 32) + target_row)]
         release_pages(self.target)
         release_pages(self.logit)
-        return found
+        return logits
 
 
 def choose_by_margin(blocks: CandidateBlocks, retrieval: str) -> Candidates:
@@ -94,7 +94,7 @@ def candidate_logits(
         )
     counts = np.zeros(len(blocks.forward), dtype=np.int64)
     most = 12 * blocks.most
-    targets, found = (
+    targets, logits = (
         GrowingArray(dtype, on_disk=most > memory * SHARE) for dtype in (np.int32, np.float64)
     )
     for start, end in blocks.spans(BLOCK):
@@ -103,8 +103,8 @@ def candidate_logits(
         add(block, logit)
         counts[start:end] = np.bincount(block.source_row - start, minlength=end - start)
         targets.append(block.target_row)
-        found.append(logit)
-    return PairLogits(offsets_of(counts), targets.array(), found.array())
+        logits.append(logit)
+    return PairLogits(offsets_of(counts), targets.array(), logits.array())
 
 
 def context_function(
