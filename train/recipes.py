@@ -1,114 +1,37 @@
-"""Recipes: initial settings of a training, their changes for single encoders, and their list.
+"""Recipes (`recipes.toml`): initial settings of a training, their changes for encoders, their list.
 
-The module imports neither numpy nor torch. A recipe with the name of a paper has the paper's
-settings, and those of its released code where the paper is silent (docs/papers.md names them).
-``p19-tuned`` is P19's objective with settings that mine better on little text.
+The module imports neither numpy nor torch.
 """
 
 import dataclasses
 import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from miner.config_fields import FieldOption, option_name, settings
+from miner.config_fields import FieldOption, option_name, read_toml, settings
 from miner.encoder.architecture import ENCODERS
 from miner_train.config import TrainConfig
 
-# P19's objective, tuned by this project on held-out mining.
-_TUNED = TrainConfig(
-    pieces=20_000,
-    dimension=300,
-    initial=0.1,
-    objective="margin",
-    margin=0.4,
-    batch=128,
-    heldout=6000,
-    megabatch=120,
-    anneal=150,
-    epochs=10,
-    rate=0.001,
-    final_rate=1.0,
-    dropout=0.0,
-)
-# The best rows of P19 have d = 1024. Embeddings have torch's initial distribution.
-_P19 = dataclasses.replace(
-    _TUNED,
-    dimension=1024,
-    initial=1.0,
-    distribution="normal",
-    adam="dense",
-    embedding_dropout=0.3,
-)
-# Released code of P18: N(0, 0.01) for embeddings without a pretrained vector.
-_P18 = dataclasses.replace(
-    _TUNED,
-    encoder="word+trigram",
-    initial=0.01,
-    distribution="normal",
-    adam="dense",
-    batch=100,
-    megabatch=40,
-    anneal=0,
-    epochs=5,
-    # Two columns of one language: negatives may be any other sentence.
-    negatives_from="either",
-)
-# Recipes by name; every option of ``miner train`` overrides one field.
-RECIPES: dict[str, TrainConfig] = {
-    "fast": TrainConfig(),
-    "p19": _P19,
-    "p19-tuned": _TUNED,
-    "p18": _P18,
-    "p17": dataclasses.replace(_P18, encoder="word", megabatch=1, epochs=20),
-    "s18": dataclasses.replace(
-        _TUNED,
-        encoder="gran-gru",
-        segmentation="morfessor",
-        objective="contrastive",
-        negatives="rand",
-        negatives_from="either",
-        initial=0.01,
-        variational=0.2,
-        adam="dense",
-        megabatch=1,
-        anneal=0,
-    ),
-    "random": dataclasses.replace(
-        _TUNED, initial=1.0, distribution="normal", megabatch=1, anneal=0, epochs=0
-    ),
-}
-RECIPE_NOTES = {
-    "fast": "in-batch softmax with additive margin: mines best",
-    "p19": "Wieting et al. 2019, as published: margin loss, annealed mega-batches, negatives of "
-    "the other column, dropout, d = 1024",
-    "p19-tuned": "the same objective, tuned for mining: small embeddings at the start, no dropout, "
-    "d = 300, lazy Adam",
-    "p18": "Wieting and Gimpel 2018: words and trigrams on paraphrases, mega-batches of 40",
-    "p17": "Wieting et al. 2017: an average of words on paraphrases; with --encoder gran-lstm 3 "
-    "epochs",
-    "s18": "Sjöblom et al. 2018: contrastive loss on labelled or ranked paraphrases, GRAN over a "
-    "GRU on morphs (--label-col, or --score-col with --clean 0.8)",
-    "random": "untrained baselines of Wieting et al. 2019 (--encoder sp or trigram)",
-}
+_TABLES = read_toml(Path(__file__).with_suffix(".toml"))
 
-# P18 and P19, after Wieting and Gimpel 2017, shuffle the words or pieces that an LSTM reads.
-_SHUFFLED: dict[str, Any] = {"scramble": 0.3}
-# The BLSTM of P19 concatenates 2 x 150 states.
-_NETWORK: dict[str, Any] = {**_SHUFFLED, "dimension": 300}
-# With small initial embeddings an LSTM may not start to learn (benchmarks/LOG.md).
-_LARGE: dict[str, Any] = {"initial": 1.0, "distribution": "normal"}
-# Settings of a recipe that differ for an encoder, by recipe and encoder.
+
+def _settings(name: str) -> dict[str, Any]:
+    """Return the settings of a recipe, over those of the recipe that it is based on."""
+    table = _TABLES[name]
+    own = {key: one for key, one in table.items() if key not in ("note", "base", "encoders")}
+    return (_settings(table["base"]) if "base" in table else {}) | own
+
+
+# Recipes by name, a note on each, and settings that differ for an encoder, by recipe and encoder.
+RECIPES = {name: TrainConfig(**_settings(name)) for name in _TABLES}
+RECIPE_NOTES: dict[str, str] = {name: table["note"] for name, table in _TABLES.items()}
 FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
-    "p19": {
-        "trigram": {"dimension": 300},
-        "word": {"dimension": 300},
-        **dict.fromkeys(("lstm", "lstm-sp"), _NETWORK),
-        **dict.fromkeys(("blstm", "blstm-sp"), {**_NETWORK, "directions": "concat"}),
-    },
-    "p19-tuned": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), {**_SHUFFLED, **_LARGE}),
-    "p18": dict.fromkeys(("lstm", "blstm"), _SHUFFLED),
-    "p17": {"gran-lstm": {"epochs": 3}},
-    "fast": dict.fromkeys(("lstm", "blstm", "lstm-sp", "blstm-sp"), _LARGE),
+    name: {
+        encoder: own for encoders, own in table["encoders"].items() for encoder in encoders.split()
+    }
+    for name, table in _TABLES.items()
+    if "encoders" in table
 }
 
 
