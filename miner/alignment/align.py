@@ -30,7 +30,7 @@ from miner.progress import Reporter, silent
 from miner.scoring.language_notes import SAMPLE, one_language, unread
 from miner.scoring.language_notes import doubts as language_doubts
 from miner.scoring.languages import Identified, identify, sample
-from miner.scoring.quality import NAME, Quality
+from miner.scoring.quality import Quality, has_quality
 from miner.scoring.second_reading import Second, SecondReader, opened_second
 from miner.scoring.verifier import verifier_of
 from miner.tasks.run import Call, Run, open_run
@@ -322,10 +322,10 @@ def align_texts(
     scores = lattice.scores(weights.coarse)
     doubts = _doubts(texts, lattice)
     if not coarse and all(texts):
-        quality = _quality(encoders[0], texts, languages)
-        if quality is None:
+        if not has_quality(encoders[0]):
             doubts.append(f"{encoders[0].name} has no quality function: aligned by vectors alone")
         else:
+            quality = Quality(verifier_of(encoders[0], codes_of(texts, languages)))
             likely_beads = likely(lattice, scores, texts, quality)
             scores = likely_beads.scores(weights.fine, len(scores))
             read = 0
@@ -336,19 +336,6 @@ def align_texts(
             aligned = replace(decode(scores, lattice.band), read=read)
             return likely_beads.doubted(aligned, lattice.band), doubts
     return decode(scores, lattice.band), doubts
-
-
-def _quality(
-    encoder: SentenceEncoder, texts: Sequence[Sequence[str]], languages: Languages
-) -> Quality | None:
-    """Return the quality function for the languages of the texts; None if the model has none.
-
-    Raises ArtifactError for a faulty one.
-    """
-    model = encoder.model
-    if model is None or NAME not in (model.verifier or {}):
-        return None
-    return Quality(verifier_of(encoder, codes_of(texts, languages)))
 
 
 def codes_of(texts: Sequence[Sequence[str]], languages: Languages) -> tuple[str | None, str | None]:

@@ -54,6 +54,7 @@ def explain(
     from miner.scoring.explain import explain as explain_pair
     from miner.scoring.language_notes import describe_both, unread
     from miner.scoring.languages import identify
+    from miner.scoring.quality import Quality, has_quality
     from miner.scoring.second_reading import open_second
     from miner.scoring.verifier import Verifier
 
@@ -66,7 +67,7 @@ def explain(
     for name, text in zip(SIDES, (source, target), strict=True):
         for doubt in unread(encoder, [text]):
             options.say(f"warning: the {name}: {doubt}")
-    quality = quality_of(verifier)
+    quality = Quality(verifier) if has_quality(encoder) else None
     shown = explain_pair(verifier, source, target, quality)
     lines = [*matches(shown), *(terms(shown, QUALITY) if quality else ())]
     if mining or quality is None:
@@ -76,14 +77,6 @@ def explain(
         lines += second_lines(verifier, quality, both, source, target)
     lines += ["measured", *(f"  {value:9.3f}  {name}" for name, value in shown.features.items())]
     click.echo("\n".join(lines))
-
-
-def quality_of(verifier: Verifier) -> Quality | None:
-    """Return the quality function of a model; None if it has none."""
-    from miner.scoring.quality import NAME, Quality
-
-    model = verifier.encoder.model
-    return Quality(verifier) if model and NAME in (model.verifier or {}) else None
 
 
 def second_lines(

@@ -27,7 +27,7 @@ from miner.precision.near_decoys import NearDecoys
 from miner.precision.search_result import SearchResult
 from miner.scoring.language_notes import little_known
 from miner.scoring.logistic import log_odds
-from miner.scoring.quality import NAME
+from miner.scoring.quality import has_quality
 from miner.text.language_codes import describe
 from miner.text_table import count_of, quoted
 
@@ -267,7 +267,7 @@ def calibrate(
     total = float(totals[0])
     assert found.verifier is not None
     encoder = found.verifier.encoder
-    if refitting and NAME not in (encoder.model.verifier or {}):
+    if refitting and not has_quality(encoder):
         notes.append(f"{encoder.name} has no quality function: its own scoring is used")
     elif refitting:
         enough = None if labelled is None or len(labelled) < labelling.FEWEST else labelled

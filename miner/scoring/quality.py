@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from miner.encoder.known_languages import quality_map
+from miner.encoder.sentence_encoder import SentenceEncoder
 from miner.errors import ArtifactError
 from miner.option_values import SIDES
 from miner.scoring.comparer import FEATURES as COMPARER_FEATURES
@@ -37,6 +38,11 @@ CONTRADICTED = 0.02
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # Precision of the normal distribution of each feature's weight, where labels are fitted to.
 PENALTY = 30.0
+
+
+def has_quality(encoder: SentenceEncoder) -> bool:
+    """Return True if the model of an encoder has a quality function."""
+    return encoder.model is not None and NAME in (encoder.model.verifier or {})
 
 
 class Quality:
