@@ -21,7 +21,7 @@ from miner.scoring.trigram_lm import Trigrams
 from miner.text.words import tokens
 from miner_train.development import read_graded
 from miner_train.papers import sts, tune_bounds
-from miner_train.papers.bounds import Bounds
+from miner_train.papers.tune_bounds import Bounds
 from miner_train.recipes import RECIPES
 
 # References per row, out of all; P17's bounds, in part.

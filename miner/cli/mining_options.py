@@ -172,8 +172,8 @@ class Output:
 
     def write(self, mined: Mined, progress: Progress) -> None:
         """End the bar, write the pairs and the report, then say how many were kept and why."""
-        from miner.mining.advice import repeated_ids
         from miner.mining.pair_files import describe, write_parts
+        from miner.mining.result import repeated_ids
         from miner.reports import search_report
         from miner.scoring.language_notes import mismatched
         from miner.text.write_bitext import beside, write_bitext

@@ -66,16 +66,16 @@ def test_choices_that_the_scores_cannot_serve(verifying: tuple[Index, Index]) ->
 
 def test_hints(verifying: tuple[Index, Index], monkeypatch: pytest.MonkeyPatch) -> None:
     def said(longest: int, *indexes: Index) -> list[bool]:
-        monkeypatch.setattr("miner.mining.advice.HEADING", longest)
+        monkeypatch.setattr("miner.mining.result.HEADING", longest)
         notes = miner.mine(*indexes, keep=Keep(threshold=0.5)).notes
         return [any(words in note for note in notes) for words in ("equal lines", "shorter than")]
 
-    monkeypatch.setattr("miner.mining.advice.FEWEST", 20)
+    monkeypatch.setattr("miner.mining.result.FEWEST", 20)
     assert said(1000, *verifying) == [True, True]
     assert said(10, *verifying) == [True, False]
     monkeypatch.setattr(verifying[1].store, "line", verifying[1].store.line[::-1])
     assert said(10, *verifying) == [False, False]
-    monkeypatch.setattr("miner.mining.advice.FEWEST", 100)
+    monkeypatch.setattr("miner.mining.result.FEWEST", 100)
     assert said(1000, *verifying) == [False, False]
 
 

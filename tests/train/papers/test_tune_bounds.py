@@ -12,7 +12,7 @@ from support.trainings import synthetic
 from miner.errors import CorpusError
 from miner_train.config import TrainConfig
 from miner_train.development import GradedPairs
-from miner_train.papers import bounds
+from miner_train.papers import tune_bounds
 from miner_train.papers.tune_bounds import tune
 
 CONFIG = TrainConfig(
@@ -62,9 +62,9 @@ def test_a_classifier_judges_the_translation(
         def probability(self, sentences: list[str]) -> np.ndarray:
             return np.array([len(text) / 10 for text in sentences])
 
-    monkeypatch.setattr(bounds.Classifier, "load", lambda path: Judge())
+    monkeypatch.setattr(tune_bounds.Classifier, "load", lambda path: Judge())
     (tmp_path / "p.tsv").write_text("a reference\tabc\nanother\tabcdef\n")
-    sides, scores, grid = bounds.read_scored(str(tmp_path / "p.tsv"), "classifier", "judge")
+    sides, scores, grid = tune_bounds.read_scored(str(tmp_path / "p.tsv"), "classifier", "judge")
     assert sides[1] == ["abc", "abcdef"] and scores.tolist() == [0.3, 0.6]
     assert grid[:2] == ((0.0, 1.0), (0.1, 1.0)) and len(grid) == 10
 

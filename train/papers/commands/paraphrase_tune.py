@@ -54,7 +54,7 @@ def tune(
       miner paraphrase tune p.tsv --by perplexity --references news.en --grades dev.tsv
     """
     from miner.text_table import aligned
-    from miner_train.papers.bounds import read_scored
+    from miner_train.papers.tune_bounds import read_scored
 
     judges = {"perplexity": references, "classifier": classifier}
     for option, (score, judge) in zip(("references", "classifier"), judges.items(), strict=True):
