@@ -18,7 +18,7 @@ from miner.arrays import distinct
 from miner.encoder.cached_arrays import cached_arrays, key_of
 from miner.encoder.normaliser import Normaliser
 from miner.encoder.script_folding import dependent, depends, in_one_script
-from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, read_pieces
+from miner.encoder.unigram_model import ARRAYS, CODE_POINTS, SPACE_MARK, piece_texts, read_pieces
 from miner.encoder.unit_lists import code_points, keep_ids
 from miner.errors import ArtifactError
 from miner.kernels import unigram
@@ -49,7 +49,7 @@ class UnigramPieces:
         key = key_of(hashlib.sha256(vocabulary).hexdigest())
         arrays = cached_arrays("pieces", ARRAYS, key, lambda: read_pieces(vocabulary))
         self._trie, self._scores, self._numbers = (arrays[name] for name in ARRAYS[:3])
-        self.meaningful = arrays["meaningful"]
+        self.meaningful, self.spans = arrays["meaningful"], arrays["spans"]
         self.size: int = len(self.meaningful)
         start, end, self._mark, self._dropped = arrays["places"].tolist()
         try:
@@ -230,6 +230,8 @@ class PieceTokenizer:
 
     def spellings(self) -> list[str]:
         """Return the text of every piece, in the order of the ids."""
+        if self._fast is not None:
+            return piece_texts(self._vocabulary, self._fast.spans)
         return self.processor.id_to_piece(list(range(self.size)))
 
 

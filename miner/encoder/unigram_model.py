@@ -1,16 +1,17 @@
 """Reader of SentencePiece's unigram vocabularies: the trie for looking up pieces."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
-from miner.encoder.unit_lists import code_points
 from miner.kernels import unigram
+from miner.ragged import offsets_of, take_lists
 
 SPACE_MARK = "\u2581"  # SentencePiece's mark for a space
 CODE_POINTS = 0x110000
 # Arrays of :func:`read_pieces`.
-ARRAYS = "trie", "scores", "numbers", "meaningful", "places"
+ARRAYS = "trie", "scores", "numbers", "meaningful", "places", "spans"
 # SentencePiece's format (protobuf): kinds of pieces, numbers of fields, wire types, and the bytes
 # of wire types of fixed size.
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
@@ -39,13 +40,14 @@ def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
     - ``scores (V,) float32``: of the pieces; the first is the unknown character's;
     - ``numbers (0x110000,) uint16``: number of each code point in the trie, 0 for none;
     - ``places (4,) int64``: first byte and end of the normalisation rules in ``vocabulary``, number
-      of the mark, id of the bare mark (0: none).
+      of the mark, id of the bare mark (0: none);
+    - ``spans (V, 2) int64``: first byte and end of the text of each piece in ``vocabulary``.
 
     Raises ValueError for another algorithm, other rules for spaces, other kinds of pieces, or an
     encoding that SentencePiece does not write.
     """
     try:
-        texts, scores, kinds, rules = _read(vocabulary)
+        spans, scores, kinds, rules = _read(vocabulary)
     except IndexError:
         raise ValueError("the model is cut off") from None
     usual = kinds[:1] == _UNKNOWN and np.isin(kinds[1:], (_NORMAL, _CONTROL)).all()
@@ -56,38 +58,61 @@ def read_pieces(vocabulary: bytes) -> dict[str, np.ndarray]:
     if not ((scores > unigram.LEAST_SCORE) & (scores <= 0)).all():
         raise ValueError("a score is not a number, or so large that the sums are too inexact")
     entered = np.flatnonzero(meaningful)
-    codes, offsets = code_points([texts[i] for i in entered.tolist()])
-    characters, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    if len(characters) + 1 >= 1 << 16 or len(codes) >= 1 << 24 or not np.diff(offsets).all():
+    piece_codes, offsets = take_lists(*_code_points(vocabulary, spans), entered)
+    first = np.full(CODE_POINTS, -1)
+    first[piece_codes[::-1]] = np.arange(len(piece_codes) - 1, -1, -1)  # the last one counts
+    characters = np.flatnonzero(first >= 0)
+    if len(characters) + 1 >= 1 << 16 or len(piece_codes) >= 1 << 24 or not np.diff(offsets).all():
         raise ValueError("too many characters, or a piece without any")
     rank = np.empty(len(characters), np.int32)
-    rank[np.argsort(first)] = np.arange(1, len(characters) + 1)
+    rank[np.argsort(first[characters])] = np.arange(1, len(characters) + 1)
     numbers = np.zeros(CODE_POINTS, np.uint16)
     numbers[characters] = rank
     mark = int(numbers[ord(SPACE_MARK)])
-    inside = np.ones(len(codes), bool)
+    marked = piece_codes == ord(SPACE_MARK)
+    inside = np.ones(len(piece_codes), bool)
     inside[offsets[:-1]] = False
-    if numbers[0] or not mark or (codes[inside] == ord(SPACE_MARK)).any():
+    if numbers[0] or not mark or (marked & inside).any():
         raise ValueError("not a usual list of pieces")
-    trie = _trie(rank[inverse], offsets, entered, scores, len(characters) + 1)
-    bare = [i for i in entered.tolist() if texts[i] == SPACE_MARK]
-    dropped = max(bare, default=0)
+    trie = _trie(numbers[piece_codes], offsets, entered, scores, len(characters) + 1)
+    bare = entered[marked[offsets[:-1]] & (np.diff(offsets) == 1)]
+    dropped = int(bare.max(initial=0))
     meaningful[dropped] = False
     places = np.array([rules.start, rules.stop, mark, dropped])
-    return dict(zip(ARRAYS, (trie, scores, numbers, meaningful, places), strict=True))
+    return dict(zip(ARRAYS, (trie, scores, numbers, meaningful, places, spans), strict=True))
 
 
-def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
-    """Return the pieces' texts, scores ``(V,) float32`` and kinds ``(V,)``, and the rules' span."""
-    spans: list[slice] = []
+def piece_texts(vocabulary: bytes, spans: np.ndarray) -> list[str]:
+    """Return the text of every piece, of which :func:`read_pieces` returns the ``spans``."""
+    codes, offsets = _code_points(vocabulary, spans)
+    text, places = codes.tobytes().decode("utf-32-le"), offsets.tolist()
+    return [text[first:last] for first, last in pairwise(places)]
+
+
+def _code_points(vocabulary: bytes, spans: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the code points of pieces, ``(t,) uint32``, and ``offsets (V + 1,) int64``."""
+    data, (first, last) = np.frombuffer(vocabulary, np.uint8), spans.T
+    offsets = offsets_of(last - first)
+    flat = data[np.arange(offsets[-1]) + np.repeat(first - offsets[:-1], last - first)]
+    begins = (flat & 0xC0) != 0x80
+    if not begins[offsets[:-1][last > first]].all():
+        raise ValueError("a piece begins within a character")
+    codes = np.frombuffer(flat.tobytes().decode().encode("utf-32-le"), "<u4")
+    return codes, offsets_of(begins)[offsets]
+
+
+def _read(vocabulary: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, slice]:
+    """Return the pieces' spans of text ``(V, 2)``, scores ``(V,) float32`` and kinds ``(V,)``, and
+    the rules' span.
+    """
+    data = np.frombuffer(vocabulary, np.uint8)
+    numbers, starts, ends = unigram.top_fields(data)
     parts: dict[int, slice] = {}
-    for number, value in fields(vocabulary, 0, len(vocabulary)):
-        if not isinstance(value, slice) or number in parts:
+    for place in np.flatnonzero(np.isin(numbers, (_TRAINER, _RULES))).tolist():
+        if int(numbers[place]) in parts:
             raise ValueError("not a usual model")
-        if number == _PIECE:
-            spans.append(value)
-        elif number in (_TRAINER, _RULES):
-            parts[number] = value
+        parts[int(numbers[place])] = slice(int(starts[place]), int(ends[place]))
+    start, end = starts[numbers == _PIECE], ends[numbers == _PIECE]
     settings = {
         (part, number): value
         for part, span in parts.items()
@@ -95,10 +120,8 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
     }
     rules = parts.get(_RULES, slice(0, 0))
     known = all(settings.get(field) in values for field, values in _USUAL.items())
-    if not known or not spans or not vocabulary[rules].startswith(_NAMES):
+    if not known or not len(start) or not vocabulary[rules].startswith(_NAMES):
         raise ValueError("not a usual model of unigram pieces")
-    data = np.frombuffer(vocabulary, np.uint8)
-    start, end = np.array([(span.start, span.stop) for span in spans]).T
     # A text of less than 128 bytes, a score, and the kind unless it is normal.
     score = start + 2 + data[start + 1]
     normal = end == score + 5
@@ -109,10 +132,7 @@ def _read(vocabulary: bytes) -> tuple[list[str], np.ndarray, np.ndarray, slice]:
     if not (heads & (normal | (data[np.where(normal, 0, end - 2)] == _KIND))).all():
         raise ValueError("pieces in an unusual form")
     scores = data[score[:, None] + np.arange(1, 5)].view("<f4")[:, 0]
-    texts = [
-        vocabulary[a:b].decode() for a, b in zip((start + 2).tolist(), score.tolist(), strict=True)
-    ]
-    return texts, scores, kind, rules
+    return np.stack([start + 2, score], axis=1), scores, kind, rules
 
 
 def fields(data: bytes, place: int, end: int) -> Iterator[tuple[int, int | slice]]:
@@ -147,6 +167,20 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
     return value | data[place] << shift, place + 1
 
 
+def _alphabetical(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the alphabetical order of ``codes (t,) uint16`` > 0, ragged.
+
+    By the last characters first: numpy sorts 16 bits in linear time.
+    """
+    lengths, order = np.diff(offsets), np.arange(len(offsets) - 1)
+    for depth in range(int(lengths.max()) - 1, -1, -1):
+        own = np.zeros(len(order), np.uint16)
+        longer = np.flatnonzero(lengths > depth)
+        own[longer] = codes[offsets[longer] + depth]
+        order = order[np.argsort(own[order], kind="stable")]
+    return order
+
+
 def _trie(
     codes: np.ndarray, offsets: np.ndarray, entered: np.ndarray, scores: np.ndarray, span: int
 ) -> np.ndarray:
@@ -155,17 +189,20 @@ def _trie(
     Nodes are numbered by depth, then by parent and character, so that the children of a node have
     consecutive numbers.
     """
-    lengths, ends = np.diff(offsets), np.zeros(len(entered), np.int64)
+    order, lengths = _alphabetical(codes, offsets), np.diff(offsets)
+    lengths, starts, sorted_ends = lengths[order], offsets[order], np.zeros(len(order), np.int64)
     parts, count = [np.zeros((1, 2), np.int64)], 1
     for depth in range(int(lengths.max())):
         longer = np.flatnonzero(lengths > depth)
-        edges = ends[longer] << 16 | codes[offsets[longer] + depth]
-        edges, child = np.unique(edges, return_inverse=True)
-        parts.append(np.stack([edges >> 16, edges & 0xFFFF], axis=1))
-        ends[longer] = count + child
-        count += len(edges)
-    if len(np.unique(ends)) < len(ends):
+        edges = sorted_ends[longer] << 16 | codes[starts[longer] + depth]
+        new = np.diff(edges, prepend=-1) != 0
+        parts.append(np.stack([edges[new] >> 16, edges[new] & 0xFFFF], axis=1))
+        sorted_ends[longer] = count - 1 + np.cumsum(new)
+        count += len(parts[-1])
+    if not np.diff(sorted_ends).all():
         raise ValueError("a piece is there twice")
+    ends = np.empty_like(sorted_ends)
+    ends[order] = sorted_ends
     above, character = np.concatenate(parts).T.astype(np.int32)
     children = np.bincount(above[1:], minlength=count).astype(np.int32)
     first = np.searchsorted(above[1:], np.arange(count, dtype=np.int32)).astype(np.int32) + 1

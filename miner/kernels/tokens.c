@@ -43,7 +43,8 @@ typedef struct {
 typedef struct {
     const int32_t *source;
     int64_t n, count, longest;
-    int32_t *slot, *position;
+    int16_t *slot;
+    int8_t *position;
     float *translated;
     float *similar, *backward, *nearest, *forward;
     int32_t *where, *used;
@@ -74,23 +75,21 @@ static int fit(Work *work, int64_t longest) {
 }
 
 static void release(Work *work) {
-    free(work->slot);
+    free(work->translated);
     free(work->of_sides);
 }
 
 static int allocate(Work *work, int64_t size, int64_t d) {
     memset(work, 0, sizeof *work);
-    const int64_t items = 3 * size + SLOTS * (2 * LONGEST + 4) + LONGEST * (2 + d / 2) + UNPACKED * d / 4;
+    const int64_t items = 2 * size + SLOTS * (2 * LONGEST + 4) + LONGEST * (2 + d / 2) + UNPACKED * d / 4;
     float *at = malloc((size_t)items * sizeof(float));
-    work->slot = (int32_t *)at;
+    work->translated = at;
     if (at == NULL || !fit(work, LONGEST)) return 0;
-    work->position = work->slot + size;
-    work->translated = at + 2 * size;
-    for (int64_t token = 0; token < size; token++) {
-        work->slot[token] = work->position[token] = -1;
-        work->translated[token] = 0.0f;
-    }
-    work->similar = at += 3 * size;
+    work->slot = (int16_t *)(at + size);
+    work->position = (int8_t *)(work->slot + size);
+    memset(work->translated, 0, (size_t)size * sizeof(float));
+    memset(work->slot, -1, (size_t)size * (sizeof(int16_t) + sizeof(int8_t)));
+    work->similar = at += 2 * size;
     work->backward = at += SLOTS * LONGEST;
     work->nearest = at += SLOTS * LONGEST;
     work->forward = at += SLOTS;
@@ -233,7 +232,7 @@ static void begin_source(const Tokens *all, const int32_t *source, int64_t n, Wo
     copy_tokens(all, source, n, work);
     for (int64_t i = n - 1; i >= 0; i--) {
         work->following[i] = work->position[source[i]];
-        work->position[source[i]] = (int32_t)i;
+        work->position[source[i]] = (int8_t)i;
     }
     translate(all, source, n, 1, work->translated);
 }
@@ -252,7 +251,7 @@ static void fill_slots(const Tokens *all, const int32_t *target, int64_t m, Work
     const int64_t n = work->n, first = work->count;
     for (int64_t j = 0; j < m; j++)
         if (work->slot[target[j]] < 0) {
-            work->slot[target[j]] = (int32_t)work->count;
+            work->slot[target[j]] = (int16_t)work->count;
             work->used[work->count++] = target[j];
         }
     dots_with(all, work->rows, n, work->used + first, work->count - first,

@@ -27,6 +27,34 @@ static int64_t free_base(const uint8_t *taken, const struct node *children, int6
     }
 }
 
+/* Read a protobuf integer from *at on; return 0 if it is cut off or too long. */
+static int read_varint(const uint8_t *data, int64_t end, int64_t *at, uint64_t *value) {
+    *value = 0;
+    for (int shift = 0; *at < end && shift < 64; shift += 7) {
+        const uint8_t byte = data[(*at)++];
+        *value |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return 1;
+    }
+    return 0;
+}
+
+int64_t EXPORT(list_fields)(const uint8_t *data, int32_t *numbers, int64_t *starts, int64_t *ends,
+                            int64_t b, int64_t m) {
+    int64_t count = 0;
+    for (int64_t at = 0; at < b; count++) {
+        uint64_t tag, size;
+        if (!read_varint(data, b, &at, &tag) || !read_varint(data, b, &at, &size)) return -1;
+        if ((tag & 7) != 2 || tag < 8 || tag >> 32 || size > (uint64_t)(b - at)) return -1;
+        if (count < m) {
+            numbers[count] = (int32_t)(tag >> 3);
+            starts[count] = at;
+            ends[count] = at + (int64_t)size;
+        }
+        at += (int64_t)size;
+    }
+    return count;
+}
+
 int64_t EXPORT(place_nodes)(int32_t *table, int64_t span, const int64_t *pieces,
                             const int64_t *ends, const float *scores, uint8_t *taken, int32_t *out,
                             int64_t n, int64_t p, int64_t m) {

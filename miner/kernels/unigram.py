@@ -32,6 +32,9 @@ _place_nodes = kernel(
     "place_nodes(&nodes: i4[n, 5], span: int, pieces: i8[p], ends: i8[p], scores: f4[p], "
     "&taken: u1[m], &trie: i4[m, 4]) -> int"
 )
+_list_fields = kernel(
+    "list_fields(data: u1[b], &numbers: i4[m], &starts: i8[m], &ends: i8[m]) -> int"
+)
 _segment = kernel(
     "segment(codes: i4[t], offsets: i8[n+1], longer: i4[l], mark: int, trie: i4[m, 4], "
     "scores: f4[p], dropped: int, &best: f4[s+1], &text: i4[s], &chosen: i4[s], &begins: i4[s+1], "
@@ -59,6 +62,23 @@ def place_nodes(
     a quarter above n, plus 8 spans.
     """
     return int(_place_nodes(nodes, span, pieces, ends, scores, taken, trie))
+
+
+def top_fields(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """List the fields of a protobuf message, ``data (b,) uint8``: number, first byte, and end.
+
+    Raises ValueError unless all are strings or messages, as those of a SentencePiece model are.
+    """
+    count = _list_fields(data, *_places(0))
+    if count < 0:
+        raise ValueError("not a usual model, or cut off")
+    found = _places(count)
+    _list_fields(data, *found)
+    return found
+
+
+def _places(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count, np.int64)
 
 
 def no_words() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -124,8 +124,9 @@ def _prepared(arrays: Mapping[str, np.ndarray], tokenizer: PieceTokenizer) -> di
     spelling, offsets = spell(tokenizer.spellings(), codes_of(arrays["letters"]))
     # 1 for a token that begins with a foreign letter, -1 for a Latin one.
     row = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    lettered, first = np.unique(row[spelling > 0], return_index=True)
-    letter = spelling[spelling > 0][first]
+    row, letters = row[spelling > 0], spelling[spelling > 0]
+    first = np.diff(row, prepend=-1) > 0
+    lettered, letter = row[first], letters[first]
     script = np.zeros(len(offsets) - 1, dtype=np.int8)
     script[lettered] = (letter > UNKNOWN).astype(np.int8) - (letter < UNKNOWN)
     spelled = script, spelling, offsets
@@ -146,7 +147,9 @@ def spell(texts: Sequence[str], codes: Mapping[str, int]) -> tuple[np.ndarray, n
     0 stands for any other character.
     """
     # All texts in one call: separate calls would take ten times as long.
-    joined = "".join(text.replace(_END, " ") + _END for text in texts)
+    joined = _END.join([*texts, ""])
+    if joined.count(_END) > len(texts):
+        joined = "".join(text.replace(_END, " ") + _END for text in texts)
     table = {ord(letter): _codes(letter, codes) for letter in set(joined) - {_END}}
     spelled = np.frombuffer(joined.translate(table).encode("utf-32-le"), np.uint32)
     ends = np.flatnonzero(spelled == ord(_END))

@@ -78,6 +78,12 @@ def test_ids_of_strange_text(tokenizer: PieceTokenizer, sentences: list[str]) ->
     assert found == reference(tokenizer.processor, clean, one_script=True)
 
 
+def test_spellings_are_those_of_sentencepiece(tokenizer: PieceTokenizer) -> None:
+    """Special pieces, too, and pieces of characters of one to four bytes."""
+    every = list(range(tokenizer.size))
+    assert tokenizer.spellings() == tokenizer.processor.id_to_piece(every)
+
+
 def test_ids_of_every_character(tokenizer: PieceTokenizer) -> None:
     every = [chr(code) for code in range(0x3200) if not 0xD800 <= code < 0xE000]
     texts = [f"der {one}und{two} {one}{two}" for one, two in pairwise(every)]

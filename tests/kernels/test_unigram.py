@@ -1,6 +1,7 @@
 """Unigram segmentation agrees with its reference; for SentencePiece see test_unigram_pieces."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.kernel_references import segment_reference
@@ -114,3 +115,32 @@ def test_a_trie_without_room() -> None:
     for size, last in ((0, -1), (2, -1), (10, -1), (13, 3)):
         trie, taken = np.zeros((size, 4), np.int32), np.zeros(size, bool)
         assert unigram.place_nodes(nodes.copy(), 5, *arguments, taken, trie) == last
+
+
+def varint(value: int) -> bytes:
+    digits = [value >> shift & 127 for shift in range(0, max(value.bit_length(), 1), 7)]
+    return bytes([*(digit | 128 for digit in digits[:-1]), digits[-1]])
+
+
+@given(st.lists(st.tuples(st.integers(1, (1 << 29) - 1), st.binary(max_size=200)), max_size=9))
+def test_fields_of_a_message_are_listed(fields: list[tuple[int, bytes]]) -> None:
+    """A message that is cut off has the first of them, or is refused."""
+    data = b"".join(varint(n << 3 | 2) + varint(len(value)) + value for n, value in fields)
+    for end in (len(data), *range(0, len(data), 7)):
+        part = data[:end]
+        try:
+            found = unigram.top_fields(np.array([*part], np.uint8))
+        except ValueError:
+            assert end < len(data)
+            continue
+        numbers, starts, ends = (one.tolist() for one in found)
+        listed = [(n, part[a:b]) for n, a, b in zip(numbers, starts, ends, strict=True)]
+        assert listed == (fields if end == len(data) else fields[: len(listed)])
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x08\x01", b"\x02\x00", b"\x80" * 12, b"\x0a\xff\xff\xff\xff\x7f"]
+)
+def test_other_fields_are_refused(data: bytes) -> None:
+    with pytest.raises(ValueError, match="not a usual model"):
+        unigram.top_fields(np.array([*data], np.uint8))
