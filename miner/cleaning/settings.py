@@ -226,3 +226,8 @@ class Split:
         for name, size in (("dev", self.dev), ("test", self.test)):
             if not 0 <= size < float("inf"):
                 raise ValueError(f"{name} = {size} is no number of rows")
+        if max(self.dev, self.test) < 1 <= self.dev + self.test:
+            raise ValueError(
+                f"dev = {self.dev} and test = {self.test} leave nothing for training; give "
+                "shares below 1 together, or numbers of rows"
+            )

@@ -146,7 +146,9 @@ def _chosen(
     for number, ordered in ((2, order), (1, order[::-1])):
         size = sizes[number - 1]
         left = wanted = int(size if size >= 1 else size * len(label))
-        if 0 < size < 1:  # the bound is the same for any text
+        if not size:
+            continue
+        if size < 1:  # the bound is the same for any text
             edge = size if number == 2 else 1 - size
             ordered = order[(place[order] / 2.0**64 < edge) == (number == 2)]
         for one in ordered[part[ordered] == 0].tolist():

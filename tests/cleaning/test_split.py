@@ -73,6 +73,12 @@ def test_nothing_is_in_two_parts(tmp_path: Path) -> None:
     assert manifest["rows"] == counts and len(manifest["parts"]) == 3
 
 
+@pytest.mark.parametrize(("dev", "test"), [(0, 0), (0, 7), (7, 0), (0, 0.2), (0.2, 0)])
+def test_a_part_of_no_rows_is_empty(tmp_path: Path, dev: float, test: float) -> None:
+    counts = split([write(tmp_path / "web.tsv", rows(90))], tmp_path / "out", Split(dev, test))
+    assert (counts["dev"] > 0, counts["test"] > 0) == (dev > 0, test > 0) and counts["train"] > 45
+
+
 @pytest.mark.parametrize("near", [0.7, 1])
 def test_rows_with_an_empty_side_follow_their_text(tmp_path: Path, near: float) -> None:
     """Invisible characters do not matter, and an empty side joins no rows."""
@@ -165,6 +171,8 @@ def test_what_cannot_be_split(tmp_path: Path) -> None:
         split([path], tmp_path, Split(dev=1, test=1))
     with pytest.raises(ValueError, match="dev = -1 is no number of rows"):
         Split(dev=-1)
+    with pytest.raises(ValueError, match="leave nothing for training"):
+        Split(dev=0.5, test=0.5)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(4, 10)), max_size=12))
