@@ -33,10 +33,14 @@ ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weigh
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
-# Expressions, by the kind of fact that they only seem to have.
+# Expressions, by the kind of fact that they only seem to have, each with a word of theirs, which is
+# found sooner.
 _IDIOMS = {
-    "number": re.compile(r"\bhalf[ -]past\b", re.IGNORECASE),
-    "negation": re.compile(r"\bno (?:later|sooner|less|more|fewer) than\b", re.IGNORECASE),
+    "number": ("half", re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)),
+    "negation": (
+        "than",
+        re.compile(r"\bno (?:later|sooner|less|more|fewer) than\b", re.IGNORECASE),
+    ),
 }
 # Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
 # Evidence beyond the highest counts as that much: free translations have it, too.
@@ -118,11 +122,17 @@ class Reader:
         ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
         many languages name the next hour there. So are negations of "no later than".
         """
-        other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
+        other = [
+            text if text.isascii() else _DIGIT.sub(lambda one: str(int(one[0])), text)
+            for text in other
+        ]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
         for kind in _IDIOMS.keys() & set(self.kinds):
-            rows = [i for i, text in enumerate(english) if _IDIOMS[kind].search(text)]
+            word, idiom = _IDIOMS[kind]
+            rows = [
+                i for i, text in enumerate(english) if word in text.lower() and idiom.search(text)
+            ]
             classes = np.flatnonzero(self.kind == self.kinds.index(kind))
             seen[np.ix_(np.array(rows, np.int64), classes)] = kernel.EXCUSED
         return seen
