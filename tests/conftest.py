@@ -358,5 +358,17 @@ def miner(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, s
 
 
 @pytest.fixture
+def miner_command(miner: Callable[..., tuple[int, str, str]]) -> Callable[..., str]:
+    """Return a runner of commands that must succeed, on one thread; it returns standard error."""
+
+    def run(*arguments: object) -> str:
+        code, _, err = miner(*arguments, "--threads", 1)
+        assert code == 0, err
+        return err
+
+    return run
+
+
+@pytest.fixture
 def sides(verifying: tuple[Index, Index]) -> tuple[Path, Path]:
     return verifying[0].path, verifying[1].path

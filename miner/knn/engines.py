@@ -6,7 +6,6 @@ Engines for GPUs are in :mod:`miner.knn.gpu_engines`. Each engine rounds similar
 way; :mod:`miner.knn.refine` rescores the candidates exactly.
 """
 
-import importlib.util
 import math
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -101,7 +100,7 @@ def search_device(device: str, engine: str, exact: bool = False) -> str:
 def _gpu_count() -> int:
     """Count the GPUs that torch or FAISS can use. Raises DependencyError if both are missing."""
     try:
-        gpus = torch_gpus() if importlib.util.find_spec("torch") is not None else 0
+        gpus = torch_gpus()
     except DependencyError:
         gpus = 0
     try:

@@ -5,7 +5,6 @@ sides, whose results must equal the CPU's except for rounding, then a larger blo
 engine passes, a warning says why and the CPU searches.
 """
 
-import importlib.util
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -68,7 +67,7 @@ def choose_gpu_engine(
 def usable_engines(device: str) -> list[str]:
     """Return the engines whose library is installed and sees the GPUs of ``device``."""
     engines = []
-    for name, count in (("torch", _torch_gpus), ("faiss", faiss.gpu_count)):
+    for name, count in (("torch", torch_gpus), ("faiss", faiss.gpu_count)):
         try:
             gpus = count()
         except DependencyError:
@@ -77,10 +76,6 @@ def usable_engines(device: str) -> list[str]:
         if chosen and chosen[-1] < gpus:
             engines.append(name)
     return engines
-
-
-def _torch_gpus() -> int:
-    return torch_gpus() if importlib.util.find_spec("torch") is not None else 0
 
 
 def try_engine(engine: str, device: str, threads: int, sides: tuple[VectorSet, VectorSet]) -> Trial:

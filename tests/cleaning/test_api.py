@@ -230,16 +230,6 @@ def test_two_files_to_other_formats(
     assert kept.records + bad.num_rows == len(german_file.read_bytes().splitlines())
 
 
-@pytest.fixture
-def miner_command(miner):
-    def run(*arguments):
-        code, _, err = miner(*arguments, "--threads", 1)
-        assert code == 0, err
-        return err
-
-    return run
-
-
 def test_faults(rows, tmp_path, miner):
     import miner as api
 

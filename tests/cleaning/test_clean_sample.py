@@ -16,16 +16,6 @@ FILTERS = [
 ]
 
 
-@pytest.fixture
-def miner_command(miner):
-    def run(*arguments):
-        code, _, err = miner(*arguments, "--threads", 1)
-        assert code == 0, err
-        return err
-
-    return run
-
-
 def test_a_bound_drops_its_share_of_the_sample_and_no_more():
     config = any_config(FILTERS, Context("de", "en"))
     assert [step.label for step in to_fit(config)] == ["length", "cost", "quality"]
