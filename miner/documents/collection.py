@@ -80,6 +80,8 @@ def files_of(collection: str | Path | Sequence[str | Path]) -> list[tuple[str, s
         if not inside:
             raise CorpusError(f"{name}: the folder has no file; name a folder of text files")
         files += [(path, os.path.relpath(path, name)) for path in inside]
+    if not files:
+        raise CorpusError("a collection is a folder, a file or several; none is named")
     return files
 
 

@@ -154,6 +154,8 @@ def _names(path: str, kind: str) -> Sequence[str]:
     """Return the names of the columns of a file; none where its first row is faulty."""
     if kind == "parquet":
         return [*next(iter(FORMATS[kind].rows(RawText(path), ())), {})]
+    if not FORMATS[kind].of_lines:  # units, in their languages
+        return []
     line = _first_line(path)
     if kind in ("plain", "tsv"):
         return line.split("\t")

@@ -7,6 +7,7 @@ from pathlib import Path
 from miner.option_values import SIDES, Languages
 from miner.text.compression import packing
 from miner.text.formats import FORMATS, file_format
+from miner.text.language_codes import language_pair
 from miner.text.output import Waiting, all_or_none, one_line, open_output
 from miner.text.text_format import BitextRows
 
@@ -22,8 +23,9 @@ def write_bitext(
 
     The cells ``ids`` are written beside two files: `out.ids` for `out.de` and `out.en`.
     ``together``: see :func:`miner.text.output.all_or_none`. Raises ResourceError, and CorpusError
-    for rows that the format cannot hold.
+    for rows that the format cannot hold, and ValueError for an unknown code in ``languages``.
     """
+    languages = language_pair(languages)
     if len(paths) == 1:
         kind = FORMATS[file_format(paths[0])]
         kind.write(rows, paths[0], languages, together=together)

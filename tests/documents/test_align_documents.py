@@ -158,6 +158,7 @@ def test_what_cannot_be_paired_is_refused(tmp_path):
     one = rows(tmp_path / "one.jsonl", {"a": ["Der Hund schläft im Garten."]})
     for path, message in (
         (tmp_path / "folder", "the folder has no file"),
+        ([], "a collection is a folder, a file or several; none is named"),
         (tmp_path / "plain.txt", "plain has no documents"),
         (tmp_path / "none.jsonl", "cannot be read"),
         (empty, "no document has text"),

@@ -10,6 +10,7 @@ from miner.errors import CorpusError, ResourceError
 from miner.review.population import Origin, Population, origin_of
 from miner.review.review import Review
 from miner.text.formats import BitextFormat
+from miner.text.write_bitext import write_bitext
 
 
 def scored(path: Path, count: int = 200, seed: int = 1) -> Path:
@@ -179,6 +180,14 @@ def test_columns_are_found(tmp_path: Path, name: str, content: str, layout: Bite
     (tmp_path / name).write_text(content, encoding="utf-8")
     found = Population.read(origin_of(tmp_path / name, layout=layout))
     assert rows_of(found) == [(0.5, "a", "b"), (0.25, "c", "d")]
+
+
+def test_units_of_translation_memories_are_pairs(tmp_path: Path) -> None:
+    tmx = tmp_path / "a.tmx"
+    write_bitext([{"source": "a", "target": "b"}], [str(tmx)], ("de", "en"))
+    for columns in ((None, None), ("de", "en")):
+        found = Population.read(origin_of(tmx, layout=BitextFormat(*columns)))
+        assert rows_of(found) == [(0.0, "a", "b")]
 
 
 def test_parquet_of_mining_and_two_files(tmp_path: Path) -> None:

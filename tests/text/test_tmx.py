@@ -15,6 +15,7 @@ from miner.text.bitext import read_bitext
 from miner.text.formats import FORMATS, BitextFormat
 from miner.text.output import one_line
 from miner.text.text_format import Column, RawText
+from miner.text.write_bitext import write_bitext
 
 UNITS = """<?xml version="1.0" encoding="{encoding}"?>
 <!DOCTYPE tmx SYSTEM "tmx14.dtd">
@@ -299,3 +300,8 @@ def test_references_and_units_cut_by_parts(tmp_path: Path, monkeypatch: pytest.M
     for size in (1, 3, 7):
         monkeypatch.setattr(xml_parser, "_PART", size)
         assert pairs(path, on_error="skip") == DE_EN
+
+
+def test_codes_of_units_are_codes(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="did you mean Japanese"):
+        write_bitext([{"source": "a", "target": "b"}], [str(tmp_path / "a.tmx")], ("jp", "en"))
