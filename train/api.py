@@ -1,4 +1,4 @@
-"""Function `train`, the Python form of ``miner train``."""
+"""`train`: ``miner train`` as one call."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,11 +44,11 @@ def train(
     require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 
-    with scratch_directory() as directory:
+    with scratch_directory() as place:
         texts = []
         for first, *other in given_bitexts(source, target):
             if isinstance(first, GivenTexts):
-                path, layout = directory / "pairs.jsonl", BitextFormat(format="jsonl")
+                path, layout = place / "pairs.jsonl", BitextFormat(format="jsonl")
                 path.write_bytes(b"".join(first.lines))
                 first = str(path)
             second = str(other[0]) if other else None

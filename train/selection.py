@@ -60,8 +60,8 @@ def seen(sides: Sequence[Sequence[str]], unwanted: Sequence[Unwanted]) -> np.nda
 
     ``sides`` are the columns, ``n`` sentences each.
     """
-    mask = np.zeros(len(sides[0]), dtype=bool)
-    for exclusion in unwanted:
+    found = np.zeros(len(sides[0]), dtype=bool)
+    for one in unwanted:
         for number, side in enumerate(sides):
-            mask |= exclusion.hits(side, number) > 0
-    return mask
+            found |= one.hits(side, number) > 0
+    return found

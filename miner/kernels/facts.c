@@ -65,18 +65,33 @@ static int64_t find_fact_word(uint64_t value, const uint64_t *words, int64_t cou
     return low < count && words[low] == value ? low : -1;
 }
 
-/* Numbers of a text in one or two digits: [0] the numbers, [1] their parts, as twenty and three. */
-static void small_numbers(const uint8_t *text, int64_t size, uint8_t found[2][FACT_NUMBERS]) {
-    memset(found, 0, 2 * FACT_NUMBERS);
+/* Mark the words of a number below 1000: eight, twenty and three of 823. */
+static void mark_parts(int64_t value, uint8_t found[FACT_NUMBERS]) {
+    const int64_t rest = value % 100;
+    if (value >= 100) found[value / 100] = 1;
+    if (rest > 0) found[rest] = 1;
+    if (rest >= 20) found[rest / 10 * 10] = found[rest % 10] = 1;
+}
+
+/* Numbers of a text: [0] those of one or two digits, [1] their parts, as twenty and three, [2] also
+   parts of those of three digits, and 0 for such a one. */
+static void small_numbers(const uint8_t *text, int64_t size, uint8_t found[3][FACT_NUMBERS]) {
+    memset(found, 0, 3 * FACT_NUMBERS);
     for (int64_t i = 0; i < size; i++) {
         const int64_t first = i;
         int64_t value = 0;
         for (; i < size && is_digit(text[i]); i++)
-            if (i - first < 2) value = 10 * value + text[i] - '0';
-        if (i == first || i - first > 2) continue;
-        found[0][value] = found[1][value] = 1;
-        if (value >= 20) found[1][value / 10 * 10] = found[1][value % 10] = 1;
+            if (i - first < 3) value = 10 * value + text[i] - '0';
+        const int64_t digits = i - first;
+        if (digits == 1 || digits == 2) {
+            found[0][value] = found[1][value] = 1;
+            mark_parts(value, found[1]);
+        } else if (digits == 3) {
+            mark_parts(value, found[2]);
+            found[2][0] = 1;
+        }
     }
+    for (int64_t i = 1; i < FACT_NUMBERS; i++) found[2][i] |= found[1][i];
 }
 
 void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8_t *other,
@@ -84,7 +99,7 @@ void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8
                         const int32_t *classes, const int32_t *numbers, const int32_t *again,
                         const int32_t *parts, uint8_t *seen, int64_t b, int64_t n, int64_t c, int64_t w, int64_t l,
                         int64_t k) {
-    uint8_t word[FACT_WORD], here[2][FACT_NUMBERS], there[2][FACT_NUMBERS];
+    uint8_t word[FACT_WORD], here[3][FACT_NUMBERS], there[3][FACT_NUMBERS];
     for (int64_t i = 0; i < n; i++) {
         int64_t at = offsets[i];
         uint8_t *own = seen + i * k;
@@ -95,7 +110,7 @@ void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8
             if (size == 0) continue;
             const int64_t found = find_fact_word(hash_fact_word(word, size), words, w);
             if (found < 0) continue;
-            const int shared = numbers[found] >= 0 && there[numbers[found] >= FACT_NUMBERS]
+            const int shared = numbers[found] >= 0 && there[numbers[found] >= FACT_NUMBERS ? 2 : 0]
                                                            [numbers[found] % FACT_NUMBERS];
             for (int32_t place = starts[found]; place < starts[found + 1]; place++) {
                 int32_t class = classes[place];
@@ -112,7 +127,7 @@ void EXPORT(read_facts)(const uint8_t *text, const int64_t *offsets, const uint8
             }
         }
         for (int64_t class = 0; class < k; class++)
-            if (parts[class] >= 0 && own[class] == FACT_ABSENT && there[1][parts[class]] &&
+            if (parts[class] > 0 && own[class] == FACT_ABSENT && there[1][parts[class]] &&
                 !here[1][parts[class]])
                 own[class] = FACT_WANTED;
     }

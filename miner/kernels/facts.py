@@ -26,8 +26,8 @@ BITS = 22
 # Marks the classes of the words of each text. ``words`` are FNV-1a hashes, ascending, with the
 # classes from ``starts``, -1 - class for a word that excuses it; ``again`` is the class that a
 # second word of a class has, or -1. ``numbers``: a word's number below `NUMBERS`; plus `NUMBERS`
-# where it may be a part of one, as three of 23; or -1. ``parts``: the number of a class that is
-# wanted where the other side has it in digits, or -1.
+# where it may be a part of one, as three of 23 and of 300, just that for hundred; or -1. ``parts``:
+# the number of a class that is wanted where the other side has it in two digits.
 read_facts = kernel(
     "read_facts(text: u1[b], offsets: i8[n+1], other: u1[c], other_offsets: i8[n+1], "
     "words: u8[w], starts: i4[w+1], classes: i4[l], numbers: i4[w], again: i4[k], parts: i4[k], "

@@ -33,26 +33,26 @@ ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weigh
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
-# Expressions, by the kind of fact that they only seem to have, each with a word of theirs, which is
-# found sooner.
+# Expressions, by the kind of fact that they only seem to have.
 _IDIOMS = {
-    "number": ("half", re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)),
-    "negation": (
-        "than",
-        re.compile(r"\bno (?:later|sooner|less|more|fewer) than\b", re.IGNORECASE),
+    "number": re.compile(r"\bhalf[ -]past\b", re.IGNORECASE),
+    "negation": re.compile(
+        r"\bno (?:later|sooner|less|more|fewer) than\b|n['’]t (?:i|you|he|she|it|we|they|there)\?",
+        re.IGNORECASE,
     ),
 }
-# Weights of a kind's evidence: a constant, three weights, and that of the logarithm of the length.
 # Evidence beyond the highest counts as that much: free translations have it, too.
-WEIGHTS, HIGHEST = kernel.EVIDENCE + 2, 8.0
+HIGHEST = 8.0
 
 # An English word, as a reason names it.
 _WORDS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Least probability of no contradiction: free translations turn facts, too. In a language of fewer
 # training pairs than FEW, whose text lacks words, a right pair stays above the usual bound.
-LEAST, FEW, LEAST_OF_FEW = 0.001, 36_000, 0.05
+LEAST, FEW, LEAST_OF_FEW = 0.0025, 36_000, 0.05
 # The number of classes such as "two" and "second".
 TWO = kernel.NUMBERS + 2
+# First words of classes of which one may stand for the other: "ein Viertel", "a quarter".
+FORMS = ("one half", "one third", "one quarter", "fourth quarter", "fifteen quarter", "thirty half")
 # A digit of another script.
 _DIGIT = re.compile(r"[^\D0-9]")
 # A ragged array of token ids, and offsets.
@@ -110,8 +110,12 @@ class Reader:
         for number, one in enumerate(classes):
             value = TWO if "twice" in one.words else one.number
             forms.setdefault(value, []).append(number)
-        # Classes of one number, as five and fifth.
-        self.forms = [own for value, own in forms.items() if value >= 0 and len(own) > 1]
+        # Classes of one number, as five and fifth, and others that may stand for each other.
+        known = (own for value, own in forms.items() if value not in (-1, kernel.NUMBERS))
+        self.forms = [own for own in known if len(own) > 1]
+        named = {one.words[0]: number for number, one in enumerate(classes) if one.words}
+        pairs = [pair.split() for pair in FORMS]
+        self.forms += [[named[a], named[b]] for a, b in pairs if {a, b} <= named.keys()]
 
     def _number(self, word: str, owners: Sequence[int]) -> int:
         return int(word) if word.isdigit() else max(self.classes[one].number for one in owners)
@@ -120,19 +124,13 @@ class Reader:
         """Return the marks of all classes in English sentences, ``(n, k) uint8``.
 
         ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
-        many languages name the next hour there. So are negations of "no later than".
+        many languages name the next hour there. So are negations of "no later than", "isn't it?".
         """
-        other = [
-            text if text.isascii() else _DIGIT.sub(lambda one: str(int(one[0])), text)
-            for text in other
-        ]
+        other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
         for kind in _IDIOMS.keys() & set(self.kinds):
-            word, idiom = _IDIOMS[kind]
-            rows = [
-                i for i, text in enumerate(english) if word in text.lower() and idiom.search(text)
-            ]
+            rows = [i for i, text in enumerate(english) if _IDIOMS[kind].search(text)]
             classes = np.flatnonzero(self.kind == self.kinds.index(kind))
             seen[np.ix_(np.array(rows, np.int64), classes)] = kernel.EXCUSED
         return seen
@@ -230,7 +228,9 @@ class Facts:
         """Return the probability that no fact contradicts, of each pair: ``(n,) float64``."""
         blocks = self._blocks(texts, tokens)
         agree = [np.prod(sigmoid(by_kind), axis=1) for *_, by_kind in blocks]
-        return self.least + (1 - self.least) * np.concatenate([np.empty(0), *agree])
+        most = -np.log(self.least)
+        # Logarithms are bent towards that of the least one, so that the order stays.
+        return np.exp(most * (np.concatenate([np.empty(0), *agree]) ** (1 / most) - 1))
 
     def contradictions(
         self, texts: tuple[Sequence[str], Sequence[str]], tokens: tuple[Tokens, Tokens]
@@ -300,22 +300,16 @@ class Facts:
 def kind_logits(evidence: np.ndarray, lengths: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return the log-odds that no fact of each kind contradicts, ``(n, kinds) float64``.
 
-    ``evidence (n, kinds, 3)`` by ``weights (kinds, 5)``, with the token counts of the sentences.
+    ``evidence (n, kinds, 3)`` by ``weights (kinds, 5)``: a constant, three weights, and that of the
+    logarithm of the ``lengths`` of the sentences in tokens.
     """
-    design, found = design_of(evidence, lengths), np.zeros(evidence.shape[:2])
-    for column in range(WEIGHTS):  # one by one, so that rows do not depend on each other
-        found += design[:, :, column] * weights[:, column].astype(np.float64)
+    more = np.log(np.maximum(lengths, 1))[:, None]
+    found = weights[:, 0].astype(np.float64) + weights[:, -1] * more
+    for column in range(kernel.EVIDENCE):  # one by one, so that rows do not depend on each other
+        found += (
+            np.clip(evidence[:, :, column], 0, HIGHEST).astype(np.float64) * weights[:, column + 1]
+        )
     return found
-
-
-def design_of(evidence: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the variables of the log-odds, ``(n, kinds, 5) float64``."""
-    n, kinds, _ = evidence.shape
-    more = np.log(np.maximum(lengths, 1))[:, None, None]
-    ones = np.ones((n, kinds, 1))
-    return np.concatenate([ones, np.clip(evidence, 0, HIGHEST), more * ones], axis=2).astype(
-        np.float64
-    )
 
 
 def facts_of(

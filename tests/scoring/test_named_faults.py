@@ -171,8 +171,17 @@ def test_other_forms_of_a_number_and_idioms_are_no_contradictions() -> None:
         ("Sprachen ab der fünften Klasse.", "Languages from year five."),
         ("Kinder ab dem vollendeten zweiten Lebensjahr.", "Children from the age of two."),
         ("Spätestens sechs Monate danach zahlte er.", "He paid no later than six months after."),
-        ("Sprachen ab der fünften Klasse.", "Languages from year seven."),
+        ("Sie bekommen ein Viertel des Preises zurück.", "They get a quarter of the fare back."),
+        ("Die Schule hat 800 Schüler.", "The school has eight hundred students."),
+        ("Das ist schön, oder?", "That is beautiful, isn't it?"),
+        ("Das Spiel ist ungerecht.", "The game is unfair."),
     ]
-    scores = quality.score(*zip(*pairs, strict=True))
-    assert (scores[:3] > 0.1).all()
-    assert scores[3] < 0.05
+    turned = [
+        ("Sprachen ab der fünften Klasse.", "Languages from year seven."),
+        ("Die Schule hat 800 Schüler.", "The school has nine hundred students."),
+        ("Ich liebe dich.", "You love you."),
+        ("Du hast meinen Schlüssel verloren.", "You lost your key."),
+    ]
+    scores = quality.score(*zip(*pairs, *turned, strict=True))
+    assert (scores[: len(pairs)] > 0.1).all()
+    assert (scores[len(pairs) :] < 0.1).all()

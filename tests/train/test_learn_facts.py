@@ -41,8 +41,7 @@ def bitext(count: int) -> tuple[list[str], list[str]]:
 def arrays():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(learning, "FEWEST", 100)
-        patch.setattr(learning, "RIGHT", {})
-        patch.setattr(learning, "USUAL_RIGHT", 10.0)  # a few pairs tell no more
+        patch.setattr(learning, "JOINED", (1,))  # all pairs of this text have two facts
         source, target = bitext(8000)
         ids: dict[str, int] = {}
         texts = text_ids(source, ids), text_ids(target, ids)

@@ -64,22 +64,21 @@ def _read(files: Iterable[tuple[str, Path]], rows: Callable[[Path], Iterator[Row
     names: dict[str, int] = {}
     listed: dict[str, list[Row]] = {}
     for part, path in files:
-        read_rows = list(rows(path))
-        if not read_rows:
+        own = list(rows(path))
+        if not own:
             raise CorpusError(f"{path}: no sentences in it; download it again")
-        listed.setdefault(part, []).extend(read_rows)
-    parts = {}
+        listed.setdefault(part, []).extend(own)
+    found = {}
     for part, every in listed.items():
         second = None if every[0][1] is None else [row[1] or "" for row in every]
         labels = (row[2] for row in every)
         numbers = [
-            names.setdefault(label, len(names)) if isinstance(label, str) else label
-            for label in labels
+            names.setdefault(one, len(names)) if isinstance(one, str) else one for one in labels
         ]
-        parts[part] = SetPart(
+        found[part] = SetPart(
             [row[0] for row in every], second, np.array(numbers, dtype=np.float64)
         )
-    return parts
+    return found
 
 
 def _converted(path: Path) -> Iterator[Row]:
