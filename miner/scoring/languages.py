@@ -16,6 +16,7 @@ import numpy as np
 from miner.encoder.cached_arrays import cached_arrays
 from miner.expressions import expression
 from miner.libraries import installed_version
+from miner.machine import blas
 from miner.ragged import offsets_of
 from miner.text.invisible import visible
 from miner.text.language_codes import FORMS, alike, describe, primary
@@ -155,7 +156,7 @@ def _model() -> dict[str, np.ndarray]:
 
     py3langid's archive takes half a second to unpack, so the arrays are cached.
     """
-    key = f"py3langid {installed_version('py3langid')}, distances"
+    key = f"py3langid {installed_version('py3langid')}, distances by one thread"
     return cached_arrays("languages", _NAMES, key, _unpacked)
 
 
@@ -164,8 +165,9 @@ def _unpacked() -> dict[str, np.ndarray]:
 
     model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
     languages = [name != _NO_LANGUAGE for name in model.nb_classes]
-    table = np.asarray(model.nb_ptc, dtype=np.float32)[:, languages]
-    entropy = np.exp(table).T @ table
+    table = np.asarray(model.nb_ptc)[:, languages].astype(np.float32, order="C")
+    with blas().limit(limits=1):  # so that it does not depend on the number of threads
+        entropy = np.exp(table).T @ table
     arrays = (
         np.array(model.nb_classes)[languages],
         np.diag(entropy)[:, None] - entropy,
