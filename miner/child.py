@@ -68,11 +68,11 @@ def main() -> None:
     """Call the function named by the first argument; print its value, or the error's line."""
     module, _, name = sys.argv[1].partition(":")
     try:
-        found = getattr(importlib.import_module(module), name)(**json.loads(sys.argv[2]))
+        value = getattr(importlib.import_module(module), name)(**json.loads(sys.argv[2]))
     except Exception as error:
         print(reason(error), file=sys.stderr)
         sys.exit(1)
-    print(json.dumps(found))
+    print(json.dumps(value))
 
 
 if __name__ == "__main__":

@@ -62,8 +62,8 @@ class FieldOption:
 
 def setting(group: str, default: Any, help: str, *, compare: bool = True, **more: Any) -> Any:
     """Field of a configuration, with its default and the rest of its :class:`FieldOption`."""
-    own = FieldOption(group, help, **more)
-    return field(default=default, compare=compare, metadata={"setting": own})
+    option = FieldOption(group, help, **more)
+    return field(default=default, compare=compare, metadata={"setting": option})
 
 
 def option(default: Any, help: str, choices: Iterable[str] = (), **more: Any) -> Any:
@@ -78,7 +78,7 @@ def no_option(default: Any, reason: str) -> Any:
 
 def settings(config: Any) -> dict[str, FieldOption]:
     """Settings of a configuration (instance or class) by the names of its fields."""
-    return {one.name: one.metadata["setting"] for one in dataclasses.fields(config)}
+    return {item.name: item.metadata["setting"] for item in dataclasses.fields(config)}
 
 
 def option_name(name: str) -> str:
@@ -90,23 +90,23 @@ def check(config: Any) -> None:
     """Check each value against its setting. Raises ValueError that begins with the field's name."""
     described = settings(config)
     values = {name: getattr(config, name) for name in described}
-    for name, own in described.items():
+    for name, option in described.items():
         value = values[name]
         if value is None:
             continue
-        if own.choices:
-            words = value.split("+") if own.several else [value]
-            if len(set(words)) < len(words) or not set(words) <= set(own.choices):
-                joined = ", nor several different ones joined by '+'" if own.several else ""
-                choices = ", ".join(own.choices)
+        if option.choices:
+            words = value.split("+") if option.several else [value]
+            if len(set(words)) < len(words) or not set(words) <= set(option.choices):
+                joined = ", nor several different ones joined by '+'" if option.several else ""
+                choices = ", ".join(option.choices)
                 raise ValueError(f"{name} = {value!r} is not one of {choices}{joined}")
-        if own.within and not _lies_within(value, own.within):
-            raise ValueError(f"{name} = {value!r} is out of range {own.within}")
-    usual = {one.name: one.default for one in dataclasses.fields(config)}
-    strict = [name for name, own in described.items() if own.need and not own.idle]
+        if option.within and not _lies_within(value, option.within):
+            raise ValueError(f"{name} = {value!r} is out of range {option.within}")
+    usual = {item.name: item.default for item in dataclasses.fields(config)}
+    strict = [name for name, option in described.items() if option.need and not option.idle]
     changed = [name for name in strict if values[name] != usual[name]]
-    if found := without_effect(config, changed):
-        raise ValueError(f"{found[0]} is for {found[1]}")
+    if unused := without_effect(config, changed):
+        raise ValueError(f"{unused[0]} is for {unused[1]}")
 
 
 def without_effect(config: Any, given: Iterable[str]) -> tuple[str, str] | None:

@@ -101,8 +101,8 @@ def resource_error(error: OSError, where: str | os.PathLike[str]) -> ResourceErr
         number = errno.ENOSPC
     words = os.strerror(number) if number else str(error)
     why = _REMEDIES.get(number, f"{words}; try another place")
-    place = "standard output" if str(where) == "-" else os.fspath(where)
-    return ResourceError(f"{place}: cannot be written: {why}")
+    name = "standard output" if str(where) == "-" else os.fspath(where)
+    return ResourceError(f"{name}: cannot be written: {why}")
 
 
 @contextmanager

@@ -11,9 +11,9 @@ class _Expression:
         self.pattern, self._flags = text, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self.pattern, self._flags), name)
-        setattr(self, name, found)
-        return found
+        attribute = getattr(re.compile(self.pattern, self._flags), name)
+        setattr(self, name, attribute)
+        return attribute
 
 
 def expression(text: str, flags: int = 0) -> re.Pattern[str]:

@@ -49,9 +49,9 @@ def installed_version(name: str) -> str | None:
 
     pip names a folder by it. Importing importlib.metadata takes as long as a small command.
     """
-    found = importlib.util.find_spec(name)
-    if found is not None and found.origin is not None:
-        beside = [*Path(found.origin).parent.parent.glob(f"{name}-*.dist-info")]
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.origin is not None:
+        beside = [*Path(spec.origin).parent.parent.glob(f"{name}-*.dist-info")]
         if len(beside) == 1:
             return beside[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")
     from importlib import metadata
@@ -71,11 +71,11 @@ def has_driver() -> bool:
 
 def pip() -> str:
     """Return the pip command of this Python; the pip on the path may belong to another."""
-    place = Path(sys.executable)
-    if shutil.which("pip") in [str(place.with_name(name)) for name in ("pip", "pip.exe")]:
+    python = Path(sys.executable)
+    if shutil.which("pip") in [str(python.with_name(name)) for name in ("pip", "pip.exe")]:
         return "pip"
     here = os.path.join(os.getcwd(), "")
-    return f"{shlex.quote(str(place).removeprefix(here))} -m pip"
+    return f"{shlex.quote(str(python).removeprefix(here))} -m pip"
 
 
 def install_line(*packages: str, extra: str | None = None) -> str:

@@ -51,11 +51,11 @@ def memory_left(root: Path = ROOT) -> tuple[float, float]:
         for limits, used, reclaimed in _MEMORY:
             words = [word for name in limits for word in _words(group / name)]
             words += [stat[_ABOVE]] if words and _ABOVE in stat else []
-            own = min((float(word) for word in words if word.isdigit()), default=math.inf)
-            own = own if own < _NO_LIMIT else math.inf
+            allowed = min((float(word) for word in words if word.isdigit()), default=math.inf)
+            allowed = allowed if allowed < _NO_LIMIT else math.inf
             usage = sum(float(word) for word in _words(group / used) if word.isdigit())
             usage -= sum(float(stat.get(name, 0)) for name in reclaimed.split())
-            limit, left = min(limit, own), min(left, max(0.0, own - max(0.0, usage)))
+            limit, left = min(limit, allowed), min(left, max(0.0, allowed - max(0.0, usage)))
     return left, limit
 
 
@@ -69,10 +69,10 @@ def address_space_left() -> float:
 
     left = math.inf
     words = _words(ROOT / "proc/self/statm")
-    for kind, place in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
+    for kind, column in ((resource.RLIMIT_AS, 0), (resource.RLIMIT_DATA, 5)):
         limit = resource.getrlimit(kind)[0]
         if limit != resource.RLIM_INFINITY:
-            used = int(words[place]) * os.sysconf("SC_PAGE_SIZE") if words else 0
+            used = int(words[column]) * os.sysconf("SC_PAGE_SIZE") if words else 0
             left = min(left, max(0, limit - used))
     return left
 
@@ -87,15 +87,15 @@ def _groups(controller: str, root: Path) -> Iterator[Path]:
         before, _, after = line.partition(" - ")
         mount, kind = before.split(), after.split()
         if kind[:1] == ["cgroup2"]:
-            own = paths.get("")
+            group_path = paths.get("")
         elif kind[:1] == ["cgroup"] and controller in kind[-1].split(","):
-            own = paths.get(controller)
+            group_path = paths.get(controller)
         else:
             continue
-        if own is None:
+        if group_path is None:
             continue
         # A container may see its group as the top, through a mount or a namespace.
-        top, names = (PurePosixPath(one).parts[1:] for one in (mount[3], own))
+        top, names = (PurePosixPath(directory).parts[1:] for directory in (mount[3], group_path))
         group = root / mount[4].lstrip("/")
         yield group
         if names[: len(top)] == top and ".." not in names:

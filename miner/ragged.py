@@ -19,5 +19,5 @@ def take_lists(
     """Select the lists ``rows``, in that order, repeats allowed. Returns values and offsets."""
     lengths = np.diff(offsets)[rows]
     taken = offsets_of(lengths)
-    place = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
-    return values[place], taken
+    positions = np.arange(taken[-1]) + np.repeat(offsets[rows] - taken[:-1], lengths)
+    return values[positions], taken

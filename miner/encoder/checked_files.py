@@ -26,26 +26,26 @@ def checked_sha256(path: Path) -> str:
     if stamp["size"] < LEAST or os.name == "nt":  # Windows has no time of the last change
         return file_sha256(path)
     name = sha256(os.fsencode(path.absolute())).hexdigest()[:16]
-    place = folder() / f"{name}.digest"
+    record = folder() / f"{name}.digest"
     with suppress(OSError, ValueError, AttributeError):
-        known = read_json(place)
-        if is_safe(place.parent) and known == {**stamp, "sha256": known.get("sha256")}:
+        known = read_json(record)
+        if is_safe(record.parent) and known == {**stamp, "sha256": known.get("sha256")}:
             return str(known["sha256"])
     digest = file_sha256(path)
     if time.time_ns() - stamp["changed"] > SETTLED and _stamp(path) == stamp:
         with suppress(OSError):
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            partial = place.with_name(f"{place.name}.{os.getpid()}")
+            record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            partial = record.with_name(f"{record.name}.{os.getpid()}")
             partial.write_text(json.dumps({**stamp, "sha256": digest}), encoding="utf-8")
-            partial.replace(place)
+            partial.replace(record)
     return digest
 
 
 def _stamp(path: Path) -> dict[str, int]:
-    found = path.stat()
+    status = path.stat()
     return {
-        "inode": found.st_ino,
-        "size": found.st_size,
-        "written": found.st_mtime_ns,
-        "changed": found.st_ctime_ns,
+        "inode": status.st_ino,
+        "size": status.st_size,
+        "written": status.st_mtime_ns,
+        "changed": status.st_ctime_ns,
     }

@@ -108,10 +108,10 @@ def _read(vocabulary: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, slice]
     data = np.frombuffer(vocabulary, np.uint8)
     numbers, starts, ends = unigram.top_fields(data)
     parts: dict[int, slice] = {}
-    for place in np.flatnonzero(np.isin(numbers, (_TRAINER, _RULES))).tolist():
-        if int(numbers[place]) in parts:
+    for position in np.flatnonzero(np.isin(numbers, (_TRAINER, _RULES))).tolist():
+        if int(numbers[position]) in parts:
             raise ValueError("not a usual model")
-        parts[int(numbers[place])] = slice(int(starts[place]), int(ends[place]))
+        parts[int(numbers[position])] = slice(int(starts[position]), int(ends[position]))
     start, end = starts[numbers == _PIECE], ends[numbers == _PIECE]
     settings = {
         (part, number): value
@@ -174,10 +174,10 @@ def _alphabetical(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """
     lengths, order = np.diff(offsets), np.arange(len(offsets) - 1)
     for depth in range(int(lengths.max()) - 1, -1, -1):
-        own = np.zeros(len(order), np.uint16)
+        characters = np.zeros(len(order), np.uint16)
         longer = np.flatnonzero(lengths > depth)
-        own[longer] = codes[offsets[longer] + depth]
-        order = order[np.argsort(own[order], kind="stable")]
+        characters[longer] = codes[offsets[longer] + depth]
+        order = order[np.argsort(characters[order], kind="stable")]
     return order
 
 

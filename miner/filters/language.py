@@ -127,9 +127,9 @@ def _without(text: str, other: str) -> str:
     words alone are all names if the other side is in another script.
     """
     script = _CASED.search(text)
-    if script and all(script.lastindex != one.lastindex for one in _CASED.finditer(other)):
-        own = _LETTERS.findall(text)
-        return "" if len(own) > 1 and all(word[0].isupper() for word in own) else text
+    if script and all(script.lastindex != match.lastindex for match in _CASED.finditer(other)):
+        letters = _LETTERS.findall(text)
+        return "" if len(letters) > 1 and all(word[0].isupper() for word in letters) else text
     words = other.split()
     same, alike = set(words), {word[:_NAME].casefold() for word in words}
     return " ".join(

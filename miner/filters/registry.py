@@ -40,8 +40,8 @@ _STAGES = {"local": LOCAL, "model": MODEL, "global": GLOBAL}
 def _filter(name: str, table: dict[str, Any], functions: dict[str, Any]) -> Filter:
     """Return a filter from its table and its functions."""
     settings = {
-        key: FilterSetting(**{"default": None, **_fields(one)})
-        for key, one in table.pop("settings", {}).items()
+        key: FilterSetting(**{"default": None, **_fields(setting)})
+        for key, setting in table.pop("settings", {}).items()
     }
     stage = _STAGES[table.pop("stage", "local")]
     return Filter(name=name, settings=settings, stage=stage, **_fields(table), **functions)
@@ -49,7 +49,7 @@ def _filter(name: str, table: dict[str, Any], functions: dict[str, Any]) -> Filt
 
 def _fields(table: dict[str, Any]) -> dict[str, Any]:
     """Return a table with tuples for lists."""
-    return {key: tuple(one) if isinstance(one, list) else one for key, one in table.items()}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 _FUNCTIONS = {name: own for family in FAMILIES for name, own in family.FILTERS.items()}

@@ -35,7 +35,7 @@ class BatchFilters:
         if isinstance(languages, str) or len(languages) != 2:
             raise ArtifactError(f"languages must be two codes, such as de and en: {languages!r}")
         source, target = language_pair((languages[0], languages[1]))
-        self.filters = [{"name": one} if isinstance(one, str) else dict(one) for one in filters]
+        self.filters = [{"name": item} if isinstance(item, str) else dict(item) for item in filters]
         context = Context(source, target, model=model)
         self.config = with_quality_bounds(
             config_of({"filter": self.filters}, context, "filters"), context.languages
@@ -57,10 +57,10 @@ class BatchFilters:
 
     def reasons(self, pairs: Pairs) -> list[str | None]:
         """Return the filter that rejects each pair, and the fault if known; None if it is kept."""
-        found: list[str | None] = [None] * len(pairs)
+        reasons: list[str | None] = [None] * len(pairs)
         for row in filter(_rows(pairs), filters=self.filters, **self._means).rejected:
-            found[row["row"]] = row["filter"]
-        return found
+            reasons[row["row"]] = row["filter"]
+        return reasons
 
 
 def quality_bound(config: FilterConfig) -> float:

@@ -60,15 +60,17 @@ class PairScorer(PipelineStep):
     ) -> Iterator[Document]:
         for batch in batched(data, BATCH):
             with self.track_time("batch"):
-                found = self.filters.qualities(_pairs(batch, self.target_key))
-            for document, quality in zip(batch, found, strict=True):
+                qualities = self.filters.qualities(_pairs(batch, self.target_key))
+            for document, quality in zip(batch, qualities, strict=True):
                 document.metadata["quality"] = quality
                 self.update_doc_stats(document)
                 yield document
 
 
 def _pairs(documents: Sequence[Document], key: str) -> list[tuple[str, str]]:
-    for one in documents:
-        if not isinstance(one.metadata.get(key), str):
-            raise CorpusError(f"document {one.id}: its metadata has no text {key!r}, the target")
-    return [(one.text, one.metadata[key]) for one in documents]
+    for document in documents:
+        if not isinstance(document.metadata.get(key), str):
+            raise CorpusError(
+                f"document {document.id}: its metadata has no text {key!r}, the target"
+            )
+    return [(document.text, document.metadata[key]) for document in documents]

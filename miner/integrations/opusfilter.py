@@ -57,9 +57,9 @@ class MinerQuality(_InBatches):
         model: str = "default",
         **kwargs: Any,
     ) -> None:
-        found = BatchFilters(languages, ["quality"], model)
-        self.score_batch = found.qualities
-        self.threshold = quality_bound(found.config) if threshold is None else threshold
+        filters = BatchFilters(languages, ["quality"], model)
+        self.score_batch = filters.qualities
+        self.threshold = quality_bound(filters.config) if threshold is None else threshold
         super().__init__(**kwargs)
 
     def accept(self, score: float) -> bool:

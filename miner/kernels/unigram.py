@@ -72,9 +72,9 @@ def top_fields(data: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     count = _list_fields(data, *_places(0))
     if count < 0:
         raise ValueError("not a usual model, or cut off")
-    found = _places(count)
-    _list_fields(data, *found)
-    return found
+    fields = _places(count)
+    _list_fields(data, *fields)
+    return fields
 
 
 def _places(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -93,9 +93,11 @@ class Rounds:
     def logits(self, task: Result, number: int) -> tuple[PairLogits, tuple[BestLogits, BestLogits]]:
         """Map the logits of a part's candidates, by their task, and the best of both sides."""
         assert self.best is not None
-        own = (task.array(f"{number}-{name}") for name in ("offsets", "target", "logit"))
-        left, right = (BestLogits.of(one.array(f"{number}-best")) for one in (task, self.best))
-        return PairLogits(*own), (left, right)
+        arrays = (task.array(f"{number}-{name}") for name in ("offsets", "target", "logit"))
+        left, right = (
+            BestLogits.of(result.array(f"{number}-best")) for result in (task, self.best)
+        )
+        return PairLogits(*arrays), (left, right)
 
     def context(self, number: int, blocks: CandidateBlocks, task: Result) -> Context:
         """Return the function of the context features of candidates, by their logits' task."""

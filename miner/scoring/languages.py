@@ -81,8 +81,8 @@ class Identifier:
 
     def columns(self, language: str) -> np.ndarray:
         """Mask of the labels of a BCP-47 code, ``(m,) bool``; all False for an unknown code."""
-        own = set() if language in FORMS else alike(language)
-        return np.array([code in own for code in self.codes])
+        codes = set() if language in FORMS else alike(language)
+        return np.array([code in codes for code in self.codes])
 
     def evidence(self, texts: Sequence[str]) -> LanguageEvidence:
         """Score n texts in m languages.
