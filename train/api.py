@@ -1,4 +1,4 @@
-"""`train`: ``miner train`` as one call."""
+"""Function `train`, the Python form of ``miner train``."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,11 +44,11 @@ def train(
     require(["torch", "sklearn"], "training", "train")
     from miner_train.pipeline import train_model
 
-    with scratch_directory() as place:
+    with scratch_directory() as directory:
         texts = []
         for first, *other in given_bitexts(source, target):
             if isinstance(first, GivenTexts):
-                path, layout = place / "pairs.jsonl", BitextFormat(format="jsonl")
+                path, layout = directory / "pairs.jsonl", BitextFormat(format="jsonl")
                 path.write_bytes(b"".join(first.lines))
                 first = str(path)
             second = str(other[0]) if other else None

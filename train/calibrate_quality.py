@@ -1,9 +1,9 @@
 """Calibration of the quality for each language, and the least quality that right pairs have.
 
 One function serves all languages. Its logits are lower where the model knows a language badly, and
-on text unlike the training's. A line for each language makes probabilities of them: a pair has 0.5
-where as many pairs like it are translations as are corrupted ones (Platt 1999). Lines of little
-text stay near the line of all languages.
+on text unlike the training's. A line for each language turns logits into probabilities (Platt
+1999): 0.5 where translations are as frequent as corrupted pairs. With little text, a line stays
+near the line of all languages.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,9 +28,10 @@ ENOUGH = 100
 PRECISION = 50.0, 200.0
 # Least factor of pairs that the line is learned from: no fact contradicts.
 PLAIN = 0.5
-# Share of right pairs that may fall below the bound, in the mean of the sources and of any one of
-# them; text of other sources loses more. All sources of all languages count as so many of the
-# language. Limits of the bound: a right pair below the lower one is one that a fact contradicts.
+# Maximum share of right pairs below the bound, in the mean of the sources (LOST) and in any source
+# (LOST_OF_EACH); text of other sources loses more. OTHERS: weight of the sources of all languages,
+# in sources of the language. LOWEST, HIGHEST: limits of the bound; right pairs below LOWEST are
+# contradicted by a fact.
 LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.005, 0.01, 2.0, 0.02, 0.1
 
 
@@ -38,8 +39,8 @@ LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.005, 0.01, 2.0, 0.02, 0.1
 class QualityEvidence:
     """Logits of the model's function for the text of one source.
 
-    Of its pairs, ``logit (n,) float64`` and ``factor (n,)`` as `logits_and_factors` returns. Of the
-    same pairs, half of them corrupted, ``mixed (m,)`` and ``good (m,) bool``.
+    ``logit (n,) float64`` and ``factor (n,)`` of its pairs, from `logits_and_factors`; ``mixed
+    (m,)`` and ``good (m,) bool``: logits and labels of the same pairs, half of them corrupted.
     """
 
     logit: np.ndarray
@@ -62,32 +63,35 @@ class Calibration(NamedTuple):
 def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int) -> QualityEvidence:
     """Score right pairs, and the same pairs half corrupted, by the model's function."""
     mixed, good = corrupt(quality.verifier.encoder, pairs, seed)
-    own = logits_and_factors(quality.verifier, quality.function, *pairs)
+    right = logits_and_factors(quality.verifier, quality.function, *pairs)
     sides = map(list, zip(*mixed, strict=True))
     logit, factor = logits_and_factors(quality.verifier, quality.function, *sides)
     plain = factor >= PLAIN
-    return QualityEvidence(*own, logit[plain], good[plain])
+    return QualityEvidence(*right, logit[plain], good[plain])
 
 
 def calibrations(
     texts: Mapping[Direction, Sequence[QualityEvidence]],
 ) -> dict[Direction, Calibration]:
     """Learn line and bound of each pair of languages from its sources."""
-    every = [one for sources in texts.values() for one in sources]
+    every = [source for sources in texts.values() for source in sources]
     if not every:
         return {}
     shared = _line(every, (0.0, 1.0), (1e-3, 1e-3))
-    lines = {pair: _line(own, shared, PRECISION) for pair, own in texts.items() if own}
-    scores = {pair: [one.scores(line) for one in texts[pair]] for pair, line in lines.items()}
-    others = [one for own in scores.values() for one in own]
-    return {pair: Calibration(lines[pair], bound_of(own, others)) for pair, own in scores.items()}
+    lines = {pair: _line(sources, shared, PRECISION) for pair, sources in texts.items() if sources}
+    scores = {pair: [source.scores(line) for source in texts[pair]] for pair, line in lines.items()}
+    others = [values for of_pair in scores.values() for values in of_pair]
+    return {
+        pair: Calibration(lines[pair], bound_of(of_pair, others))
+        for pair, of_pair in scores.items()
+    }
 
 
 def _line(
     sources: Sequence[QualityEvidence], center: tuple[float, float], precision: tuple[float, float]
 ) -> tuple[float, float]:
-    logit = np.concatenate([one.mixed for one in sources])
-    good = np.concatenate([one.good for one in sources])
+    logit = np.concatenate([source.mixed for source in sources])
+    good = np.concatenate([source.good for source in sources])
     design = np.column_stack([np.ones(len(logit)), logit])
     prior = np.array(precision), np.array(center)
     constant, slope = fit_ridge(design, good.astype(float), (~good).astype(float), *prior)
@@ -102,13 +106,16 @@ def bound_of(sources: Sequence[np.ndarray], others: Sequence[np.ndarray] = ()) -
     weight = [1.0] * len(sources) + [OTHERS / max(len(others), 1)] * len(others)
     scores = [*sources, *others]
     weights = np.concatenate(
-        [np.full(len(one), share / len(one)) for one, share in zip(scores, weight, strict=True)]
+        [
+            np.full(len(values), share / len(values))
+            for values, share in zip(scores, weight, strict=True)
+        ]
     )
     joined = np.concatenate(scores)
     order = np.argsort(joined, kind="stable")
-    place = np.searchsorted(np.cumsum(weights[order]), LOST * weights.sum(), side="right")
-    bound = float(joined[order[min(int(place), len(joined) - 1)]])
-    each = (np.quantile(one, LOST_OF_EACH, method="lower") for one in sources)
+    rank = np.searchsorted(np.cumsum(weights[order]), LOST * weights.sum(), side="right")
+    bound = float(joined[order[min(int(rank), len(joined) - 1)]])
+    each = (np.quantile(values, LOST_OF_EACH, method="lower") for values in sources)
     bound = min(bound, *map(float, each))
     return float(f"{min(HIGHEST, max(LOWEST, bound)):.2g}")
 
@@ -121,26 +128,26 @@ def calibrated(
 ) -> Model:
     """Return the model with the calibration of the languages of held-out text."""
     verifier = Verifier(encoder_of(model))
-    found = {
+    evidence = {
         text.languages: [evidence_of(Quality(verifier.of(text.languages)), text.held, seed)]
         for text in texts
         if len(text.held[0]) >= ENOUGH
     }
-    return with_calibrations(model, calibrations(found))
+    return with_calibrations(model, calibrations(evidence))
 
 
 def with_calibrations(model: Model, found: Mapping[Direction, Calibration]) -> Model:
     """Return the model with calibrations of pairs of languages.
 
-    English has none of its own, and two other languages share the constant. Text with English
-    counts before other text of a language.
+    English has no calibration; two other languages share the constant. Text with English counts
+    before other text of a language.
     """
     languages = dict(model.languages)
-    for pair, (line, bound) in sorted(found.items(), key=lambda one: ENGLISH in one[0]):
-        own = [code for code in dict.fromkeys(pair) if code != ENGLISH]
-        for code in own:
+    for pair, (line, bound) in sorted(found.items(), key=lambda item: ENGLISH in item[0]):
+        codes = [code for code in dict.fromkeys(pair) if code != ENGLISH]
+        for code in codes:
             if code in languages:
-                share = line[0] / len(own), line[1]
+                share = line[0] / len(codes), line[1]
                 languages[code] = replace(
                     languages[code], quality_map=share, quality_bound=bound, wrong_kept=None,
                     right_dropped=None,

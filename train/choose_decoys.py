@@ -38,13 +38,13 @@ def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, l
         names = codes(name) if name is not None else [_seen(split, side) for side in sides]
         for code, side in zip(names, sides, strict=True):
             texts[code].update(side.tolist())
-    size = {code: len(found) for code, found in texts.items()}
+    size = {code: len(ids) for code, ids in texts.items()}
     largest = max(size, key=lambda code: (size[code], code), default=None)
     # A model of two languages has room for the maximum of each.
     each = MOST if len(size) <= 2 else EACH
     return {
-        code: _drawn((split.sentences[i] for i in sorted(found)), most, [seed, 6, number])
-        for number, (code, found) in enumerate(sorted(texts.items()))
+        code: _drawn((split.sentences[i] for i in sorted(ids)), most, [seed, 6, number])
+        for number, (code, ids) in enumerate(sorted(texts.items()))
         if (most := MOST if code == largest else each)
     }
 
@@ -52,8 +52,8 @@ def choose_decoys(split: SplitPairs, rows: np.ndarray, seed: int) -> dict[str, l
 def _seen(split: SplitPairs, texts: np.ndarray) -> str:
     """Identify the language of sentences by their text ids; "" if they are in several."""
     spread = texts[np.linspace(0, len(texts) - 1, SAMPLE).astype(np.int64)]
-    found = identify([split.sentences[i] for i in np.unique(spread).tolist()])
-    return found.shares[0][0] if found.shares and found.shares[0][1] >= AGREED else ""
+    shares = identify([split.sentences[i] for i in np.unique(spread).tolist()]).shares
+    return shares[0][0] if shares and shares[0][1] >= AGREED else ""
 
 
 def _drawn(sentences: Iterable[str], most: int, seed: Sequence[int]) -> list[str]:

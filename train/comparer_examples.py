@@ -95,12 +95,12 @@ class ExampleMaker:
         """
         sides: list[list[str]] = [[], []]
         left = [[side[row] for row in rows] for side in self.text]
-        place = 0
-        while place < len(rows):
-            more = place + 1 < len(rows) and generator.random() < JOINED
-            for side, given in zip(sides, left, strict=True):
-                side.append(" ".join(given[place : place + 1 + more]))
-            place += 1 + more
+        position = 0
+        while position < len(rows):
+            more = position + 1 < len(rows) and generator.random() < JOINED
+            for side, sentences in zip(sides, left, strict=True):
+                side.append(" ".join(sentences[position : position + 1 + more]))
+            position += 1 + more
         lists = [_lists(self.tokenizer, side) for side in sides]
         usable = [
             row
@@ -157,27 +157,29 @@ class ExampleMaker:
         self, sentences: Sequence[str], rows: Sequence[int], generator: random.Random
     ) -> dict[int, list[Ids]]:
         """Corrupt sentences by rules of English; few of them apply to other languages."""
-        made: list[tuple[int, str]] = []
+        corrupted: list[tuple[int, str]] = []
         for row in rows:
             kinds = generator.sample(list(KINDS), 2 * BY_RULE)
-            found = [corrupt(sentences[row], kind, self.material, generator) for kind in kinds]
-            made += [(row, text) for text in found if text is not None][:BY_RULE]
-        own = dict(zip(rows, _lists(self.tokenizer, [sentences[row] for row in rows]), strict=True))
+            texts = [corrupt(sentences[row], kind, self.material, generator) for kind in kinds]
+            corrupted += [(row, text) for text in texts if text is not None][:BY_RULE]
+        tokens = dict(
+            zip(rows, _lists(self.tokenizer, [sentences[row] for row in rows]), strict=True)
+        )
         out: dict[int, list[Ids]] = {row: [] for row in rows}
         for (row, _), ids in zip(
-            made, _lists(self.tokenizer, [new for _, new in made]), strict=True
+            corrupted, _lists(self.tokenizer, [new for _, new in corrupted]), strict=True
         ):
             # Texts that differ only in capitals or unknown characters have the same tokens.
-            if ids and ids != own[row]:
+            if ids and ids != tokens[row]:
                 out[row].append(ids)
         return out
 
 
 def forgetting(lexicon: Lexicon, unknown: np.ndarray) -> Lexicon:
     """Return a lexicon without the ``unknown (V,) bool`` token ids on either side."""
-    own = np.repeat(np.arange(lexicon.size), np.diff(lexicon.offsets))
-    kept = ~(unknown[own] | unknown[lexicon.pieces])
-    offsets = offsets_of(np.bincount(own[kept], minlength=lexicon.size))
+    rows = np.repeat(np.arange(lexicon.size), np.diff(lexicon.offsets))
+    kept = ~(unknown[rows] | unknown[lexicon.pieces])
+    offsets = offsets_of(np.bincount(rows[kept], minlength=lexicon.size))
     pieces, probability = lexicon.pieces[kept], lexicon.probability[kept]
     return replace(lexicon, offsets=offsets, pieces=pieces, probability=probability)
 
@@ -210,12 +212,12 @@ def _nearest(
         alike = vectors[0] @ vectors[1].T  # (n, n)
         np.fill_diagonal(alike, -np.inf)
         best = [
-            np.argpartition(-one, NEAREST - 1, axis=1)[:, :NEAREST].tolist()
-            for one in (alike, alike.T)
+            np.argpartition(-matrix, NEAREST - 1, axis=1)[:, :NEAREST].tolist()
+            for matrix in (alike, alike.T)
         ]
-        for place, row in enumerate(pool):
-            found = [pool[other] for one in best for other in one[place]]
-            others = [other for other in found if all(side[other] != side[row] for side in text)]
+        for position, row in enumerate(pool):
+            near = [pool[other] for matrix in best for other in matrix[position]]
+            others = [other for other in near if all(side[other] != side[row] for side in text)]
             if others:
                 out[row] = others
     return out

@@ -38,28 +38,28 @@ class CorruptionPieces:
         share = share[1] / np.maximum(share.sum(axis=0), 1e-12)  # (V,) share on the target side
         self.near = np.full((len(names), NEIGHBOURS), -1, dtype=np.int32)
         every = counts.sum(axis=0)
-        for own in (share >= OWN_SIDE, share <= 1 - OWN_SIDE):
-            rows = np.flatnonzero(own & words & (every > 0))
+        for mask in (share >= OWN_SIDE, share <= 1 - OWN_SIDE):
+            rows = np.flatnonzero(mask & words & (every > 0))
             rows = rows[np.argsort(-every[rows], kind="stable")[:FREQUENT]]
             if len(rows) <= NEIGHBOURS:
                 continue
             unit = table[rows] / np.maximum(np.linalg.norm(table[rows], axis=1), 1e-9)[:, None]
             for first in range(0, len(rows), BLOCK):
                 alike = unit[first : first + BLOCK] @ unit.T
-                own_place = np.arange(len(alike))
-                alike[own_place, first + own_place] = -np.inf
+                row = np.arange(len(alike))
+                alike[row, first + row] = -np.inf
                 best = np.argpartition(-alike, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
                 self.near[rows[first : first + BLOCK]] = rows[best]
 
     def words(self, ids: Ids) -> list[Ids]:
         """Split token ids into words. The first id always begins a word."""
-        found: list[Ids] = []
+        split: list[Ids] = []
         for token in ids:
-            if not found or self.starts[token]:
-                found.append([token])
+            if not split or self.starts[token]:
+                split.append([token])
             else:
-                found[-1].append(token)
-        return found
+                split[-1].append(token)
+        return split
 
 
 def begins_word(piece: str) -> bool:
@@ -68,16 +68,16 @@ def begins_word(piece: str) -> bool:
 
 
 def corrupt_pieces(
-    own: Ids, other: Ids, partner: Ids, pieces: CorruptionPieces, generator: random.Random
+    sentence: Ids, other: Ids, partner: Ids, pieces: CorruptionPieces, generator: random.Random
 ) -> Ids | None:
     """Corrupt a sentence by a random operation; None if the operation does not apply.
 
     ``other`` is another sentence of the same languages, ``partner`` the sentence's translation.
     """
     operation = generator.choices(list(OPERATIONS), list(OPERATIONS.values()))[0]
-    words = operation(Case(pieces.words(own), other, partner, pieces, generator))
-    found = [token for word in words or () for token in word]
-    return found if found and found != own else None
+    words = operation(Case(pieces.words(sentence), other, partner, pieces, generator))
+    corrupted = [token for word in words or () for token in word]
+    return corrupted if corrupted and corrupted != sentence else None
 
 
 @dataclass(frozen=True)
@@ -86,80 +86,84 @@ class Case:
     applicable.
     """
 
-    own: list[Ids]
+    words: list[Ids]
     other: Ids
     partner: Ids
     pieces: CorruptionPieces
     generator: random.Random
 
     def dropped(self) -> list[Ids] | None:
-        size = min(self.generator.choice((1, 1, 1, 2, 2, 3, 4, 6)), len(self.own) - 2)
+        size = min(self.generator.choice((1, 1, 1, 2, 2, 3, 4, 6)), len(self.words) - 2)
         if size < 1:
             return None
-        place = self.generator.randrange(len(self.own) - size + 1)
-        return self.own[:place] + self.own[place + size :]
+        start = self.generator.randrange(len(self.words) - size + 1)
+        return self.words[:start] + self.words[start + size :]
 
     def inserted(self) -> list[Ids]:
         others = self.pieces.words(self.other)
         size = min(self.generator.choice((1, 1, 1, 1, 2, 3, 5)), len(others))
         first = self.generator.randrange(len(others) - size + 1)
-        place = self.generator.randrange(len(self.own) + 1)
-        return self.own[:place] + others[first : first + size] + self.own[place:]
+        position = self.generator.randrange(len(self.words) + 1)
+        return self.words[:position] + others[first : first + size] + self.words[position:]
 
     def neighbour(self) -> list[Ids] | None:
         """Replace one or two single-piece words with neighbours in the embedding."""
-        near, words = self.pieces.near, list(self.own)
+        near, words = self.pieces.near, list(self.words)
         places = [i for i, word in enumerate(words) if len(word) == 1 and near[word[0], 0] >= 0]
         if not places:
             return None
         count = min(len(places), self.generator.choice((1, 1, 1, 2)))
-        for place in self.generator.sample(places, count):
-            words[place] = [int(near[words[place][0], self.generator.randrange(NEIGHBOURS)])]
+        for position in self.generator.sample(places, count):
+            words[position] = [int(near[words[position][0], self.generator.randrange(NEIGHBOURS)])]
         return words
 
     def neighbour_inserted(self) -> list[Ids] | None:
         """Insert a neighbour of a word next to another word."""
-        known = [token for word in self.own for token in word if self.pieces.near[token, 0] >= 0]
+        known = [token for word in self.words for token in word if self.pieces.near[token, 0] >= 0]
         if not known:
             return None
-        place = self.generator.randrange(len(self.own) + 1)
+        position = self.generator.randrange(len(self.words) + 1)
         row, column = self.generator.choice(known), self.generator.randrange(NEIGHBOURS)
-        return [*self.own[:place], [int(self.pieces.near[row, column])], *self.own[place:]]
+        return [
+            *self.words[:position],
+            [int(self.pieces.near[row, column])],
+            *self.words[position:],
+        ]
 
     def foreign_word(self) -> list[Ids]:
         """Replace a word with a word of another sentence."""
         new = self.generator.choice(self.pieces.words(self.other))
-        place = self.generator.randrange(len(self.own))
-        return [*self.own[:place], new, *self.own[place + 1 :]]
+        position = self.generator.randrange(len(self.words))
+        return [*self.words[:position], new, *self.words[position + 1 :]]
 
     def swapped(self) -> list[Ids] | None:
-        if len(self.own) < 4:
+        if len(self.words) < 4:
             return None
-        words = list(self.own)
-        one, two = self.generator.sample(range(len(words)), 2)
-        words[one], words[two] = words[two], words[one]
+        words = list(self.words)
+        first, second = self.generator.sample(range(len(words)), 2)
+        words[first], words[second] = words[second], words[first]
         return words
 
     def untranslated(self) -> list[Ids]:
         """Replace a word with the word at the same position in the partner."""
-        words, others = self.own, self.pieces.words(self.partner)
-        place = self.generator.randrange(len(words))
-        there = place * len(others) // len(words) + self.generator.choice((-1, 0, 0, 1))
+        words, others = self.words, self.pieces.words(self.partner)
+        position = self.generator.randrange(len(words))
+        there = position * len(others) // len(words) + self.generator.choice((-1, 0, 0, 1))
         new = others[min(max(there, 0), len(others) - 1)]
-        return [*words[:place], new, *words[place + 1 :]]
+        return [*words[:position], new, *words[position + 1 :]]
 
     def half(self) -> list[Ids]:
         others = self.pieces.words(self.other)
-        return self.own[: len(self.own) // 2] + others[len(others) // 2 :]
+        return self.words[: len(self.words) // 2] + others[len(others) // 2 :]
 
     def shuffled(self) -> list[Ids]:
-        words = list(self.own)
+        words = list(self.words)
         self.generator.shuffle(words)
         return words
 
     def repeated(self) -> list[Ids]:
-        place = self.generator.randrange(len(self.own) + 1)
-        return [*self.own[:place], self.generator.choice(self.own), *self.own[place:]]
+        position = self.generator.randrange(len(self.words) + 1)
+        return [*self.words[:position], self.generator.choice(self.words), *self.words[position:]]
 
     def copied(self) -> list[Ids]:
         return [self.partner]

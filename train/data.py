@@ -78,13 +78,13 @@ def scrambled(sentences: Sentences, rate: float, generator: np.random.Generator)
     lengths = np.diff(sentences.offsets)
     owner = np.repeat(np.arange(len(lengths)), lengths)
     chosen = generator.random(len(lengths)) < rate
-    place = np.arange(len(owner), dtype=np.float64)
+    position = np.arange(len(owner), dtype=np.float64)
     shuffled = chosen[owner]
-    place[shuffled] = sentences.offsets[owner[shuffled]] + (
+    position[shuffled] = sentences.offsets[owner[shuffled]] + (
         generator.random(int(shuffled.sum())) * lengths[owner[shuffled]]
     )
     # Sort within each sentence by position, which is either the old one or random.
-    return Sentences(sentences.ids[np.lexsort((place, owner))], sentences.offsets)
+    return Sentences(sentences.ids[np.lexsort((position, owner))], sentences.offsets)
 
 
 # Fields of PairData with one number per pair, in order.
@@ -167,13 +167,13 @@ def prepare(
 
 def text_ids(sentences: Sequence[str], ids: dict[str, int]) -> np.ndarray:
     """Text id of each sentence, ``(n,) int64``; new sentences are added to ``ids``."""
-    found = (ids.setdefault(sentence, len(ids)) for sentence in sentences)
-    return np.fromiter(found, dtype=np.int64, count=len(sentences))
+    numbers = (ids.setdefault(sentence, len(ids)) for sentence in sentences)
+    return np.fromiter(numbers, dtype=np.int64, count=len(sentences))
 
 
 def fingerprint(source: Sequence[str], target: Sequence[str], *marks: np.ndarray) -> str:
     """Hash a training's text and marks, because a checkpoint is continued only on the same text."""
-    digest = hashlib.sha256(b"".join(one.tobytes() for one in marks))
+    digest = hashlib.sha256(b"".join(mark.tobytes() for mark in marks))
     for side in (source, target):
         for sentence in side:
             digest.update(sentence.encode("utf-8", "surrogatepass") + b"\n")
@@ -198,8 +198,8 @@ def split(data: PairData, heldout: int, seed: int) -> tuple[np.ndarray, np.ndarr
     marked = int(data.held_out[order[single]].sum())
     held = np.sort(order[single[: marked + min(heldout, len(data) // 10)]])
     # Text id and number of the languages in one integer.
-    own = data.text * (1 << 16) + (data.language[:, None].astype(np.int64) - UNKNOWN)
-    touches = np.isin(own, own[held]).any(axis=1)
+    keyed = data.text * (1 << 16) + (data.language[:, None].astype(np.int64) - UNKNOWN)
+    touches = np.isin(keyed, keyed[held]).any(axis=1)
     return np.flatnonzero(~touches & ~data.held_out), held
 
 
@@ -225,8 +225,8 @@ class SplitPairs:
     def by_language(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Positions in ``rows`` of the pairs of each language pair that occurs, by name."""
         numbers = self.pairs.language[rows]
-        found = {name: np.flatnonzero(numbers == i) for i, name in enumerate(self.languages)}
-        return {name: places for name, places in found.items() if len(places)}
+        groups = {name: np.flatnonzero(numbers == i) for i, name in enumerate(self.languages)}
+        return {name: places for name, places in groups.items() if len(places)}
 
     def text(self, rows: np.ndarray) -> tuple[list[str], list[str]]:
         """Source and target sentences of the pairs ``rows``."""

@@ -53,14 +53,16 @@ def by_grades(graded: Sequence[GradedPairs], tokenizers: Sequence[Tokenise]) -> 
     ``tokenizers``: for the language of the pairs, by unit. A sentence without a known token has the
     cosine 0.
     """
-    sides = [[tokenize(tokenizers, side) for side in (one.first, one.second)] for one in graded]
+    sides = [
+        [tokenize(tokenizers, side) for side in (pairs.first, pairs.second)] for pairs in graded
+    ]
 
     def score(encode: Encode) -> float:
-        found = []
-        for one, both in zip(graded, sides, strict=True):
+        correlations = []
+        for pairs, both in zip(graded, sides, strict=True):
             cosines = np.einsum("nd,nd->n", *map(encode, both), dtype=np.float64)
-            found.append(value_of(pearson(cosines, one.score), len(one.score)))
-        return float(np.mean(found))
+            correlations.append(value_of(pearson(cosines, pairs.score), len(pairs.score)))
+        return float(np.mean(correlations))
 
     return Development("correlation with grades", score)
 
@@ -69,7 +71,7 @@ def by_teacher(sentences: Sentences, vectors: np.ndarray) -> Development:
     """Measure the mean cosine with a teacher's vectors of the sentences, unit rows ``(n, d)``."""
 
     def score(encode: Encode) -> float:
-        found = np.einsum("nd,nd->n", encode(sentences), vectors, dtype=np.float64)
-        return float(found.mean())
+        cosines = np.einsum("nd,nd->n", encode(sentences), vectors, dtype=np.float64)
+        return float(cosines.mean())
 
     return Development("cosine with the teacher", score)

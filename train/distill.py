@@ -85,13 +85,13 @@ def distill(
     text, held_out, counts = _read(lessons, config, report)
     # The same key as in 'miner train-verifier', which then holds out the same pairs of bitext.
     key = {"config": config.as_dict(), "text": text.fingerprint, "teacher": teacher.fingerprint}
-    place = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
+    directory = Path(cache or Path(output).with_name(f".{Path(output).name}.teacher"))
     with Checkpoint(output, key, restart) as checkpoint:
         files, tokenizers, tokenised = learn_and_tokenise(text, config, checkpoint, report)
         pairs = _hold_out(text, tokenised, config, report)
         sentences = [*pairs.sentences, *held_out]
         with stage(f"encoding {len(sentences)} sentences by the teacher", report, silent=True):
-            parts = cached_vectors(teacher, sentences, place, restart=restart, report=progress)
+            parts = cached_vectors(teacher, sentences, directory, restart=restart, report=progress)
         axes = Axes.of(parts, config.dimension)
         wanted = np.concatenate([axes.reduce(part).astype(np.float16) for part in parts])
         start: dict[str, np.ndarray] = {}
@@ -102,11 +102,11 @@ def distill(
         trainer.teacher = wanted
         if trainer.held is not None:
             sides = pairs.pairs.take(pairs.held).text.T
-            found = mining_f1(*(wanted[ids].astype(np.float32) for ids in sides))
-            report(f"held-out mining F1 of the teacher {found.f1:.4f}")
+            mined = mining_f1(*(wanted[ids].astype(np.float32) for ids in sides))
+            report(f"held-out mining F1 of the teacher {mined.f1:.4f}")
         compared = wanted[len(pairs.sentences) :]
         if not held_out:
-            held_out = [one for side in pairs.text(pairs.held) for one in side]
+            held_out = [sentence for side in pairs.text(pairs.held) for sentence in side]
             compared = wanted[pairs.pairs.take(pairs.held).text.T.ravel()]
         if trainer.held is None and held_out:
             known = tokenize(list(tokenizers[0].values()), held_out)
@@ -133,7 +133,7 @@ def distill(
         model = model.save(output)
         checkpoint.remove()
         if cache is None:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
         return model
 
 
@@ -172,10 +172,10 @@ def _read(
         for block in reader:
             new = [sentence for sentence in block.sentences if sentence not in of_bitext]
             gone = selection.seen([new], unwanted)
-            distinct.update((one, None) for one, out in zip(new, gone, strict=True) if not out)
-        found = len(distinct) - before
-        counts.append({"name": Path(path).name, "lines": reader.lines, "sentences": found})
-        report(f"{path}: {found} new sentences of {reader.lines} lines")
+            distinct.update((text, None) for text, out in zip(new, gone, strict=True) if not out)
+        count = len(distinct) - before
+        counts.append({"name": Path(path).name, "lines": reader.lines, "sentences": count})
+        report(f"{path}: {count} new sentences of {reader.lines} lines")
     every = list(distinct)
     held = every[:: max(SHARE, -(-len(every) // HELD_OUT))] if len(every) > SHARE else []
     apart = set(held)

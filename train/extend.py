@@ -1,9 +1,8 @@
-"""Further training of a model: with new languages, or with more text of its own.
+"""Further training of a model: with new languages, or with more text of its languages.
 
-Pieces of new languages are added to the vocabulary, unless they would change how sentences of the
-old languages, for which the model's decoys stand, are cut. Training then changes only the vectors
-of the new pieces, so that the old languages keep their quality. Text of the model's own languages
-changes all vectors.
+Pieces of new languages are added to the vocabulary, unless they would change the tokens of the
+model's decoys, which represent the old languages. Training then changes only the vectors of the new
+pieces, so that the old languages keep their quality. Text of the old languages changes all vectors.
 """
 
 import struct
@@ -43,11 +42,11 @@ def check_extensible(base: Model, config: TrainConfig) -> None:
     """Raise ArtifactError for a model of words or of another library, or with another shape."""
     if not base.architecture.plain or base.vectors is not None:
         raise ArtifactError(f"{base.path}: only models of the encoder 'sp' can be extended")
-    own = TrainConfig.from_dict(dict(base.training.get("config", {})))
+    trained = TrainConfig.from_dict(dict(base.training.get("config", {})))
     for name in DECIDED:
-        if getattr(own, name) != getattr(config, name):
+        if getattr(trained, name) != getattr(config, name):
             raise ArtifactError(
-                f"{base.path}: was trained with {name.replace('_', ' ')} {getattr(own, name)}, "
+                f"{base.path}: was trained with {name.replace('_', ' ')} {getattr(trained, name)}, "
                 "which further training cannot change"
             )
 
@@ -78,7 +77,7 @@ def extended_vocabulary(
         if learned.meaningful[i] and piece not in spelt
     }
     vocabulary = base.vocabularies[VOCABULARIES["piece"]]
-    old = [one for sentences in base.decoys_by_language().values() for one in sentences]
+    old = [sentence for sentences in base.decoys_by_language().values() for sentence in sentences]
     # Removing pieces may bring others into use, so that a few rounds are needed.
     while used := _used(vocabulary + _entries(scores), old, known.size, config.one_script):
         scores = {piece: score for piece, score in scores.items() if piece not in used}
@@ -136,11 +135,13 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
     Everything in the base is unchanged: vectors, the verifier and the quality function, and the
     lexicons of its languages.
     """
-    count, own, part = len(base.parts[0].weights), base.parts[0], learned.parts[0]
-    weights = np.concatenate([own.weights, part.weights[count:].astype(own.weights.dtype)])
+    count, base_part, part = len(base.parts[0].weights), base.parts[0], learned.parts[0]
+    weights = np.concatenate(
+        [base_part.weights, part.weights[count:].astype(base_part.weights.dtype)]
+    )
     scales = None
-    if own.scales is not None and part.scales is not None:
-        scales = np.concatenate([own.scales, part.scales[count:]])
+    if base_part.scales is not None and part.scales is not None:
+        scales = np.concatenate([base_part.scales, part.scales[count:]])
     training = {
         **learned.training,
         "extends": base.fingerprint,
@@ -163,13 +164,13 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
             for pair, rows in rows_by_languages(split, translations).items()
             if pair not in base.lexicons.tables
         }
-        found = learn_lexicons(split.pairs, groups, len(weights)).tables if groups else {}
+        lexicons = learn_lexicons(split.pairs, groups, len(weights)).tables if groups else {}
     tables = {pair: _padded(table, len(weights)) for pair, table in base.lexicons.tables.items()}
-    model = replace(model, lexicons=Lexicons({**found, **tables}))
+    model = replace(model, lexicons=Lexicons({**lexicons, **tables}))
     comparer = dict(base.comparer)
     if comparer:
         comparer["units"] = _units(
-            comparer["units"], own.table(), EncoderPart(weights, scales).table()
+            comparer["units"], base_part.table(), EncoderPart(weights, scales).table()
         )
         texts, (aligner, _) = texts_by_languages(split), matching_of(comparer)
         learnt = learn_match_quantiles(Encoder(model), aligner, texts, seed)
@@ -182,7 +183,9 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
         facts=base.facts,
         decoys={**choose_decoys(split, translations, seed), **base.decoys_by_language()},
     )
-    new = [one for one in texts_by_languages(split) if set(one.languages) - base.languages.keys()]
+    new = [
+        text for text in texts_by_languages(split) if set(text.languages) - base.languages.keys()
+    ]
     if base.verifier is None or NAME not in base.verifier:
         return model
     return calibrated(model, new, seed)
@@ -191,7 +194,7 @@ def extended(base: Model, learned: Model, split: SplitPairs, seed: int, report: 
 def continued(base: Model, learned: Model) -> Model:
     """Return the model with the vectors of ``learned``, and unchanged verification.
 
-    Accuracies by language remain those of the base.
+    The base's accuracies by language are kept.
     """
     text, pairs = base.training.get("text", []), base.training.get("pairs", 0)
     languages = dict(base.languages)
@@ -221,14 +224,14 @@ def earlier(base: Model) -> list[dict[str, Any]]:
 def _both(base: Model, learned: Model) -> dict[str, KnownLanguage]:
     """Add the facts of both models about each language."""
     languages = {**learned.languages}
-    for code, one in base.languages.items():
+    for code, facts in base.languages.items():
         more = learned.languages.get(code, KnownLanguage(0))
         text = {
-            name: one.text.get(name, 0) + more.text.get(name, 0)
-            for name in {**one.text, **more.text}
+            name: facts.text.get(name, 0) + more.text.get(name, 0)
+            for name in {**facts.text, **more.text}
         }
-        pairs = one.pairs + more.pairs
-        languages[code] = replace(one, pairs=pairs, text=text)
+        pairs = facts.pairs + more.pairs
+        languages[code] = replace(facts, pairs=pairs, text=text)
     return languages
 
 

@@ -94,7 +94,7 @@ def fit_encoder(
     with stage("mining held-out pairs", report):
         held = pairs.text(pairs.held)
         sides = encoder.on_side("source"), encoder.on_side("target")
-        mined = mining_f1(*(side.encode(own) for side, own in zip(sides, held, strict=True)))
+        mined = mining_f1(*(side.encode(texts) for side, texts in zip(sides, held, strict=True)))
     report(f"held-out mining by margin: F1 {mined.f1:.4f}")
     record = {
         "config": config.as_dict(),
@@ -110,7 +110,7 @@ def fit_encoder(
         config.seed,
         report,
         comparer=comparer,
-        encoder_of=lambda one: FittedEncoder(one, foreign=encoder),
+        encoder_of=lambda model: FittedEncoder(model, foreign=encoder),
         distractors=distractors,
     )
     if fitted.verifier is None:
@@ -124,11 +124,11 @@ def fit_encoder(
         function = Quality(verifier).with_labels(labels).calibrated
         quality = {**fitted.verifier, NAME: function.as_dict()}
         # The answers calibrate the quality.
-        own = {
-            code: replace(one, quality_map=None, quality_bound=None)
-            for code, one in fitted.languages.items()
+        adjusted = {
+            code: replace(facts, quality_map=None, quality_bound=None)
+            for code, facts in fitted.languages.items()
         }
-        fitted = replace(fitted, verifier=quality, languages=own)
+        fitted = replace(fitted, verifier=quality, languages=adjusted)
     return fitted.save(output)
 
 

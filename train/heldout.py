@@ -33,12 +33,12 @@ def mining_f1(source: np.ndarray, target: np.ndarray) -> Evaluation:
     targets = rows[both | (rows % 2 == 1)]
     left, right = source[sources], target[targets]
     similarity = left @ right.T
-    found = retrieve(candidates(_nearest(similarity), _nearest(similarity.T), "ratio"), "max")
+    pairs = retrieve(candidates(_nearest(similarity), _nearest(similarity.T), "ratio"), "max")
     mined = list(
         zip(
-            found.score.tolist(),
-            map(str, sources[found.source_row].tolist()),
-            map(str, targets[found.target_row].tolist()),
+            pairs.score.tolist(),
+            map(str, sources[pairs.source_row].tolist()),
+            map(str, targets[pairs.target_row].tolist()),
             strict=True,
         )
     )

@@ -32,13 +32,13 @@ class LanguageText:
 
 def rows_by_languages(split: SplitPairs, rows: np.ndarray) -> dict[Direction, np.ndarray]:
     """Group ``rows`` by the codes of source and target, "und" for unnamed ones."""
-    found: dict[Direction, list[np.ndarray]] = {}
+    groups: dict[Direction, list[np.ndarray]] = {}
     for name, places in split.by_language(rows).items():
-        found.setdefault(codes(name), []).append(rows[places])
+        groups.setdefault(codes(name), []).append(rows[places])
     unknown = rows[split.pairs.language[rows] == data.UNKNOWN]
     if len(unknown):
-        found[UNKNOWN_CODE, UNKNOWN_CODE] = [unknown]
-    return {pair: np.sort(np.concatenate(parts)) for pair, parts in sorted(found.items())}
+        groups[UNKNOWN_CODE, UNKNOWN_CODE] = [unknown]
+    return {pair: np.sort(np.concatenate(parts)) for pair, parts in sorted(groups.items())}
 
 
 def token_tables(model: Model, texts: Sequence[LanguageText]) -> list[TokenTable]:
@@ -81,7 +81,9 @@ def recorded_languages(
     for name, places in pairs.by_language(pairs.training).items():
         total.update(dict.fromkeys(codes(name), len(places)))
     text: dict[str, Counter[str]] = defaultdict(Counter)
-    for one in counts:
-        for code in codes(one["languages"]) if "languages" in one and "held out" not in one else ():
-            text[code][one["name"].split(".")[0]] += one["pairs"]
+    for record in counts:
+        for code in (
+            codes(record["languages"]) if "languages" in record and "held out" not in record else ()
+        ):
+            text[code][record["name"].split(".")[0]] += record["pairs"]
     return {code: KnownLanguage(count, dict(text[code])) for code, count in sorted(total.items())}

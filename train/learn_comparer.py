@@ -62,9 +62,17 @@ class ComparerNetwork(nn.Module):
 
         ``lengths (2p,)``: tokens of the first and second side of each pair, interleaved.
         """
-        own, other, before, after = self.units(ids).unbind(1)  # (t, s)
+        token_vector, partner, before, after = self.units(ids).unbind(1)  # (t, s)
         known = (numbers - self.mean) / self.spread
-        parts = [known, own, other, (own - other).abs(), own * other, before, after]
+        parts = [
+            known,
+            token_vector,
+            partner,
+            (token_vector - partner).abs(),
+            token_vector * partner,
+            before,
+            after,
+        ]
         compared = torch.relu(self.token(torch.cat(parts, dim=1)))  # (t, HIDDEN)
         pooled = [
             torch.segment_reduce(compared, how, lengths=lengths, axis=0) for how in ("mean", "max")
@@ -88,7 +96,7 @@ class ComparerNetwork(nn.Module):
         scaled = weight.clone()
         scaled[:, :COLUMNS] /= self.spread.double()
         bias = bias - scaled[:, :COLUMNS] @ self.mean.double()
-        found = {
+        layers = {
             "token": scaled.T,
             "token_bias": bias,
             "pair": self.pair.weight.detach().T,
@@ -98,7 +106,7 @@ class ComparerNetwork(nn.Module):
         }
         return {
             "units": self.units.weight.detach()[:-1].numpy().astype(np.float16),
-            **{name: value.float().contiguous().numpy() for name, value in found.items()},
+            **{name: value.float().contiguous().numpy() for name, value in layers.items()},
         }
 
 
@@ -193,11 +201,11 @@ def principal(table: np.ndarray, width: int) -> np.ndarray:
     """Return initial vectors ``(V, width) float32``: principal components, then noise."""
     unit = table / np.maximum(np.linalg.norm(table, axis=1), 1e-9)[:, None]
     _, vectors = np.linalg.eigh(unit.T.astype(np.float64) @ unit)
-    found = np.random.default_rng(1).normal(scale=0.1, size=(len(table), width))
+    start = np.random.default_rng(1).normal(scale=0.1, size=(len(table), width))
     size = min(COMPONENTS, width, table.shape[1])
-    found[:, :size] = 2 * unit @ vectors[:, ::-1][:, :size]
-    found[~table.any(axis=1)] = 0
-    return found.astype(np.float32)
+    start[:, :size] = 2 * unit @ vectors[:, ::-1][:, :size]
+    start[~table.any(axis=1)] = 0
+    return start.astype(np.float32)
 
 
 def moments(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -232,8 +240,8 @@ class ComparerTrainer:
     def _step(self, examples: Examples, groups: np.ndarray, rate: float) -> float:
         size = WRONG + 1
         pairs = (groups[:, None] * size + np.arange(size)).ravel()
-        given = map(torch.from_numpy, gathered(examples, pairs))
-        logit = self.network(*given).view(-1, size)
+        tensors = map(torch.from_numpy, gathered(examples, pairs))
+        logit = self.network(*tensors).view(-1, size)
         right, wrong = logit[:, :1], logit[:, 1:]
         # Right pairs weigh as much as all wrong pairs together.
         loss = nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()

@@ -21,7 +21,7 @@ def learn_lexicons(data: PairData, rows_of: Mapping[Direction, np.ndarray], size
     """Learn translation probabilities of ``size`` token ids (Brown et al. 1993).
 
     ``rows_of``: rows of each pair of languages, source first; each direction has a table. Text in
-    one language, or in unknown ones, is read in both directions into a single table.
+    a single or an unknown language is read in both directions into one table.
     """
     groups: dict[Direction, list[tuple[Sentences, Sentences]]] = {}
     for (source, target), rows in rows_of.items():

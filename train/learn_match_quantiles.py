@@ -38,23 +38,23 @@ def learn_alignment(
         rows = drawn(text.held, PAIRS, [seed, 14, number])
         sides.append([encoder.tokenizer([side[row] for row in rows]) for side in text.held])
     emission = np.linspace(-3, 4, COSINES)[:, None] + np.linspace(0, 4, EVIDENCES)
-    found = _arrays(np.exp(emission), np.array(JUMP), UNALIGNED)
+    aligner = _arrays(np.exp(emission), np.array(JUMP), UNALIGNED)
     for _ in range(PASSES):
         counts = [
-            count(pair[0], pair[1], *tokens.known, found)
+            count(pair[0], pair[1], *tokens.known, aligner)
             for pair, tokens in zip(sides, tables, strict=True)
         ]
-        emissions, jumps, unaligned = (sum(one) for one in zip(*counts, strict=True))
+        emissions, jumps, unaligned = (sum(parts) for parts in zip(*counts, strict=True))
         aligned, every = emissions + 1
         likelier = np.log(aligned / aligned.sum()) - np.log(every / every.sum())
         emission = np.exp(likelier.clip(LOWEST, HIGHEST))
         without = (unaligned[0] + 1) / (unaligned[1] + 2)
-        found = _arrays(emission, jump_probabilities(jumps + SELDOM), without)
-    return dict(zip(ALIGNER, found, strict=True))
+        aligner = _arrays(emission, jump_probabilities(jumps + SELDOM), without)
+    return dict(zip(ALIGNER, aligner, strict=True))
 
 
 def _arrays(emission: np.ndarray, jump: np.ndarray, unaligned: float) -> tuple[np.ndarray, ...]:
-    return tuple(np.asarray(one, np.float32) for one in (emission, jump, [unaligned]))
+    return tuple(np.asarray(array, np.float32) for array in (emission, jump, [unaligned]))
 
 
 def jump_probabilities(counts: np.ndarray) -> np.ndarray:
@@ -104,8 +104,8 @@ def learn_match_quantiles(
         for block in np.split(rows, range(BLOCK, len(rows), BLOCK)):
             sides = [encoder.tokenizer([side[row] for row in block]) for side in text.training]
             _, ids, numbers = describe_pairs(tokens, (aligner, columns), *sides)
-            found = (numbers[:, COLUMN] * PER_NAT).astype(np.int64)
-            places = ids[:, 0].astype(np.int64) * BINS + found
+            bins = (numbers[:, COLUMN] * PER_NAT).astype(np.int64)
+            places = ids[:, 0].astype(np.int64) * BINS + bins
             counts += np.bincount(places, minlength=len(counts))
     table = counts.reshape(size, BINS)
     common = table.sum(axis=0, keepdims=True) / max(table.sum(), 1.0)

@@ -2,8 +2,8 @@
 
 There are no labels. An English name (capitalised, rarely written otherwise) and the foreign word
 that occurs with it most form a pair of words; some pairs are transliterations, which expectation
-maximisation finds (Sajjad et al. 2012). The learned model then finds each name in its own sentence,
-and is learned again from these pairs.
+maximisation finds (Sajjad et al. 2012). The learned model then finds each name in the foreign
+sentence of its pair, and is learned again from these matches.
 """
 
 import math
@@ -63,27 +63,27 @@ class Spelled:
 
     def words(self, row: int) -> set[str]:
         """Return the words of a sentence that may be a name's counterpart."""
-        found = set()
+        words = set()
         for word in _WORD.findall(self.foreign[row]):
             if not _HAN.match(word):
-                found.add(word)
+                words.add(word)
                 continue
             for i in range(len(word) - 1):
-                found.update(word[i:j] for j in range(i + 2, min(i + SEQUENCE, len(word)) + 1))
-        return {word for word in found if 2 <= len(word) <= WORD}
+                words.update(word[i:j] for j in range(i + 2, min(i + SEQUENCE, len(word)) + 1))
+        return {word for word in words if 2 <= len(word) <= WORD}
 
 
 def learn_names(texts: Sequence[LanguageText]) -> dict[str, np.ndarray]:
     """Learn the arrays of :class:`miner.scoring.transliteration.Names`.
 
-    They are empty unless English names are found in a language in another script.
+    They are empty without English names in text with a language in another script.
     """
     sides = [_sides(text) for text in texts if "en" in text.languages]
     ordinary = _ordinary(english for _, english in sides)
     spelled = [
-        found for foreign, english in sides if (found := _spelled(foreign, english, ordinary))
+        names for foreign, english in sides if (names := _spelled(foreign, english, ordinary))
     ]
-    counts = Counter(letter for text in spelled for one in text.foreign for letter in one)
+    counts = Counter(letter for text in spelled for sentence in text.foreign for letter in sentence)
     often = [
         letter
         for letter, count in counts.most_common()
@@ -120,12 +120,12 @@ def _sides(text: LanguageText) -> tuple[list[str], list[str]]:
 
 
 def _latin(word: str) -> str:
-    return "".join(one for letter in word for one in normalised(letter) if "a" <= one <= "z")
+    return "".join(latin for letter in word for latin in normalised(letter) if "a" <= latin <= "z")
 
 
 def _names(sentence: str) -> list[str]:
-    found = map(_latin, _NAME.findall(sentence))
-    return [word for word in found if SHORTEST <= len(word) <= LONGEST]
+    words = map(_latin, _NAME.findall(sentence))
+    return [word for word in words if SHORTEST <= len(word) <= LONGEST]
 
 
 def _ordinary(sides: Iterator[Sequence[str]]) -> set[str]:
@@ -163,7 +163,7 @@ def _associated(text: Spelled) -> list[tuple[str, str]]:
         for name in set(names):
             rows[name].append(row)
     words = {row: text.words(row) for row in set().union(*rows.values())} if rows else {}
-    total = Counter(word for found in words.values() for word in found)
+    total = Counter(word for row_words in words.values() for word in row_words)
     pairs = []
     for name, places in rows.items():
         size = min(len(places), LOOKED_AT)
@@ -208,7 +208,9 @@ def _found_again(
 ) -> list[tuple[str, str]]:
     """Return names with the words of their sentences that match them."""
     known = np.array([ord(letter) for letter in codes], dtype=np.uint32)
-    names = [(row, name) for row, found in enumerate(text.names) for name in sorted(set(found))]
+    names = [
+        (row, name) for row, row_names in enumerate(text.names) for name in sorted(set(row_names))
+    ]
     matches = _matches(text.foreign, names, codes, operations_of(known, segments, gains))
     pairs = set()
     for (row, name), (gain, start, end) in zip(names, matches.tolist(), strict=True):
@@ -274,9 +276,9 @@ def _weights(
         return np.empty(0, dtype=np.float32)
     fitted = fit(np.concatenate(values).astype(np.float32), labels, columns)
     weight = fitted.weight
-    found = np.array([fitted.intercept - weight @ fitted.mean, *weight], dtype=np.float32)
-    assert len(found) == WEIGHTS
-    return found
+    weights = np.array([fitted.intercept - weight @ fitted.mean, *weight], dtype=np.float32)
+    assert len(weights) == WEIGHTS
+    return weights
 
 
 def _hashes(words: set[str]) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Quality function, learned without labels from held-out bitext, half of it corrupted on purpose.
 
 Beside right and wrong pairs, the function learns from contrast cases: a translation must score
-higher than its own corruption (:mod:`miner_train.quality_contrasts`).
+higher than its corruption (:mod:`miner_train.quality_contrasts`).
 
 The kinds of noise occur in corpora from the web, as shared tasks on filtering describe them. The
 corrupted side is drawn at random, so that the order of the languages does not matter.
@@ -30,8 +30,8 @@ from miner_train.quality_contrasts import contrast_cases
 PAIRS, SHORTEST = 12_000, 15
 # Weight of all contrast cases relative to all single pairs.
 CONTRASTS = 4.0
-# Weight of the comparer's logit beside the other features. It is given, not fitted: a fitted one
-# is five times as large, too large for text unlike the training's.
+# Weight of the comparer's logit beside the other features. It is fixed, because a fitted weight is
+# five times as large, too large for text unlike the training's.
 COMPARER = 0.15
 # Share of pairs joined to another one: corpora from the web have whole paragraphs in a line.
 JOINED = 0.4
@@ -52,7 +52,7 @@ _NAME = re.compile(r"(?<=[^\W\d_] )[^\W\d_]*[A-ZÀ-ÖØ-ÞА-Я][^\W\d_]{2,}")
 def learn_quality(encoder: Encoder, texts: Sequence[LanguageText], seed: int) -> dict[str, Any]:
     """Learn the function of :class:`miner.scoring.quality.Quality`, as JSON values.
 
-    Each of the ``texts`` is corrupted by itself, and its features are those by the lexicon of its
+    Each of the ``texts`` is corrupted separately, and its features use the lexicon of its
     languages. The encoder's model has a verifier.
     """
     total = sum(len(text.held[0]) for text in texts)
@@ -84,12 +84,12 @@ def _contrasts(verifier: Verifier, text: LanguageText, seed: int, most: int) -> 
     source, target = ([side[row] for row in rows] for side in text.held)
     cases = contrast_cases((source, target), text.languages, seed)
     right, known = features(verifier, source, target)
-    place = np.array([row for row, _ in cases], dtype=np.int64)
+    originals = np.array([row for row, _ in cases], dtype=np.int64)
     corrupted = [pair for _, pair in cases]
     source, target = ([pair[side] for pair in corrupted] for side in range(2))
     wrong, still = features(verifier, source, target)
-    both = known[place] & still
-    return right[place[both]] - wrong[both]
+    both = known[originals] & still
+    return right[originals[both]] - wrong[both]
 
 
 def fit_contrasts(
@@ -148,7 +148,7 @@ def calibrated(function: Logistic, features: np.ndarray, true: np.ndarray) -> Lo
 def corrupt(
     encoder: Encoder, held: tuple[Sequence[str], Sequence[str]], seed: int, most: int = PAIRS
 ) -> tuple[list[Pair], np.ndarray]:
-    """Make pairs of ``most`` of the ``held`` ones, about half of them corrupted.
+    """Draw ``most`` of the ``held`` pairs, and corrupt about half of them.
 
     Returns them and labels ``(n,) bool``, true for pairs that are still translations.
     """
@@ -189,11 +189,13 @@ def _neighbours(encoder: Encoder, pairs: Sequence[Pair], generator: Generator) -
     )
     settings = SearchSettings(k=NEIGHBORS + 1, device="cpu", threads=encoder.threads)
     forward, _ = nearest_both(left, right, settings)
-    own = np.arange(len(pairs))
-    choice = forward.row[own, generator.integers(forward.row.shape[1], size=len(pairs))]
+    rows = np.arange(len(pairs))
+    choice = forward.row[rows, generator.integers(forward.row.shape[1], size=len(pairs))]
     # A random other pair where the pair itself was drawn, or nothing.
-    any_other = (own + 1 + generator.integers(max(len(pairs) - 1, 1), size=len(pairs))) % len(pairs)
-    return np.where((choice == own) | (choice < 0), any_other, choice)
+    any_other = (rows + 1 + generator.integers(max(len(pairs) - 1, 1), size=len(pairs))) % len(
+        pairs
+    )
+    return np.where((choice == rows) | (choice < 0), any_other, choice)
 
 
 def _misaligned(pair: Pair, other: Pair, names: Sequence[str], generator: Generator) -> str:

@@ -69,11 +69,11 @@ def learn_verifier(
     ]
     if not mined:
         return None
-    own = np.concatenate([part.features for part in mined])
+    features = np.concatenate([part.features for part in mined])
     true = np.concatenate([part.true for part in mined])
     if not FEWEST <= true.sum() < len(true):
         return None
-    by_pair = fit(own, true, PAIR_FEATURES)
+    by_pair = fit(features, true, PAIR_FEATURES)
     context = np.concatenate([part.context(by_pair) for part in mined])
     by_context = fit(context, true, CONTEXT_FEATURES)
     return {
@@ -117,11 +117,11 @@ def _mine(
     half = len(more) // 2
     sentences, numbers = [], []
     for side, kept, extra in ((0, 0, more[:half]), (1, 1, more[half:])):
-        own = rows[both | (rows % 2 == kept)]
-        chosen = [text.held[side][row] for row in own]
+        side_rows = rows[both | (rows % 2 == kept)]
+        chosen = [text.held[side][row] for row in side_rows]
         chosen += [text.training[side][row] for row in extra]
         # Pair number of each sentence; distractors from the training text have unique numbers.
-        pair = np.concatenate([own, -1 - side - 2 * np.arange(len(extra))])
+        pair = np.concatenate([side_rows, -1 - side - 2 * np.arange(len(extra))])
         unique = dict(zip(reversed(chosen), reversed(pair.tolist()), strict=True))
         sentences.append(list(unique))
         numbers.append(np.array(list(unique.values())))
@@ -132,11 +132,11 @@ def _mine(
     left, right = (VectorSet(side, np.flatnonzero(side.any(axis=1))) for side in vectors)
     settings = SearchSettings(k=NEIGHBORS, device="cpu", threads=encoder.threads)
     lists = nearest_both(left, right, settings)
-    found = candidates(*lists)
-    true = numbers[0][found.source_row] == numbers[1][found.target_row]
+    pairs = candidates(*lists)
+    true = numbers[0][pairs.source_row] == numbers[1][pairs.target_row]
     source, target = (tokenize_text(encoder.tokenizer, side, encoder.threads) for side in sentences)
-    own = tokens.pair_features(source, target, found.source_row, found.target_row)
-    return _Mined(found, lists, own, true)
+    features = tokens.pair_features(source, target, pairs.source_row, pairs.target_row)
+    return _Mined(pairs, lists, features, true)
 
 
 def fit(features: np.ndarray, true: np.ndarray, names: tuple[str, ...]) -> Logistic:

@@ -243,7 +243,7 @@ def step_threads(config: TrainConfig, most: int | None = None) -> Iterator[None]
     """Set the number of threads of a step, on which the last bits of torch's sums depend.
 
     All cores or ``most``; two for an objective that chooses negatives, whose mini-batches are too
-    small for more. A recurrent network starts its own threads.
+    small for more. A recurrent network manages its threads itself.
     """
     threads = thread_count(most) if config.objective == "softmax" else min(2, thread_count(most))
     recurrent = any(kind.network for kind in config.kinds)

@@ -15,7 +15,7 @@ from miner.knn.engines import choose_engine
 from miner.knn.lists import Lists
 from miner.machine import thread_count
 
-# Nearest sentences to compare exactly: the partner, duplicates, and those that rounding may
+# Nearest sentences to compare exactly: the partner, duplicates, and sentences that rounding may
 # promote.
 KEPT = 8
 # Number of sentences up to which all are compared, which is faster than a search.
@@ -39,9 +39,9 @@ def forbidden_pairs(query_text: np.ndarray, candidate_text: np.ndarray) -> np.nd
     count = last - first
     row = np.repeat(np.arange(query_text.size) // 2, count)
     # Runs of positions in the order, each from its `first`.
-    place = np.arange(len(row)) + np.repeat(first - (np.cumsum(count) - count), count)
-    found = np.unique(row * c + order[place] // 2)  # two pairs may share both sentences
-    pairs = np.stack(np.divmod(found, max(c, 1)), axis=1)
+    positions = np.arange(len(row)) + np.repeat(first - (np.cumsum(count) - count), count)
+    keys = np.unique(row * c + order[positions] // 2)  # two pairs may share both sentences
+    pairs = np.stack(np.divmod(keys, max(c, 1)), axis=1)
     return pairs[pairs[:, 0] != pairs[:, 1]]
 
 
@@ -61,8 +61,8 @@ def choose_negatives(
     with ``either`` (two columns of one language, P18) from both, and never from a related pair.
 
     ``mode``: ``max`` takes the nearest by cosine, the lower row of equals; ``rand`` a random
-    one; ``mix`` the one or the other for both sentences of a pair, by the toss of a coin.
-    ``source, target (n, d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
+    sentence; ``mix`` one of both, drawn for each pair with equal probability. ``source, target (n,
+    d) float32`` are unit rows, pairs by row; ``rand`` needs none. A nearest
     negative has a cosine of at most ``below`` (P18, footnote 4).
     """
     text = np.stack([source_text, target_text])
@@ -80,8 +80,8 @@ def choose_negatives(
 def _related(text: np.ndarray, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return True where the pairs ``rows`` and ``others``, broadcast together, share a sentence."""
     s, t = text  # (2, n)
-    found = (s[rows] == s[others]) | (t[rows] == t[others])
-    return found | (s[rows] == t[others]) | (t[rows] == s[others])
+    shared = (s[rows] == s[others]) | (t[rows] == t[others])
+    return shared | (s[rows] == t[others]) | (t[rows] == s[others])
 
 
 def _nearest(
@@ -154,7 +154,7 @@ def _exact(
     if below < 1:  # rounding may put a cosine above 1
         near = similarity > below
         candidates, similarity[near] = np.where(near, -1, candidates), -np.inf
-    # The first of equal ones. If none is allowed, all are -1.
+    # argmax takes the first of equal values. If no candidate is allowed, all are -1.
     return np.take_along_axis(candidates, similarity.argmax(axis=1)[:, None], axis=1)[:, 0]
 
 

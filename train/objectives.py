@@ -88,7 +88,7 @@ def taught_batch(config: TrainConfig, pool: PairData, teacher: np.ndarray) -> Ba
     def loss(vectors: Tensor) -> Tensor:
         value = TEACHING * teacher_loss(vectors, wanted)
         if len(pairs) > 1:
-            source, target = (own[chosen] for own in vectors.chunk(2))
+            source, target = (side_vectors[chosen] for side_vectors in vectors.chunk(2))
             across = softmax_loss(source, target, related, config.scale, config.margin)
             value = value + across * (len(pairs) / len(pool))
         return value
@@ -129,8 +129,8 @@ def _in_batch(config: TrainConfig, pool: PairData) -> Loss:
 
 def _related(pool: PairData) -> Tensor | None:
     """Return pairs of rows ``(p, 2) int64`` that are no negatives of each other, in both orders."""
-    found = forbidden_pairs(pool.text, pool.text)
-    return torch.from_numpy(found) if len(found) else None
+    pairs = forbidden_pairs(pool.text, pool.text)
+    return torch.from_numpy(pairs) if len(pairs) else None
 
 
 def _with_negatives(
@@ -144,8 +144,8 @@ def _with_negatives(
 
     def forbidden(negatives: np.ndarray) -> Tensor | None:
         candidates = np.concatenate([part, negatives])
-        found = forbidden_pairs(pool.text[part], pool.text[candidates])
-        return torch.from_numpy(found) if len(found) else None
+        pairs = forbidden_pairs(pool.text[part], pool.text[candidates])
+        return torch.from_numpy(pairs) if len(pairs) else None
 
     to_source, to_target = forbidden(for_source), forbidden(for_target)
 

@@ -56,9 +56,9 @@ def _extended(known: np.ndarray, rows: np.ndarray, vectors: np.ndarray) -> np.nd
     left, right = vectors[fitted].astype(np.float64), known[rows[fitted]].astype(np.float64)
     square = left.T @ left
     square += RIDGE * np.trace(square) / len(square) * np.eye(len(square))
-    found = vectors[new] @ np.linalg.solve(square, left.T @ right)
+    predicted = vectors[new] @ np.linalg.solve(square, left.T @ right)
     # A least-squares fit is shorter than its data.
     usual = np.median(np.linalg.norm(right, axis=1)) if len(right) else 1.0
     start = known.copy()
-    start[rows[new]] = unit_rows(found.astype(np.float32)) * np.float32(usual)
+    start[rows[new]] = unit_rows(predicted.astype(np.float32)) * np.float32(usual)
     return start

@@ -74,13 +74,13 @@ def train_model(
     select: files of graded sentence pairs in the language of the target column, by whose mean
         correlation the best epoch is chosen [by mining the held-out pairs].
     verifier, comparer: learn to verify candidates; learn a comparer of tokens, too.
-    base: model to train further (:mod:`miner_train.extend`). For languages that it lacks it gets
-        ``config.pieces`` more pieces, and its own vectors stay; else all vectors move.
+    base: model to train further (:mod:`miner_train.extend`). For new languages it gets
+        ``config.pieces`` more pieces, and its existing vectors are frozen; else all are trained.
     teacher: encoder whose vectors of the pieces the training begins with
         (:mod:`miner_train.piece_start`).
     device: auto, cpu or cuda, for recurrent encoders.
-    given: names of the settings that the user gave, about which warnings may be [all]. Others are
-        of a recipe, or of a model to start from.
+    given: names of the settings that the user set, for warnings [all]. Other settings come from a
+        recipe, or from a model to start from.
 
     Raises CorpusError, ArtifactError and ResourceError.
     """
@@ -115,7 +115,9 @@ def train_model(
     if text.languages:
         key["languages"] = [text.languages, hashlib.sha256(text.language.tobytes()).hexdigest()]
     if graded:
-        key["graded"] = [fingerprint(one.first, one.second, one.score) for one in graded]
+        key["graded"] = [
+            fingerprint(grades.first, grades.second, grades.score) for grades in graded
+        ]
     if base is not None:
         key["base"] = base.fingerprint
     if teacher is not None:
@@ -280,8 +282,8 @@ def make_trainer(
     training, held = pairs.pairs.take(pairs.training), pairs.pairs.take(pairs.held)
     groups: dict[str, np.ndarray] = {}
     if len(pairs.languages) > 1:
-        found = pairs.by_language(pairs.held)
-        groups = {name: rows for name, rows in found.items() if enough(rows)}
+        by_language = pairs.by_language(pairs.held)
+        groups = {name: rows for name, rows in by_language.items() if enough(rows)}
     return Trainer(config, sizes, training, held, device, start, groups)
 
 

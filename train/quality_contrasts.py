@@ -25,25 +25,25 @@ def contrast_cases(
     are dropped where spaces separate them.
     """
     generator = random.Random(f"{seed} contrasts")
-    found: list[tuple[int, tuple[str, str]]] = []
+    cases: list[tuple[int, tuple[str, str]]] = []
 
     def add(row: int, side: int, new: str) -> None:
         if new.split() != text[side][row].split():
-            found.append((row, (new, text[1][row]) if side == 0 else (text[0][row], new)))
+            cases.append((row, (new, text[1][row]) if side == 0 else (text[0][row], new)))
 
     english = [side for side in range(2) if languages[side] == ENGLISH]
     material = [Material.of(text[side]) for side in english]
     for row in range(len(text[0])):
         for side, words in zip(english, material, strict=True):
             kinds = generator.sample(list(KINDS), len(KINDS))
-            made = (corrupt(text[side][row], kind, words, generator) for kind in kinds)
-            for new in [new for new in made if new is not None][:RULES]:
+            corrupted = (corrupt(text[side][row], kind, words, generator) for kind in kinds)
+            for new in [new for new in corrupted if new is not None][:RULES]:
                 add(row, side, new)
         for _ in range(WORDS):
             side = generator.randrange(2)
-            own = text[side][row].split()
-            if len(own) >= ENOUGH_WORDS:
-                size = min(generator.choice(DROPPED), len(own) - 2)
-                place = generator.randrange(len(own) - size + 1)
-                add(row, side, " ".join(own[:place] + own[place + size :]))
-    return found
+            tokens = text[side][row].split()
+            if len(tokens) >= ENOUGH_WORDS:
+                size = min(generator.choice(DROPPED), len(tokens) - 2)
+                start = generator.randrange(len(tokens) - size + 1)
+                add(row, side, " ".join(tokens[:start] + tokens[start + size :]))
+    return cases

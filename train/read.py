@@ -54,9 +54,9 @@ class TextPair:
         """
         if self.named is not None:
             return self.named
-        place = Path(self.source)
-        found = LANGUAGES.fullmatch(place.parent.name) or LANGUAGES.search(place.name)
-        return found.group() if found else None
+        path = Path(self.source)
+        match = LANGUAGES.fullmatch(path.parent.name) or LANGUAGES.search(path.name)
+        return match.group() if match else None
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ class TrainingText:
         files.
         """
         marks = [
-            one
-            for one, usual in ((self.same, True), (self.held_out, False))
-            if (one != usual).any()
+            mark
+            for mark, usual in ((self.same, True), (self.held_out, False))
+            if (mark != usual).any()
         ]
         return fingerprint(self.source, self.target, *marks)
 
@@ -127,7 +127,9 @@ def read_texts(
         same, language, held_out = same[rows], language[rows], held_out[rows]
     if unwanted and not any("with excluded sentences" in count for count in counts):
         report(f"warning: no pair has a sentence of {', '.join(without.files)}")
-    records = [{"name": Path(one.path).name, "sentences": len(one)} for one in unwanted]
+    records = [
+        {"name": Path(excluded.path).name, "sentences": len(excluded)} for excluded in unwanted
+    ]
     return TrainingText(source, target, same, language, held_out, languages, counts, records)
 
 

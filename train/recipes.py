@@ -19,8 +19,10 @@ _TABLES = read_toml(Path(__file__).with_suffix(".toml"))
 def _settings(name: str) -> dict[str, Any]:
     """Return the settings of a recipe, over those of the recipe that it is based on."""
     table = _TABLES[name]
-    own = {key: one for key, one in table.items() if key not in ("note", "base", "encoders")}
-    return (_settings(table["base"]) if "base" in table else {}) | own
+    changes = {
+        key: value for key, value in table.items() if key not in ("note", "base", "encoders")
+    }
+    return (_settings(table["base"]) if "base" in table else {}) | changes
 
 
 # Recipes by name, a note on each, and settings that differ for an encoder, by recipe and encoder.
@@ -28,7 +30,9 @@ RECIPES = {name: TrainConfig(**_settings(name)) for name in _TABLES}
 RECIPE_NOTES: dict[str, str] = {name: table["note"] for name, table in _TABLES.items()}
 FOR_ENCODER: dict[str, dict[str, dict[str, Any]]] = {
     name: {
-        encoder: own for encoders, own in table["encoders"].items() for encoder in encoders.split()
+        encoder: changes
+        for encoders, changes in table["encoders"].items()
+        for encoder in encoders.split()
     }
     for name, table in _TABLES.items()
     if "encoders" in table
@@ -45,7 +49,7 @@ def recipe(name: str, encoder: str | None = None) -> TrainConfig:
     base = RECIPES[name]
     if encoder is None or encoder == base.encoder:
         return base
-    own: dict[str, Any] = {**FOR_ENCODER.get(name, {}).get(encoder, {}), "encoder": encoder}
+    changes: dict[str, Any] = {**FOR_ENCODER.get(name, {}).get(encoder, {}), "encoder": encoder}
     if set(encoder.split("+")) <= set(ENCODERS):
         plain = TrainConfig(encoder=encoder)
         for field in dataclasses.fields(TrainConfig):
@@ -53,22 +57,22 @@ def recipe(name: str, encoder: str | None = None) -> TrainConfig:
             # Only the encoder decides whether these settings have an effect.
             by_encoder = setting.group in ("Encoder", "Vocabulary", "Optimisation")
             if by_encoder and setting.need and not setting.idle and not setting.need.met(plain):
-                own[field.name] = field.default
-    return dataclasses.replace(base, **own)
+                changes[field.name] = field.default
+    return dataclasses.replace(base, **changes)
 
 
 def listing() -> str:
     """Explain every choice and recipe, generated from the fields of TrainConfig."""
     described = settings(TrainConfig)
     lines: list[str] = []
-    for name, own in described.items():
-        if own.choices:
-            lines += _section(f"{option_name(name)}: {own.help}", own.choices)
+    for name, setting in described.items():
+        if setting.choices:
+            lines += _section(f"{option_name(name)}: {setting.help}", setting.choices)
     lines += _section("--recipe: settings to start from.", RECIPE_NOTES)
     lines.append("Settings of the recipes:")
     columns = [
-        [title, *(_shown(getattr(one, name)) for name in described)]
-        for title, one in RECIPES.items()
+        [title, *(_shown(getattr(config, name)) for name in described)]
+        for title, config in RECIPES.items()
     ]
     widths = [max(map(len, column)) for column in columns]
     for name, *values in zip(["", *map(option_name, described)], *columns, strict=True):

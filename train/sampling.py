@@ -39,10 +39,10 @@ def shares(counts: np.ndarray, temperature: float) -> np.ndarray:
     """
     weights = counts ** (1 / temperature)
     exact = counts.sum() * weights / weights.sum()
-    found = np.floor(exact).astype(np.int64)
-    missing = int(counts.sum() - found.sum())
-    found[np.argsort(found - exact, kind="stable")[:missing]] += 1
-    return found
+    rounded = np.floor(exact).astype(np.int64)
+    missing = int(counts.sum() - rounded.sum())
+    rounded[np.argsort(rounded - exact, kind="stable")[:missing]] += 1
+    return rounded
 
 
 def drawn_by_length(
@@ -76,10 +76,10 @@ def _resampled(
     """Repeat or drop rows of ``order``, so that each language pair has its share."""
     groups = [order[language[order] == number] for number in np.unique(language)]
     takes = shares(np.array([len(rows) for rows in groups]), temperature)
-    found = []
+    parts = []
     for rows, share in zip(groups, takes.tolist(), strict=True):
         passes = -(-share // len(rows))
-        found += [generator.permutation(rows) for _ in range(passes - 1)]
+        parts += [generator.permutation(rows) for _ in range(passes - 1)]
         if share:
-            found.append(generator.permutation(rows)[: share - (passes - 1) * len(rows)])
-    return np.concatenate(found)
+            parts.append(generator.permutation(rows)[: share - (passes - 1) * len(rows)])
+    return np.concatenate(parts)

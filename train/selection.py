@@ -60,8 +60,8 @@ def seen(sides: Sequence[Sequence[str]], unwanted: Sequence[Unwanted]) -> np.nda
 
     ``sides`` are the columns, ``n`` sentences each.
     """
-    found = np.zeros(len(sides[0]), dtype=bool)
-    for one in unwanted:
+    mask = np.zeros(len(sides[0]), dtype=bool)
+    for exclusion in unwanted:
         for number, side in enumerate(sides):
-            found |= one.hits(side, number) > 0
-    return found
+            mask |= exclusion.hits(side, number) > 0
+    return mask

@@ -17,8 +17,8 @@ EVERY = 60.0
 def stage(name: str, report: Report, silent: bool = False) -> Iterator[None]:
     """Report the start of a stage, and its end with the seconds that it took.
 
-    A long stage reports once a minute from another thread, unless ``silent``, for stages with their
-    own progress reports.
+    A long stage reports once a minute from another thread. ``silent``: it does not, because the
+    stage reports its progress itself.
     """
     report(name)
     begun, ended = time.monotonic(), threading.Event()

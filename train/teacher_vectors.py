@@ -42,29 +42,29 @@ def cached_vectors(
     restart: bool = False,
     report: Reporter = silent,
 ) -> list[np.ndarray]:
-    """Encode ``sentences`` with ``teacher``, except those whose vectors ``directory`` holds.
+    """Encode ``sentences`` with ``teacher``; reuse the vectors that ``directory`` holds.
 
     Returns the parts in order, memory maps ``(m, d) float16`` of unit rows, zero for sentences
     unknown to the teacher. ``key.json`` names teacher and text; ``restart`` discards vectors of
     others. Raises ArtifactError for a directory of another teacher or text, or with a damaged part.
     """
-    place = replaceable(directory, KEY)
-    with lock(place):
+    root = replaceable(directory, KEY)
+    with lock(root):
         if restart:
-            shutil.rmtree(place, ignore_errors=True)
-        _check_key(place, directory, teacher, sentences)
+            shutil.rmtree(root, ignore_errors=True)
+        _check_key(root, directory, teacher, sentences)
         parts = []
         for number, start in enumerate(range(0, len(sentences), PART)):
-            path = place / f"{number:06}.npy"
-            own = sentences[start : start + PART]
+            path = root / f"{number:06}.npy"
+            batch = sentences[start : start + PART]
             if not path.exists():
                 with atomic_file(path) as partial, open(partial, "wb") as file:
-                    np.save(file, teacher.encode(own).astype(np.float16))
+                    np.save(file, teacher.encode(batch).astype(np.float16))
             part = open_npy(path)
-            if part.shape != (len(own), teacher.dimension) or part.dtype != np.float16:
+            if part.shape != (len(batch), teacher.dimension) or part.dtype != np.float16:
                 raise ArtifactError(f"{path}: damaged; remove it, and it is made again")
             parts.append(part)
-            report("encoding by the teacher", start + len(own), len(sentences))
+            report("encoding by the teacher", start + len(batch), len(sentences))
         return parts
 
 
@@ -87,8 +87,8 @@ def _check_key(
             partial.write_text(json.dumps(key, indent=2) + "\n", encoding="utf-8")
         return
     try:
-        found = read_json(place / KEY)
-        other, digest = found["teacher"], found["fingerprint"]
+        stored = read_json(place / KEY)
+        other, digest = stored["teacher"], stored["fingerprint"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ArtifactError(f"{place / KEY}: cannot be read ({error}); give --restart") from None
     if digest != teacher.fingerprint:
@@ -96,7 +96,7 @@ def _check_key(
             f"{name}: vectors of {other} ({digest}), not of {teacher.address} "
             f"({teacher.fingerprint}); name another --cache, or give --restart"
         )
-    if found != key:
+    if stored != key:
         raise ArtifactError(
             f"{name}: vectors of another text or other settings; name another --cache, or give "
             "--restart"

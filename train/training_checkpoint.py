@@ -60,15 +60,19 @@ class Checkpoint:
                 "by another version of this program; repeat its command to go on, or remove it "
                 "(or give --restart) to begin anew"
             )
-        found = self._load(VOCABULARY)
-        return None if found is None else {name: own.tobytes() for name, own in found.items()}
+        files = self._load(VOCABULARY)
+        return (
+            None if files is None else {name: content.tobytes() for name, content in files.items()}
+        )
 
     def save_vocabulary(self, files: Mapping[str, bytes]) -> None:
         """Write the vocabularies, by their file names in a model; remove everything else."""
         with writing(self.directory):
             shutil.rmtree(self.directory, ignore_errors=True)
             self.directory.mkdir(parents=True)
-        self._save(VOCABULARY, {name: np.frombuffer(own, np.uint8) for name, own in files.items()})
+        self._save(
+            VOCABULARY, {name: np.frombuffer(content, np.uint8) for name, content in files.items()}
+        )
         write_whole(self.directory / KEY, self.key.encode())
 
     def load_state(self) -> dict[str, np.ndarray] | None:
@@ -85,11 +89,11 @@ class Checkpoint:
         path = self.directory / name
         try:
             with np.load(path, allow_pickle=False) as arrays:
-                found = dict(arrays)
-            if sorted(found) != sorted([MEMBERS, *found[MEMBERS].tolist()]):
+                stored = dict(arrays)
+            if sorted(stored) != sorted([MEMBERS, *stored[MEMBERS].tolist()]):
                 raise ValueError("some of its arrays are missing")
-            del found[MEMBERS]
-            return found
+            del stored[MEMBERS]
+            return stored
         except FileNotFoundError:
             return None
         except MemoryError:

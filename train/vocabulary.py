@@ -42,16 +42,16 @@ def learn_vocabularies(
     """Learn a vocabulary for each unit from lists of sentences; return the files of the model
     directory.
 
-    With separate vocabularies each column has its own. ``language (n,) int16`` are the language
-    pairs of aligned sides, for the sample of pieces.
+    With separate vocabularies each column has one. ``language (n,) int16`` are the language pairs
+    of aligned sides, for the sample of pieces.
     """
     files: dict[str, bytes] = {}
     if config.architecture.separate:
         shared = dataclasses.replace(config, vocabularies="shared")
         for side, prefix, column in zip(sides, ("", TARGET), SIDES, strict=True):
             with stage(f"vocabulary of the {column} column", report, silent=True):
-                own = learn_vocabularies([side], shared, report, language)
-            files |= {prefix + name: content for name, content in own.items()}
+                learned = learn_vocabularies([side], shared, report, language)
+            files |= {prefix + name: content for name, content in learned.items()}
         return files
     for units in config.architecture.units:
         name = VOCABULARIES[units]
@@ -190,9 +190,9 @@ def train_trigrams(sides: Sequence[Sequence[str]], config: TrainConfig) -> bytes
     keys, counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
     for more in in_order(count, _blocks(sides), thread_count()):
         both = np.concatenate([keys, more[0]])
-        keys, place = np.unique(both, return_inverse=True)
+        keys, inverse = np.unique(both, return_inverse=True)
         weights = np.concatenate([counts, more[1]])
-        counts = np.bincount(place, weights, len(keys)).astype(np.int64)
+        counts = np.bincount(inverse, weights, len(keys)).astype(np.int64)
     if not len(keys):
         raise _nothing()
     # Keys sort like their text.

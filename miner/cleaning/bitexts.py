@@ -10,7 +10,7 @@ from miner.errors import CorpusError
 from miner.index.text_files import TextFile, stamp, text_files
 from miner.option_values import Languages
 from miner.progress import silent
-from miner.scoring.languages import Identified, identify
+from miner.scoring.languages import Identified, identify_pair
 from miner.tasks.run import Call, Run
 from miner.tasks.task import Job, Result, hints
 from miner.text.formats import FORMATS, BitextFormat, file_format
@@ -193,8 +193,7 @@ def languages_of(
                 sides[1].extend(texts.target)
         if len(sides[0]) >= HEAD:
             break
-    source, target = map(identify, sides, given)
-    return source, target
+    return identify_pair(*sides, given)
 
 
 def refuse_equal_names(names: Sequence[Sequence[str]]) -> None:

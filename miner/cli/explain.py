@@ -53,7 +53,7 @@ def explain(
     from miner.encoder.open_encoder import open_encoder
     from miner.scoring.explain import explain as explain_pair
     from miner.scoring.language_notes import describe_both, unread
-    from miner.scoring.languages import identify
+    from miner.scoring.languages import identify_pair
     from miner.scoring.quality import Quality, has_quality
     from miner.scoring.second_reading import open_second
     from miner.scoring.verifier import Verifier
@@ -61,7 +61,7 @@ def explain(
     if second is None and loading != USUAL:
         raise click.UsageError("prompts and --runtime are for a second opinion: give --second")
     encoder = open_encoder(model, side="source")
-    found = identify([source], languages[0]), identify([target], languages[1])
+    found = identify_pair([source], [target], languages)
     verifier = Verifier(encoder, (found[0].code, found[1].code))
     options.say(describe_both(found))
     for name, text in zip(SIDES, (source, target), strict=True):

@@ -1,7 +1,7 @@
 """Filters on the form of a pair, which need no knowledge of a language."""
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from miner.expressions import expression
 from miner.filters.filter_types import each
 from miner.text.text_format import is_blank
-from miner.text.words import JOINERS, MARKS, NO_WORD, SPACELESS, fold, spaced
+from miner.text.words import JOINERS, MARKS, SPACELESS, fold, spaced
 
 _LETTER_OR_DIGIT = expression(rf"[^\W_]|[{MARKS}]")
 
@@ -47,7 +47,8 @@ def identical(source: str, target: str) -> float:
         return float(first[0] is first[1])
     if first[0].group() != first[1].group():  # the usual case
         return 0.0
-    return float(NO_WORD.sub("", left) == NO_WORD.sub("", right))
+    characters = ((one[0] for one in _LETTER_OR_DIGIT.finditer(side)) for side in (left, right))
+    return float(all(one == other for one, other in zip_longest(*characters)))  # few are compared
 
 
 def letters(text: str) -> float:

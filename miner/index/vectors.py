@@ -12,7 +12,7 @@ from miner.arrays import open_npy, within_range
 from miner.errors import ArtifactError, reason
 from miner.index import hdf5
 from miner.machine import free_memory
-from miner.text.output import atomic_file, open_output
+from miner.text.output import atomic_file
 
 BLOCK = 16_384
 # Largest dimension of a vector: a header that claims more is damaged.
@@ -90,26 +90,15 @@ def write_vectors(
     path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
 ) -> None:
     """Write blocks ``(b, d)`` of vectors, ``rows`` in all, to a ``.npy`` or HDF5 file."""
-    write = _write_npy if path.suffix == ".npy" else _write_hdf5
-    write(path, blocks, dimension, dtype, rows)
-
-
-def _write_npy(
-    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
-) -> None:
-    description = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
-    with open_output(path, binary=True) as file:
-        np.lib.format.write_array_header_1_0(file, description)
-        for block in blocks:
-            file.write(block.data)
-
-
-def _write_hdf5(
-    path: Path, blocks: Iterable[np.ndarray], dimension: int, dtype: np.dtype, rows: int
-) -> None:
     with atomic_file(path) as partial:
-        with hdf5.errors(), hdf5.open_file(partial, "w") as file:
-            start = hdf5.reserve(file, "embeddings", (rows, dimension), dtype)
+        if path.suffix == ".npy":
+            header = {"descr": dtype.str, "fortran_order": False, "shape": (rows, dimension)}
+            with open(partial, "wb") as file:
+                np.lib.format.write_array_header_1_0(file, header)
+                start = file.tell()
+        else:
+            with hdf5.errors(), hdf5.open_file(partial, "w") as file:
+                start = hdf5.reserve(file, "embeddings", (rows, dimension), dtype)
         with open(partial, "r+b") as plain:
             plain.seek(start)
             for block in blocks:

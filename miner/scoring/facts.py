@@ -33,12 +33,17 @@ ARRAYS = ("classes", "languages", "sizes", "buckets", "counts", "owners", "weigh
           "constants", "tested", "evidence")  # fmt: skip
 # Texts that are looked at at a time.
 BLOCK = 1024
-# Expressions, by the kind of fact that they only seem to have.
+# Expressions, by the kind of fact that they only seem to have, each with parts of theirs, of which
+# one is found sooner.
 _IDIOMS = {
-    "number": re.compile(r"\bhalf[ -]past\b", re.IGNORECASE),
-    "negation": re.compile(
-        r"\bno (?:later|sooner|less|more|fewer) than\b|n['’]t (?:i|you|he|she|it|we|they|there)\?",
-        re.IGNORECASE,
+    "number": (("half",), re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)),
+    "negation": (
+        ("than", "?"),
+        re.compile(
+            r"\bno (?:later|sooner|less|more|fewer) than\b"
+            r"|n['’]t (?:i|you|he|she|it|we|they|there)\?",
+            re.IGNORECASE,
+        ),
     ),
 }
 # Evidence beyond the highest counts as that much: free translations have it, too.
@@ -126,11 +131,19 @@ class Reader:
         ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
         many languages name the next hour there. So are negations of "no later than", "isn't it?".
         """
-        other = [_DIGIT.sub(lambda one: str(int(one[0])), text) for text in other]
+        other = [
+            text if text.isascii() else _DIGIT.sub(lambda one: str(int(one[0])), text)
+            for text in other
+        ]
         seen = np.zeros((len(english), len(self.classes)), np.uint8)
         kernel.read_facts(*_bytes(english), *_bytes(other), *self._words, seen)
         for kind in _IDIOMS.keys() & set(self.kinds):
-            rows = [i for i, text in enumerate(english) if _IDIOMS[kind].search(text)]
+            parts, idiom = _IDIOMS[kind]
+            rows = [
+                i
+                for i, text in enumerate(english)
+                if any(part in text.lower() for part in parts) and idiom.search(text)
+            ]
             classes = np.flatnonzero(self.kind == self.kinds.index(kind))
             seen[np.ix_(np.array(rows, np.int64), classes)] = kernel.EXCUSED
         return seen

@@ -14,12 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from miner.encoder.cached_arrays import cached_arrays
+from miner.encoder.model_files import known_by
 from miner.expressions import expression
 from miner.libraries import installed_version
 from miner.machine import blas
+from miner.option_values import Languages
 from miner.ragged import offsets_of
 from miner.text.invisible import visible
-from miner.text.language_codes import FORMS, alike, describe, primary
+from miner.text.language_codes import ENGLISH, FORMS, alike, describe, primary
 from miner.text.written_forms import written_form
 
 # Sentences of the sample: at the head of a corpus, and evenly spread.
@@ -47,6 +49,10 @@ _HAN_SETS = {"ja": ("cp932",), "zh": ("gb2312", "big5")}
 # Share of the expected lead of one language over another from which a lead counts, and lead in nats
 # that always counts: lists of names and nouns stay below both.
 _USUAL, _SURELY = 0.5, 55
+# Lead in nats from which little text is in a language that is not usual.
+_FAR = 12.0
+# Lead in nats by which the source is English rather than the target, which usually is.
+_USUAL_SIDE = 3.0
 # Expected lead in nats per n-gram from which a lead counts in full.
 _APART = 2.0
 
@@ -318,6 +324,57 @@ def identify(texts: Sequence[str], given: str | None = None) -> Identified:
     total = merged.total()
     order = sorted(merged, key=lambda code: (-merged[code], code))
     return Identified(tuple((code, merged[code] / total) for code in order), given, total)
+
+
+def identify_pair(
+    source: Sequence[str], target: Sequence[str], given: Languages = (None, None)
+) -> tuple[Identified, Identified]:
+    """Identify the languages of both sides of pairs.
+
+    A side with too little text is in a language of the model that ships, and one of the two in
+    English, unless others are far likelier: two words look like a language that few write.
+    """
+    found = [identify(texts, code) for texts, code in zip((source, target), given, strict=True)]
+    unsure = [not one.sure and one.seen is not None and one.seen not in FORMS for one in found]
+    if not any(unsure):
+        return found[0], found[1]
+    model = identifier()
+    known = np.logical_or.reduce([model.columns(code) for code in _usual()])
+    english = model.columns(ENGLISH)
+    choices, told = [], []
+    for one, open_, texts in zip(found, unsure, (source, target), strict=True):
+        if not open_:  # its language alone
+            choices.append(np.where(model.columns(one.code or ""), 0.0, -np.inf))
+            told.append(one.code is not None)
+            continue
+        scores, weight = model.evidence([text for text in texts if any(map(str.isalpha, text))])
+        own = scores.sum(axis=0, dtype=np.float64)
+        usual = own[known].max() > own.max() - _FAR
+        choices.append(np.where(known, own, -np.inf) if usual else own)
+        told.append(bool(weight.any()))
+    both = [
+        [np.where(english == (side == place), choices[side], -np.inf) for side in (0, 1)]
+        for place in (0, 1)
+    ]
+    sums = [sum(one.max() for one in pair) for pair in both]
+    place = int(sums[1] + _USUAL_SIDE > sums[0])
+    if sums[place] > sum(one.max() for one in choices) - _FAR:
+        choices = both[place]
+    out = [
+        one
+        if not open_
+        else Identified(
+            ((model.codes[int(choice.argmax())], 1.0),) if sure else (), None, one.characters
+        )
+        for one, open_, sure, choice in zip(found, unsure, told, choices, strict=True)
+    ]
+    return out[0], out[1]
+
+
+@lru_cache(maxsize=1)
+def _usual() -> tuple[str, ...]:
+    """Return the languages of the model that ships, and English."""
+    return (ENGLISH, *known_by("default"))
 
 
 def languages_by_row(texts: Sequence[str], known: Iterable[str]) -> list[str | None]:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from miner.scoring.number_names import (
     NEAR_FRACTION,
-    ORDINAL,
     fraction,
+    may_have_ordinals,
     ordinals,
     other_fraction,
     other_months,
@@ -147,7 +147,7 @@ def same_in_other_digits(source: str, target: str) -> bool:
 def contradict(source: str, target: str) -> bool:
     """Tell whether the numbers of two texts contradict, without a look at those of one side."""
     both = all(
-        _DIGIT.search(text) or ORDINAL.search(text) or UNUSUAL.search(text)
+        _DIGIT.search(text) or may_have_ordinals(text) or UNUSUAL.search(text)
         for text in (source, target)
     )
     return both and compare(source, target).contradicts

@@ -38,13 +38,12 @@ def conversions(
                 break
 
 
-_UNIT = [
-    (
-        re.compile(rf"[ \u00a0-]?(?:{words})(?:(?!\w)|(?<=[{SPACELESS}]))", re.IGNORECASE),
-        factors,
-    )
-    for words, factors in CONVERSIONS
-]
+_UNIT = expression(
+    r"[ \u00a0-]?(?:"
+    + "|".join(rf"(?P<u{i}>{words})" for i, (words, _) in enumerate(CONVERSIONS))
+    + rf")(?:(?!\w)|(?<=[{SPACELESS}]))",
+    re.IGNORECASE,
+)
 _FAHRENHEIT = expression(r" ?(?:°|º|degrees?)? ?F(?:ahrenheit)?\b| degrees?\b")
 
 
@@ -214,7 +213,8 @@ def durations(side: list[Numeral], text: str) -> list[tuple[list[Numeral], set[D
 def _converts(one: Numeral, text: str, other: Numeral) -> bool:
     """Tell whether ``one``, in an English unit, may be ``other`` in another unit."""
     inches = _INCHES.match(text, one.end)
-    factors = next((factors for unit, factors in _UNIT if unit.match(text, one.end)), ())
+    unit = _UNIT.match(text, one.end)
+    factors = CONVERSIONS[int(unit.lastgroup[1:])][1] if unit and unit.lastgroup else ()
     factors = ("0.3048",) if inches else factors
     heat = _FAHRENHEIT.match(text, one.end)
     if one.sign != other.sign or SYMBOLS.keys() & {one.symbol, other.symbol}:

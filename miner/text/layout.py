@@ -16,6 +16,8 @@ from miner.text.jsonl import finite, named_line
 from miner.text.lines import undecodable
 from miner.text.text_format import Cells, Columns, Parse, unused
 
+# Bad character of a unit of TMX, which has no line of its own, in the line converted from it.
+_BAD_UNIT = b"\\udcff"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Status of a row.
 READ, UNREADABLE, REPLACED = 0, 1, 2
@@ -174,7 +176,8 @@ class Layout:
     def with_cells(self, raw: Raw, cells: Mapping[str, str | float]) -> bytes:
         """Append cells to the row and return it as one line; for JSON, append keys."""
         format = self.formats[0] if len(raw) == 1 else "tsv"
-        raw = self.readable(raw) if self._is_named else raw
+        if self._is_named and _BAD_UNIT in raw[0]:
+            raw = self.readable(raw)
         return FORMATS[format].with_cells(self.line(raw), cells)
 
     def readable(self, raw: Raw) -> Raw:

@@ -1,6 +1,7 @@
 """Languages of corpora, identified from a sample."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from miner.scoring.languages import (
     Identifier,
     identifier,
     identify,
+    identify_pair,
     sample,
 )
 from miner.text.language_codes import describe, language_code, language_pair, primary
@@ -108,6 +110,28 @@ def test_titles_in_kanji_count_as_the_rest_of_the_text() -> None:
     assert identify([*titles, "私は学生です。"]).shares == (("ja", 1.0),)
     (code, share), *_ = identify([*titles, "我们明天去北京开会。"]).shares
     assert share == 1 and primary("zh") in {code, "zh"} and "ja" not in code
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "codes"),
+    [
+        ("Der Hund", "The dog", ("de", "en")),
+        ("The dog", "Der Hund", ("en", "de")),
+        ("Guten Tag", "Good day", ("de", "en")),
+        ("Le chat est noir", "Die Katze ist schwarz", ("fr", "de")),
+        ("犬", "dog", (None, "en")),
+        ("5", "Guten Tag", (None, "de")),
+    ],
+)
+def test_a_few_words_are_in_usual_languages(source: str, target: str, codes: Any) -> None:
+    assert tuple(one.code for one in identify_pair([source], [target])) == codes
+
+
+def test_a_pair_with_much_text_or_given_languages_is_in_those() -> None:
+    found = identify_pair(["Le chat"], ["The dog"], ("de", None))
+    assert [one.code for one in found] == ["de", "en"]
+    french = ["Bonjour à tous et bienvenue dans ce cours."] * 20
+    assert [one.code for one in identify_pair(french, french)] == ["fr", "fr"]
 
 
 def test_codes() -> None:

@@ -1,4 +1,4 @@
-"""All encoders of a model under training as one: their vectors are added or concatenated."""
+"""Mixed encoder: adds or concatenates the vectors of all encoders of a model under training."""
 
 from collections.abc import Iterable, Mapping
 
@@ -58,10 +58,10 @@ class Encoders:
         """Take one step of Adam with the gradient ``(n, d)`` of the last :meth:`forward`."""
         parts = list(self.parts.values())
         for part, start, end in zip(parts, self._ends[:-1], self._ends[1:], strict=True):
-            own = gradient
+            part_gradient = gradient
             if len(parts) > 1 and self.config.combine == "concat":
-                own = np.ascontiguousarray(gradient[:, start:end])
-            part.backward(own, step, rate)
+                part_gradient = np.ascontiguousarray(gradient[:, start:end])
+            part.backward(part_gradient, step, rate)
 
     def encode(self, sentences: Sentences) -> np.ndarray:
         """Return unit vectors ``(n, d) float32`` by the current parameters, without dropout."""

@@ -79,15 +79,17 @@ class Recurrent(Average):
                 masks.append(self._mask(generator, len(last), size))
 
         def work(rows: np.ndarray) -> BatchShare:
-            own = last.take(rows)
-            embedded = self._look_up(own).requires_grad_()
+            batch = last.take(rows)
+            embedded = self._look_up(batch).requires_grad_()
             inputs = embedded
             if numbers is not None:
                 places = take_lists(np.arange(len(last.ids)), last.offsets, rows)[0]
                 factors = torch.from_numpy(numbers.factors(places, config.dimension))
                 inputs = embedded * factors.to(self.device)
             drop = [torch.from_numpy(mask[rows]).to(self.device) for mask in masks]
-            return BatchShare(rows, own, embedded, self.network(inputs, own.offsets, drop or None))
+            return BatchShare(
+                rows, batch, embedded, self.network(inputs, batch.offsets, drop or None)
+            )
 
         self._shares = list(self._workers.map(work, self._split(last)))
         out = np.empty((len(last), self.size), dtype=np.float32)
@@ -120,16 +122,16 @@ class Recurrent(Average):
             # May be empty in a mixed model, if only another part knows the units.
             if not len(share.sentences.ids):
                 return tuple(map(torch.zeros_like, (share.embedded, *parameters)))
-            own = torch.from_numpy(gradient[share.rows]).to(self.device)
-            return torch.autograd.grad(share.vectors, (share.embedded, *parameters), own)
+            share_gradient = torch.from_numpy(gradient[share.rows]).to(self.device)
+            return torch.autograd.grad(share.vectors, (share.embedded, *parameters), share_gradient)
 
-        found = list(self._workers.map(work, self._shares))
-        for parameter, *parts in zip(parameters, *(grads[1:] for grads in found), strict=True):
+        gradients = list(self._workers.map(work, self._shares))
+        for parameter, *parts in zip(parameters, *(grads[1:] for grads in gradients), strict=True):
             total = sum(parts[1:], start=parts[0])
             parameter.grad = total + 2 * self.config.lambda_c * parameter.detach()
         self.adam.param_groups[0]["lr"] = rate
         self.adam.step()
-        by_token = np.concatenate([grads[0].cpu().numpy() for grads in found])
+        by_token = np.concatenate([grads[0].cpu().numpy() for grads in gradients])
         ids = np.concatenate([share.sentences.ids for share in self._shares])
         self.table.update(ids, np.arange(len(ids) + 1), by_token, step, rate)
         self._shares = []

@@ -63,9 +63,9 @@ def phrase_parts(
 
     def learned(source: Sequence[str], target: Sequence[str]) -> Translator:
         say(f"learning phrases from {len(source):,} pairs")
-        made = PhraseTranslator.learn(source, target, report=report)
-        say(f"{sum(map(len, made.table.values())):,} phrase pairs")
-        return made
+        translator = PhraseTranslator.learn(source, target, report=report)
+        say(f"{sum(map(len, translator.table.values())):,} phrase pairs")
+        return translator
 
     def of_rows(rows: np.ndarray) -> Translator:
         return learned(*([side[row] for row in rows] for side in (pairs.source, pairs.target)))
@@ -87,25 +87,27 @@ def translate_all(
     """Translate all sentences, ``k`` times each, saving finished ones in ``checkpoint``.
 
     Continues from the checkpoint of a run with the same ``key`` and sentences. Raises ArtifactError
-    for one of another run, and the errors of the translators.
+    for the checkpoint of another run, and the errors of the translators.
     """
     text = hashlib.blake2b("\n".join(sentences).encode("utf-8", "surrogatepass"), digest_size=16)
     head = json.dumps({"version": 2, **key, "k": k, "text": text.hexdigest()}, sort_keys=True)
-    found: dict[int, list[Translation]] = {}
-    with writing(checkpoint), _opened(checkpoint, head, found) as file:
-        for own, make in parts:
-            left = [row for row in own.tolist() if row not in found]
+    translations: dict[int, list[Translation]] = {}
+    with writing(checkpoint), _opened(checkpoint, head, translations) as file:
+        for part_rows, make in parts:
+            left = [row for row in part_rows.tolist() if row not in translations]
             if left:
                 translator = make()
             for start in range(0, len(left), BATCH):
                 rows = left[start : start + BATCH]
                 batch = translator.translate([sentences[row] for row in rows], k)
-                plain = [[[one.text, one.cost] for one in each] for each in batch]
+                plain = [
+                    [[translation.text, translation.cost] for translation in each] for each in batch
+                ]
                 file.write(json.dumps([rows, plain]) + "\n")
                 file.flush()
-                found.update(zip(rows, batch, strict=True))
-                report("translating", len(found), len(sentences))
-    return [found[row] for row in range(len(sentences))]
+                translations.update(zip(rows, batch, strict=True))
+                report("translating", len(translations), len(sentences))
+    return [translations[row] for row in range(len(sentences))]
 
 
 def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) -> IO[str]:
@@ -118,8 +120,8 @@ def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) ->
             "--restart to begin anew"
         )
     for line in lines[1:]:
-        for row, own in zip(*json.loads(line), strict=True):
-            found[row] = [Translation(*one) for one in own]
+        for row, translations in zip(*json.loads(line), strict=True):
+            found[row] = [Translation(*fields) for fields in translations]
     out = open(checkpoint, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
     out.truncate(sum(map(len, lines)))
     if not lines:
@@ -149,10 +151,10 @@ def paired(
     references: Sequence[str], translations: Sequence[Sequence[Translation]]
 ) -> Iterator[str]:
     """Yield lines 'reference, translation, cost', one per translation; a missing cost is blank."""
-    for reference, own in zip(references, translations, strict=True):
-        for one in own:
-            cost = f"{one.cost:.4f}" if math.isfinite(one.cost) else ""
-            yield f"{one_line(reference)}\t{one_line(one.text)}\t{cost}\n"
+    for reference, candidates in zip(references, translations, strict=True):
+        for translation in candidates:
+            cost = f"{translation.cost:.4f}" if math.isfinite(translation.cost) else ""
+            yield f"{one_line(reference)}\t{one_line(translation.text)}\t{cost}\n"
 
 
 def statistics(pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
@@ -163,12 +165,12 @@ def statistics(pairs: Sequence[tuple[str, str]]) -> dict[str, float]:
     if not pairs:
         raise CorpusError("no paraphrase is left; give more text, or wider bounds")
     words = [(tokens(reference), tokens(other)) for reference, other in pairs]
-    found = {
+    means = {
         "pairs": float(len(pairs)),
-        "words of the reference": float(np.mean([len(one) for one, _ in words])),
+        "words of the reference": float(np.mean([len(original) for original, _ in words])),
         "words of the translation": float(np.mean([len(other) for _, other in words])),
     }
     for n in (1, 2, 3):
-        found[f"{n}-gram overlap"] = float(np.mean([overlap(*both, n) for both in words]))
-    found["BLEU"] = float(np.mean([sentence_bleu(other, one) for one, other in words]))
-    return found
+        means[f"{n}-gram overlap"] = float(np.mean([overlap(*both, n) for both in words]))
+    means["BLEU"] = float(np.mean([sentence_bleu(other, original) for original, other in words]))
+    return means

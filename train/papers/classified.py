@@ -51,7 +51,7 @@ class LabelledSentences:
 
 @dataclass(frozen=True)
 class MatchedReferences:
-    """``n`` tokenised references with their translations, ``offsets (n + 1,)`` into those.
+    """``n`` tokenised references with their translations; ``offsets (n + 1,)`` into translations.
 
     ``hardest`` selects the translation most like a reference; else a random one.
     """
@@ -72,7 +72,7 @@ class MatchedReferences:
         if self.hardest:
             every, starts = take_lists(np.arange(len(self.translations)), self.offsets, rows)
             looks = np.split(judge(self.translations.take(every)), starts[1:-1])
-            chosen = every[starts[:-1] + np.array([own.argmax() for own in looks])]
+            chosen = every[starts[:-1] + np.array([probability.argmax() for probability in looks])]
         else:
             chosen = first + (generator.random(len(rows)) * counts).astype(np.int64)
         both = join([self.references.take(rows), self.translations.take(chosen)])
@@ -106,24 +106,24 @@ def read_matched(
         for reference, translation, others in zip(
             pairs.source, pairs.target, pairs.more, strict=True
         ):
-            own = groups.setdefault(reference.strip(), [])
-            own += [text.strip() for text in (translation, *others) if text.strip()]
-    found: Groups = {}
+            translations_of = groups.setdefault(reference.strip(), [])
+            translations_of += [text.strip() for text in (translation, *others) if text.strip()]
+    kept_groups: Groups = {}
     for reference, translations in groups.items():
         if kept := [text for text in dict.fromkeys(translations) if text not in groups]:
-            found[reference] = kept
+            kept_groups[reference] = kept
     names = ", ".join(map(display_name, paths))
-    total = sum(map(len, found.values()))
+    total = sum(map(len, kept_groups.values()))
     report(
-        f"{names}: {len(found)} references of {rows} rows, {total} translations; left out: "
-        f"{len(groups) - len(found)} without a translation that is no reference"
+        f"{names}: {len(kept_groups)} references of {rows} rows, {total} translations; left out: "
+        f"{len(groups) - len(kept_groups)} without a translation that is no reference"
     )
-    if len(found) < 4:
+    if len(kept_groups) < 4:
         raise CorpusError(
-            f"{names}: {len(found)} references with translations that differ from them; a "
+            f"{names}: {len(kept_groups)} references with translations that differ from them; a "
             "classifier needs some thousands"
         )
-    return found
+    return kept_groups
 
 
 def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Groups]:
@@ -138,11 +138,11 @@ def split_matched(groups: Groups, counts: Sequence[int], seed: int) -> list[Grou
         {references[row]: groups[references[row]] for row in np.sort(order[start:end]).tolist()}
         for start, end in zip(starts[:-1], starts[1:], strict=True)
     ]
-    later = {text for part in parts[1:] for own in part.values() for text in own}
+    later = {text for part in parts[1:] for texts in part.values() for text in texts}
     first = {
         reference: kept
-        for reference, own in parts[0].items()
-        if (kept := [text for text in own if text not in later])
+        for reference, texts in parts[0].items()
+        if (kept := [text for text in texts if text not in later])
     }
     return [first, *parts[1:]]
 
@@ -152,8 +152,8 @@ def tokenized(
 ) -> MatchedReferences:
     """Tokenise a part, without sentences that have no known token and pairs that lose a side."""
     references = cut(list(groups))
-    translations = cut([text for own in groups.values() for text in own])
-    owner = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])
+    translations = cut([text for texts in groups.values() for text in texts])
+    owner = np.repeat(np.arange(len(groups)), [len(texts) for texts in groups.values()])
     known = np.diff(references.offsets) > 0
     keep = (np.diff(translations.offsets) > 0) & known[owner]
     kept = np.flatnonzero(np.bincount(owner[keep], minlength=len(groups)) > 0)

@@ -117,7 +117,7 @@ class ClassifierTrainer:
         The chosen epoch is evaluated on ``test``, which does not affect the choice.
         """
         config, best = self.config, None
-        # One thread: a step is too small for more. An LSTM starts its own threads.
+        # One thread: a step is too small for more. An LSTM manages its threads itself.
         with step_threads(config.encoding, 1):
             for number in range(1, config.epochs + 1):
                 for done in self.epoch(number):

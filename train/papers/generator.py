@@ -61,9 +61,9 @@ class Generator:
 
     def save(self, path: str | Path) -> None:
         """Write the directory as a whole. Raises ArtifactError and ResourceError."""
-        with atomic_directory(path, WEIGHTS) as place:
-            (place / PIECES).write_bytes(self.vocabulary)
-            with (place / WEIGHTS).open("wb") as file:
+        with atomic_directory(path, WEIGHTS) as directory:
+            (directory / PIECES).write_bytes(self.vocabulary)
+            with (directory / WEIGHTS).open("wb") as file:
                 np.savez(file, **self.weights)  # type: ignore[arg-type]
             config = {
                 "format": FORMAT,
@@ -71,31 +71,31 @@ class Generator:
                 "sizes": asdict(self.sizes),
                 "fold_case": self.fold_case,
                 "training": dict(self.training),
-                "files": {name: file_sha256(place / name) for name in (PIECES, WEIGHTS)},
+                "files": {name: file_sha256(directory / name) for name in (PIECES, WEIGHTS)},
             }
             text = json.dumps(config, indent=1, ensure_ascii=False) + "\n"
-            (place / CONFIG).write_text(text, encoding="utf-8")
+            (directory / CONFIG).write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> Generator:
         """Read a directory of :meth:`save`. Raises ArtifactError."""
-        place = Path(path)
+        directory = Path(path)
         try:
-            config = read_json(place / CONFIG)
+            config = read_json(directory / CONFIG)
             if config["format"] != FORMAT or config["version"] != VERSION:
                 raise KeyError("format")
             for name, expected in config["files"].items():
-                if file_sha256(place / name) != expected:
-                    raise ArtifactError(f"{place / name}: is damaged; copy or train it again")
-            with np.load(place / WEIGHTS, allow_pickle=False) as arrays:
+                if file_sha256(directory / name) != expected:
+                    raise ArtifactError(f"{directory / name}: is damaged; copy or train it again")
+            with np.load(directory / WEIGHTS, allow_pickle=False) as arrays:
                 weights = dict(arrays)
             sizes, fold_case = Sizes(**config["sizes"]), bool(config["fold_case"])
-            vocabulary = (place / PIECES).read_bytes()
+            vocabulary = (directory / PIECES).read_bytes()
         except OSError as error:
-            raise ArtifactError(f"{place}: no generator ({error.strerror})") from None
+            raise ArtifactError(f"{directory}: no generator ({error.strerror})") from None
         except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
             raise ArtifactError(
-                f"{place}: no generator of this version; make one by 'miner paraphrase train'"
+                f"{directory}: no generator of this version; make one by 'miner paraphrase train'"
             ) from None
         return cls(vocabulary, sizes, weights, fold_case, config["training"])
 
@@ -116,7 +116,7 @@ class Generator:
     def source_ids(self, sentences: Sequence[str]) -> list[list[int]]:
         """Return the token ids of sentences to read, at most `LONGEST` per sentence."""
         read = [as_input(text, self.fold_case) for text in sentences]
-        return [own[:LONGEST] for own in self.processor.encode(read)]
+        return [pieces[:LONGEST] for pieces in self.processor.encode(read)]
 
     def network(self, device: str = "cpu") -> GeneratorNetwork:
         """Return the network, ready to decode."""
@@ -151,32 +151,33 @@ class Rewriter:
         Random numbers follow only from the seed and the sentence.
         """
         ids = self.generator.source_ids(sentences)
-        found: list[list[Translation]] = [[] for _ in sentences]
-        known = [row for row, own in enumerate(ids) if own]
+        rewritten: list[list[Translation]] = [[] for _ in sentences]
+        known = [row for row, pieces in enumerate(ids) if pieces]
         known.sort(key=lambda row: -len(ids[row]))  # a batch is as long as its longest sentence
         decode = self.generator.processor.decode
         with torch_threads(self.threads):
             for start in range(0, len(known), ROWS):
                 rows = known[start : start + ROWS]
-                for row, own in zip(rows, self._decoded(sentences, ids, rows, k), strict=True):
-                    found[row] = distinct((decode(pieces), cost) for pieces, cost in own)[:k]
-        return found
+                for row, decoded in zip(rows, self._decoded(sentences, ids, rows, k), strict=True):
+                    texts = distinct((decode(pieces), cost) for pieces, cost in decoded)
+                    rewritten[row] = texts[:k]
+        return rewritten
 
     def _decoded(
         self, sentences: Sequence[str], ids: list[list[int]], rows: list[int], k: int
     ) -> list[list[tuple[list[int], float]]]:
         from miner_train.papers.generator_network import beam_search, limit, sample
 
-        own, how = [ids[row] for row in rows], self.decoding
+        pieces, how = [ids[row] for row in rows], self.decoding
         if not how.sample:
-            return beam_search(self.network, own, k, max(k, how.beam))
+            return beam_search(self.network, pieces, k, max(k, how.beam))
         numbers = [
             np.random.default_rng([how.seed, _number(sentences[row])]).random(
                 (k, limit(ids[row])), dtype=np.float32
             )
             for row in rows
         ]
-        return sample(self.network, own, numbers, how.temperature, how.nucleus)
+        return sample(self.network, pieces, numbers, how.temperature, how.nucleus)
 
 
 def _number(text: str) -> int:

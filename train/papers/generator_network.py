@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from miner.errors import ArtifactError, reason
 
-# Ids after those of the pieces: padding, start and end of a sentence.
+# Ids after the ids of the pieces: padding, start and end of a sentence.
 PAD, START, END = 0, 1, 2
 MARKS = 3
 UNKNOWN = 0  # among the pieces
@@ -73,7 +73,7 @@ class GeneratorNetwork(nn.Module):
     def padded(self, sentences: Sequence[Sequence[int]]) -> Tensor:
         """Return token ids of sentences, padded: ``(batch, pieces)``."""
         longest = max(map(len, sentences))
-        rows = [[*own, *[self.pad] * (longest - len(own))] for own in sentences]
+        rows = [[*ids, *[self.pad] * (longest - len(ids))] for ids in sentences]
         return torch.tensor(rows, device=self.embedding.weight.device)
 
     def _embedded(self, ids: Tensor) -> Tensor:
@@ -85,7 +85,7 @@ class GeneratorNetwork(nn.Module):
 def fill(network: GeneratorNetwork, weights: Mapping[str, np.ndarray]) -> GeneratorNetwork:
     """Set the arrays of a network. Raises ArtifactError for arrays of another network."""
     try:
-        network.load_state_dict({name: torch.from_numpy(one) for name, one in weights.items()})
+        network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     except RuntimeError as error:
         raise ArtifactError(f"the generator's arrays do not fit it ({reason(error)})") from None
     return network
@@ -116,7 +116,7 @@ def beam_search(
     """
     network.eval()
     memory, padded = network.encode(network.padded(sentences))
-    found: list[list[Decoded]] = [[] for _ in sentences]
+    finished: list[list[Decoded]] = [[] for _ in sentences]
     active = list(range(len(sentences)))
     ids = torch.full((len(active), beam, 1), network.pieces + START, device=memory.device)
     scores = torch.full((len(active), beam), -math.inf, device=memory.device)
@@ -128,37 +128,37 @@ def beam_search(
         ahead = _ahead(network, ids, memory, padded).view(len(active), beam, -1)
         size = ahead.shape[2]
         # One candidate per hypothesis may be the end.
-        best, place = (scores[:, :, None] + ahead).flatten(1).topk(2 * beam)
+        best, flat = (scores[:, :, None] + ahead).flatten(1).topk(2 * beam)
         kept_ids, kept_scores, left = [], [], []
         for row, source in enumerate(active):
-            own: list[tuple[float, int, int]] = []
-            for score, at in zip(best[row].tolist(), place[row].tolist(), strict=True):
+            open_hypotheses: list[tuple[float, int, int]] = []
+            for score, at in zip(best[row].tolist(), flat[row].tolist(), strict=True):
                 parent, token = divmod(at, size)
                 if score == -math.inf:
                     continue
                 if token == end:
-                    found[source].append((ids[row, parent, 1:].tolist(), -score / step))
-                elif len(own) < beam:
-                    own.append((score, parent, token))
+                    finished[source].append((ids[row, parent, 1:].tolist(), -score / step))
+                elif len(open_hypotheses) < beam:
+                    open_hypotheses.append((score, parent, token))
             if step >= limit(sentences[source]):
-                found[source] += [
+                finished[source] += [
                     ([*ids[row, parent, 1:].tolist(), token], -score / step)
-                    for score, parent, token in own
-                    if not found[source]
+                    for score, parent, token in open_hypotheses
+                    if not finished[source]
                 ]
-            elif len(found[source]) < beam:
-                own += [(-math.inf, 0, 0)] * (beam - len(own))
-                parents = ids[row, [parent for _, parent, _ in own]]
-                last = torch.tensor([[token] for _, _, token in own], device=ids.device)
+            elif len(finished[source]) < beam:
+                open_hypotheses += [(-math.inf, 0, 0)] * (beam - len(open_hypotheses))
+                parents = ids[row, [parent for _, parent, _ in open_hypotheses]]
+                last = torch.tensor([[token] for _, _, token in open_hypotheses], device=ids.device)
                 kept_ids.append(torch.cat([parents, last], dim=1))
-                kept_scores.append([score for score, _, _ in own])
+                kept_scores.append([score for score, _, _ in open_hypotheses])
                 left.append(row)
         active = [active[row] for row in left]
         if active:
             ids = torch.stack(kept_ids)
             scores = torch.tensor(kept_scores, device=ids.device)
             memory, padded = memory[left], padded[left]
-    return [sorted(own, key=lambda one: one[1])[:k] for own in found]
+    return [sorted(decoded, key=lambda pair: pair[1])[:k] for decoded in finished]
 
 
 @torch.inference_mode()
@@ -179,14 +179,14 @@ def sample(
     drawn = len(numbers[0])
     most = max(map(limit, sentences))
     random = torch.zeros(len(sentences), drawn, most)
-    for row, own in enumerate(numbers):
-        random[row, :, : own.shape[1]] = torch.from_numpy(own)
+    for row, of_source in enumerate(numbers):
+        random[row, :, : of_source.shape[1]] = torch.from_numpy(of_source)
     memory, padded = network.encode(network.padded(sentences))
     random = random.to(memory.device)
     ids = torch.full((len(sentences), drawn, 1), network.pieces + START, device=memory.device)
     total = torch.zeros(len(sentences), drawn, device=memory.device)
     length = torch.zeros_like(total)
-    limits = torch.tensor([[limit(own)] for own in sentences], device=memory.device)
+    limits = torch.tensor([[limit(source_ids)] for source_ids in sentences], device=memory.device)
     live = torch.ones_like(total, dtype=torch.bool)
     for step in range(most):
         ahead = _ahead(network, ids, memory, padded).view(len(sentences), drawn, -1)
@@ -195,8 +195,8 @@ def sample(
         # The first piece is always in the nucleus.
         share = order.values.masked_fill(below - order.values >= nucleus, 0).cumsum(dim=2)
         target = random[:, :, step, None] * share[:, :, -1:]
-        place = (share <= target).sum(dim=2, keepdim=True).clamp(max=share.shape[2] - 1)
-        token = order.indices.gather(2, place)  # (sources, drawn, 1)
+        drawn_rank = (share <= target).sum(dim=2, keepdim=True).clamp(max=share.shape[2] - 1)
+        token = order.indices.gather(2, drawn_rank)  # (sources, drawn, 1)
         total += torch.where(live, ahead.gather(2, token)[:, :, 0], 0)
         length += live
         token = token.masked_fill(~live[:, :, None], network.pad)
@@ -205,14 +205,14 @@ def sample(
         if not live.any():
             break
     costs = (-total / length).tolist()
-    found = []
-    for row, own in enumerate(ids[:, :, 1:].tolist()):
+    sampled = []
+    for row, source_ids in enumerate(ids[:, :, 1:].tolist()):
         decoded = [
-            ([token for token in one if token < network.pieces], cost)
-            for one, cost in zip(own, costs[row], strict=True)
+            ([token for token in tokens if token < network.pieces], cost)
+            for tokens, cost in zip(source_ids, costs[row], strict=True)
         ]
-        found.append(sorted(decoded, key=lambda one: one[1]))
-    return found
+        sampled.append(sorted(decoded, key=lambda pair: pair[1]))
+    return sampled
 
 
 def _ahead(network: GeneratorNetwork, ids: Tensor, memory: Tensor, padded: Tensor) -> Tensor:

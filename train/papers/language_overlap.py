@@ -57,20 +57,24 @@ def overlap(tokenizer: Tokenizer, source: Sequence[str], target: Sequence[str]) 
     For a model with separate vocabularies, pass the tokenizer of either side: pieces with the same
     spelling count as one, although the model has an embedding of each for both sides.
     """
-    one, other = (np.unique(tokenizer(side)[0]) for side in (source, target))
-    return Overlap(len(one), len(other), len(np.intersect1d(one, other, assume_unique=True)))
+    source_pieces, target_pieces = (np.unique(tokenizer(side)[0]) for side in (source, target))
+    return Overlap(
+        len(source_pieces),
+        len(target_pieces),
+        len(np.intersect1d(source_pieces, target_pieces, assume_unique=True)),
+    )
 
 
 def correlate(scores: Column, columns: Mapping[str, Column]) -> dict[str, Correlation]:
     """Return Spearman's correlation of each column with the scores, over their common languages."""
-    found = {}
+    correlations = {}
     for name, column in columns.items():
         both = [language for language in scores if language in column]
-        x, y = (np.array([values[one] for one in both]) for values in (scores, column))
+        x, y = (np.array([values[code] for code in both]) for values in (scores, column))
         enough = len(both) >= FEWEST and x.min() < x.max() and y.min() < y.max()
         value = value_of(spearman(x, y), len(both)) if enough else None
-        found[name] = Correlation(value, len(both))
-    return found
+        correlations[name] = Correlation(value, len(both))
+    return correlations
 
 
 def correlate_apart(
@@ -83,7 +87,11 @@ def correlate_apart(
     """
     share = columns[OVERLAP]
     groups = {
-        f"overlap <= {split:g}": {one: scores[one] for one in scores if share.get(one, 2) <= split},
-        f"overlap > {split:g}": {one: scores[one] for one in scores if share.get(one, -1) > split},
+        f"overlap <= {split:g}": {
+            language: scores[language] for language in scores if share.get(language, 2) <= split
+        },
+        f"overlap > {split:g}": {
+            language: scores[language] for language in scores if share.get(language, -1) > split
+        },
     }
-    return {name: correlate(own, columns) for name, own in groups.items()}
+    return {name: correlate(group_scores, columns) for name, group_scores in groups.items()}

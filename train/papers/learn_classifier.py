@@ -71,14 +71,14 @@ def two_classes(
     if both:
         report(f"{len(both)} sentences that are in both classes left out")
     texts = [[text for text in side if text not in both] for side in classes]
-    for own, name in zip(texts, names, strict=True):
-        if len(own) < 2:
+    for class_texts, name in zip(texts, names, strict=True):
+        if len(class_texts) < 2:
             raise CorpusError(
-                f"{name}: {len(own)} sentences to learn from"
+                f"{name}: {len(class_texts)} sentences to learn from"
                 + (f", beside {len(both)} that are in both classes" if both else "")
                 + "; a classifier needs two classes, and some thousands of sentences of each"
             )
-    split = [_split(own, number, texts, config) for number, own in enumerate(texts)]
+    split = [_split(class_texts, number, texts, config) for number, class_texts in enumerate(texts)]
 
     def labelled(cut: Cut, good: list[str], bad: list[str]) -> LabelledSentences:
         every = LabelledSentences(cut([*good, *bad]), np.arange(len(good) + len(bad)) < len(good))
@@ -114,7 +114,7 @@ def matched_pairs(
     groups = read_matched(paths, layout, more, report)
     counts = _counts_of(len(groups), 2 * len(groups), config)
     parts = split_matched(groups, counts, config.seed)
-    sides = list(parts[0]), [text for own in parts[0].values() for text in own]
+    sides = list(parts[0]), [text for texts in parts[0].values() for text in texts]
     name = ", ".join(map(display_name, paths))
 
     def build(cut: Cut) -> tuple[MatchedReferences, LabelledSentences, LabelledSentences]:
@@ -200,8 +200,8 @@ def train_classifier(
 def _accuracies(part: str, right: np.ndarray, good: np.ndarray) -> dict[str, float]:
     """Return the size of a part, and its accuracies: of all, of the good and of the bad."""
     classes = {"": good | ~good, " of good": good, " of bad": ~good}
-    found = {name: right[rows].mean() for name, rows in classes.items() if rows.any()}
-    shares = {f"{part} accuracy{name}": float(share) for name, share in found.items()}
+    accuracies = {name: right[rows].mean() for name, rows in classes.items() if rows.any()}
+    shares = {f"{part} accuracy{name}": float(share) for name, share in accuracies.items()}
     return {f"{part} sentences": len(good), **shares}
 
 
@@ -213,24 +213,24 @@ def _unknown(name: str, part: str, config: ClassifierConfig) -> CorpusError:
 
 def _read(readers: Sequence[CorpusReader], report: Report) -> dict[str, None]:
     """Read the distinct sentences of a class, stripped, in their order."""
-    found: dict[str, None] = {}
+    distinct: dict[str, None] = {}
     for reader in readers:
-        read, before = 0, len(found)
+        read, before = 0, len(distinct)
         for block in reader:
             read += len(block)
-            found.update(dict.fromkeys(text.strip() for text in block.sentences))
+            distinct.update(dict.fromkeys(text.strip() for text in block.sentences))
         notes = {
             "empty": reader.empty,
             "not UTF-8": reader.undecodable,
-            "seen before": read - (len(found) - before),
+            "seen before": read - (len(distinct) - before),
         }
         name = display_name(reader.origin)
         if not read:
             raise CorpusError(f"{name}: no sentences in it; is this the right file?")
         left_out = "".join(f", {count} {why} left out" for why, count in notes.items() if count)
         replaced = f", {reader.replaced} with bytes replaced" if reader.replaced else ""
-        report(f"{name}: {len(found) - before} sentences{left_out}{replaced}")
-    return found
+        report(f"{name}: {len(distinct) - before} sentences{left_out}{replaced}")
+    return distinct
 
 
 def _counts(reader: CorpusReader) -> dict[str, str | int]:

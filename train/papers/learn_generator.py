@@ -67,7 +67,7 @@ def train_generator(
     training, held = split(pairs_of(read, written, config), config)
     report(f"{len(training):,} pairs to train on, {len(held):,} held out")
     digests = [
-        fingerprint([one for one, _ in part], [other for _, other in part])
+        fingerprint([source for source, _ in part], [other for _, other in part])
         for part in (training, held)
     ]
     key = {"generator": asdict(config), "text": digests}
@@ -75,7 +75,7 @@ def train_generator(
         files = checkpoint.load_vocabulary()
         if files is None:
             report(f"learning a vocabulary of {config.pieces:,} pieces")
-            sides = [one for one, _ in training], [other for _, other in training]
+            sides = [source for source, _ in training], [other for _, other in training]
             text = TrainConfig(pieces=config.pieces, fold_case=False, seed=config.seed)
             files = {PIECE_FILE: train_vocabulary(sides, text)}
             checkpoint.save_vocabulary(files)
@@ -96,18 +96,18 @@ def train_generator(
         }
         sizes = Sizes(trainer.pieces, config.dimension, config.heads, config.layers)
         arrays = {name: value.numpy() for name, value in trainer.best.items()}
-        made = Generator(vocabulary, sizes, arrays, config.fold_case, record)
-        made.save(output)
+        trained = Generator(vocabulary, sizes, arrays, config.fold_case, record)
+        trained.save(output)
         checkpoint.remove()
-    return made
+    return trained
 
 
 def pairs_of(read: Sequence[str], written: Sequence[str], config: GeneratorConfig) -> Pairs:
     """Drop pairs of equal sentences, and repeated pairs."""
     kept = {
-        (as_input(one, config.fold_case), other.strip()): None
-        for one, other in zip(read, written, strict=True)
-        if plain_form(as_input(one, True)) != plain_form(as_input(other, True))
+        (as_input(source, config.fold_case), other.strip()): None
+        for source, other in zip(read, written, strict=True)
+        if plain_form(as_input(source, True)) != plain_form(as_input(other, True))
     }
     return list(kept)
 
@@ -199,11 +199,11 @@ class GeneratorTrainer:
         lengths = [len(written) + 1 for _, written in self.training]
         mean = sum(lengths) / len(lengths)
         pool = max(1, int(POOL * self.config.batch / mean))
-        found: list[list[int]] = []
+        batches: list[list[int]] = []
         for start in range(0, len(order), pool):
             rows = sorted(order[start : start + pool], key=lambda row: (lengths[row], row))
-            found += cut(rows, lengths, self.config.batch)
-        return [found[row] for row in generator.permutation(len(found)).tolist()]
+            batches += cut(rows, lengths, self.config.batch)
+        return [batches[row] for row in generator.permutation(len(batches)).tolist()]
 
     def _take(self, rows: list[int]) -> None:
         config = self.config
@@ -273,12 +273,12 @@ class GeneratorTrainer:
 
 def cut(rows: Sequence[int], lengths: Sequence[int], most: int) -> list[list[int]]:
     """Cut rows into batches of at most ``most`` pieces with padding, at least one row each."""
-    found: list[list[int]] = []
+    batches: list[list[int]] = []
     longest = 0
     for row in rows:
         longest = max(longest, lengths[row])
-        if not found or longest * (len(found[-1]) + 1) > most:
-            found.append([])
+        if not batches or longest * (len(batches[-1]) + 1) > most:
+            batches.append([])
             longest = lengths[row]
-        found[-1].append(row)
-    return found
+        batches[-1].append(row)
+    return batches

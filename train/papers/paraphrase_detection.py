@@ -58,15 +58,22 @@ class LabelledVectors:
 def sets(data: Path) -> dict[str, tuple[Path, Path]]:
     """List the files to learn from and to test on, by name. Raises CorpusError for none."""
     files = tsv_files(data / TASK)
-    found = {}
+    paths = {}
     for test in files:
         name, _, part = test.rpartition(".")
-        learned = next((f"{name}.{one}" for one in LEARNED if f"{name}.{one}" in files), None)
+        learned = next(
+            (
+                f"{name}.{learned_part}"
+                for learned_part in LEARNED
+                if f"{name}.{learned_part}" in files
+            ),
+            None,
+        )
         if part == TESTED and learned is not None:
-            found[name] = files[learned], files[test]
-    if not found:
+            paths[name] = files[learned], files[test]
+    if not paths:
         raise NoTestSetError(data / TASK, "msrpc.train.tsv and msrpc.test.tsv")
-    return found
+    return paths
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -131,13 +138,13 @@ def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
     for a grade with one pair or no deviation. ``histogram``: similarities between the `EDGES`; the
     lowest bin has all below. Raises DependencyError without SciPy, which scikit-learn installs.
     """
-    found: list[dict[str, Any]] = []
+    grades: list[dict[str, Any]] = []
     below = np.empty(0)
     edges = np.array([-np.inf, *EDGES[1:-1], np.inf])
     for grade in np.unique(score).tolist():
         group = similarity[score == grade].astype(np.float64)
         t, p = _welch(group, below)
-        found.append(
+        grades.append(
             {
                 "grade": grade,
                 "pairs": len(group),
@@ -149,15 +156,15 @@ def by_grade(score: np.ndarray, similarity: np.ndarray) -> list[dict[str, Any]]:
             }
         )
         below = group
-    return found
+    return grades
 
 
 def _welch(group: np.ndarray, below: np.ndarray) -> tuple[float | None, float | None]:
     if min(len(group), len(below)) < 2 or group.std() + below.std() == 0:
         return None, None
     test = library("scipy.stats", "the t-test between grades", "train").ttest_ind
-    found = test(group, below, equal_var=False)
-    return float(found.statistic), float(found.pvalue)
+    result = test(group, below, equal_var=False)
+    return float(result.statistic), float(result.pvalue)
 
 
 def _grade_tables(grades: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -168,12 +175,12 @@ def _grade_tables(grades: dict[str, list[dict[str, Any]]]) -> list[str]:
     shares = [["similarity", "", *(f"{edge:.1f}" for edge in EDGES[:-1])]]
     shares[0][2] = f"< {EDGES[1]:.1f}"
     for name, of_set in grades.items():
-        for one in of_set:
-            grade = f"{one['grade']:g}"
-            test = ["–", "–"] if one["t"] is None else [f"{one['t']:.2f}", f"{one['p']:.1g}"]
-            numbers = [f"{one['pairs']}", f"{one['mean']:.3f}", f"{one['deviation']:.3f}"]
+        for row in of_set:
+            grade = f"{row['grade']:g}"
+            test = ["–", "–"] if row["t"] is None else [f"{row['t']:.2f}", f"{row['p']:.1g}"]
+            numbers = [f"{row['pairs']}", f"{row['mean']:.3f}", f"{row['deviation']:.3f}"]
             means.append([name, grade, *numbers, *test])
-            bins = (count / one["pairs"] for count in one["histogram"])
+            bins = (count / row["pairs"] for count in row["histogram"])
             shares.append([name, grade, *(f"{share:.0%}" for share in bins)])
     return [*aligned(means), *aligned(shares)]
 

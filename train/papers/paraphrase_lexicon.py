@@ -42,20 +42,22 @@ def adjusted_pmi(pairs: Sequence[tuple[str, str]], least: int = 10) -> list[Word
     both: list[tuple[np.ndarray, np.ndarray]] = []
     for pair in pairs:
         words = [tokens(side) for side in pair]
-        if all(0 < len(own) <= LONGEST for own in words):
+        if all(0 < len(side_words) <= LONGEST for side_words in words):
             first, second = (
-                np.unique([number.setdefault(word, len(number)) for word in own if word.isalnum()])
-                for own in words
+                np.unique(
+                    [number.setdefault(word, len(number)) for word in side_words if word.isalnum()]
+                )
+                for side_words in words
             )
             if len(first) and len(second):
                 both.append((first.astype(np.int64), second.astype(np.int64)))
     size, total = len(number), len(both)
-    one = [_occurrences((pair[side] for pair in both), size) for side in (0, 1)]
+    occurrences = [_occurrences((pair[side] for pair in both), size) for side in (0, 1)]
     across, counts = _counted(((a, b) for a, b in both), size)
     # Both directions: (u, v) and (v, u) are the same pair of words.
     keys = np.concatenate([across, across % size * size + across // size])
-    keys, place = np.unique(keys, return_inverse=True)
-    joint = np.bincount(place, np.tile(counts, 2), len(keys)).astype(np.int64)
+    keys, inverse = np.unique(keys, return_inverse=True)
+    joint = np.bincount(inverse, np.tile(counts, 2), len(keys)).astype(np.int64)
     u, v = keys // size, keys % size
     kept = (joint >= least) & (u != v)
     if not kept.any():
@@ -64,17 +66,17 @@ def adjusted_pmi(pairs: Sequence[tuple[str, str]], least: int = 10) -> list[Word
             "--least"
         )
     keys, joint, u, v = keys[kept], joint[kept], u[kept], v[kept]
-    share = (one[0] + one[1]) / (2 * total)
+    share = (occurrences[0] + occurrences[1]) / (2 * total)
     score = np.log(joint / (2 * total) / (share[u] * share[v]))
     for side in (0, 1):
         within, times = _counted(((pair[side], pair[side]) for pair in both), size)
-        score -= 0.5 * _pmi(_looked_up(within, times, keys), one[side], u, v, total)
+        score -= 0.5 * _pmi(_looked_up(within, times, keys), occurrences[side], u, v, total)
     names = np.array(list(number), dtype=object)
-    found = [
+    ranked = [
         WordPair(str(names[a]), str(names[b]), float(s), int(n))
         for a, b, s, n in zip(u, v, score, joint, strict=True)
     ]
-    return sorted(found, key=lambda pair: (pair.word, -pair.score, pair.other))
+    return sorted(ranked, key=lambda pair: (pair.word, -pair.score, pair.other))
 
 
 def _occurrences(sentences: Iterator[np.ndarray], size: int) -> np.ndarray:
@@ -92,9 +94,9 @@ def _counted(
 
     def merged() -> tuple[np.ndarray, np.ndarray]:
         new, times = np.unique(np.concatenate(waiting), return_counts=True)
-        every, place = np.unique(np.concatenate([keys, new]), return_inverse=True)
+        every, inverse = np.unique(np.concatenate([keys, new]), return_inverse=True)
         weights = np.concatenate([counts, times])
-        return every, np.bincount(place, weights, len(every)).astype(np.int64)
+        return every, np.bincount(inverse, weights, len(every)).astype(np.int64)
 
     for first, second in pairs:
         waiting.append(np.add.outer(first * size, second).ravel())
@@ -106,8 +108,8 @@ def _counted(
 
 def _looked_up(keys: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Return the counts of the wanted keys; 0 for missing keys."""
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, counts[place], 0)
+    positions = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[positions] == wanted, counts[positions], 0)
 
 
 def _pmi(

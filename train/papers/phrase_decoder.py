@@ -1,8 +1,8 @@
 """Phrase-based translation: beam search over a phrase table and a trigram language model.
 
-Hypotheses cover words of the source in any order within a window; those that cover equally many
-words share a stack (Koehn 2004, Pharaoh). Needs no download, for paraphrases by back-translation;
-neural systems translate better.
+Hypotheses cover words of the source in any order within a window; hypotheses that cover equally
+many words share a stack (Koehn 2004, Pharaoh). Needs no download, for paraphrases by
+back-translation; neural systems translate better.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Hypothesis:
 
     def text(self) -> Words:
         """Words from the start of the sentence."""
-        found: list[Words] = []
+        phrases: list[Words] = []
         here: Hypothesis | None = self
         while here is not None:
-            found.append(here.words)
+            phrases.append(here.words)
             here = here.before
-        return tuple(word for words in reversed(found) for word in words)
+        return tuple(word for words in reversed(phrases) for word in words)
 
 
 class PhraseTranslator:
@@ -105,28 +105,30 @@ class PhraseTranslator:
         stacks[0][first.covered, first.end, first.context] = [first]
         whole = (1 << n) - 1
         for count in range(n):
-            every = [one for same in stacks[count].values() for one in same]
+            every = [hypothesis for same in stacks[count].values() for hypothesis in same]
             for here in heapq.nlargest(
-                self.limits.beam, every, key=lambda one: one.score + future[one.covered]
+                self.limits.beam,
+                every,
+                key=lambda hypothesis: hypothesis.score + future[hypothesis.covered],
             ):
                 for longer in self._longer(here, options, n):
                     stack = stacks[longer.covered.bit_count()]
                     same = stack.setdefault((longer.covered, longer.end, longer.context), [])
-                    # Of hypotheses with the same future, k are enough for the k best.
+                    # k hypotheses with the same future are enough for the k best.
                     if len(same) < k:
                         same.append(longer)
                     else:
                         worst = min(range(k), key=lambda i: same[i].score)
                         if same[worst].score < longer.score:
                             same[worst] = longer
-        found: dict[Words, float] = {}
-        for one in (one for same in stacks[n].values() for one in same):
-            assert one.covered == whole
-            score = one.score + OTHERS * self._log(*one.context, END)
-            text = one.text()
+        completed: dict[Words, float] = {}
+        for hypothesis in (hypothesis for same in stacks[n].values() for hypothesis in same):
+            assert hypothesis.covered == whole
+            score = hypothesis.score + OTHERS * self._log(*hypothesis.context, END)
+            text = hypothesis.text()
             if text:
-                found[text] = max(score, found.get(text, score))
-        best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:k]
+                completed[text] = max(score, completed.get(text, score))
+        best = sorted(completed.items(), key=lambda item: (-item[1], item[0]))[:k]
         return [Translation(" ".join(words), -score / len(words)) for words, score in best]
 
     def _options(self, source: Sequence[str], start: int) -> Iterator[Option]:
@@ -193,15 +195,15 @@ class FutureScores:
         self.known: dict[int, float] = {}
 
     def __getitem__(self, covered: int) -> float:
-        found = self.known.get(covered)
-        if found is None:
-            found, start = 0.0, None
-            for place in range(self.n + 1):
-                free = place < self.n and not covered >> place & 1
+        score = self.known.get(covered)
+        if score is None:
+            score, start = 0.0, None
+            for position in range(self.n + 1):
+                free = position < self.n and not covered >> position & 1
                 if free and start is None:
-                    start = place
+                    start = position
                 elif not free and start is not None:
-                    found += self.best[start][place]
+                    score += self.best[start][position]
                     start = None
-            self.known[covered] = found
-        return found
+            self.known[covered] = score
+        return score

@@ -54,9 +54,12 @@ def learn_phrases(
     back = _Probabilities(*learn(right, left, len(numbers), 1)[:3])
     counts: Counter[tuple[Words, Words]] = Counter()
     for row, (s, t) in enumerate(kept):
-        own = left[0][left[1][row] : left[1][row + 1]]
-        other = right[0][right[1][row] : right[1][row + 1]]
-        forward, backward = best_links(own, other, there), best_links(other, own, back)
+        source_ids = left[0][left[1][row] : left[1][row + 1]]
+        target_ids = right[0][right[1][row] : right[1][row + 1]]
+        forward, backward = (
+            best_links(source_ids, target_ids, there),
+            best_links(target_ids, source_ids, back),
+        )
         for i1, i2, j1, j2 in phrase_spans(symmetrised(forward, backward), LONGEST).tolist():
             counts[tuple(s[i1:i2]), tuple(t[j1:j2])] += 1
         if row % 1000 == 0:
@@ -103,8 +106,8 @@ class _Probabilities:
     def of(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return p(right | left) ``(n, m) float32``; 0 for unknown pairs."""
         keys = left[:, None].astype(np.int64) * self.size + right
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[place] == keys, self._values[place], np.float32(0))
+        positions = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[positions] == keys, self._values[positions], np.float32(0))
 
 
 def best_links(left: np.ndarray, right: np.ndarray, table: _Probabilities) -> np.ndarray:
@@ -148,10 +151,10 @@ def symmetrised(forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
                     grown = True
                     if (a, b) > (i, j):
                         heapq.heappush(waiting, (a, b))
-    found = np.zeros((len(backward), len(forward)), np.bool_)
+    matrix = np.zeros((len(backward), len(forward)), np.bool_)
     for link in links:
-        found[link] = True
-    return found
+        matrix[link] = True
+    return matrix
 
 
 def phrase_spans(links: np.ndarray, longest: int) -> np.ndarray:
@@ -164,13 +167,13 @@ def phrase_spans(links: np.ndarray, longest: int) -> np.ndarray:
     height, width = links.shape
     of_row = [np.flatnonzero(row).tolist() for row in links]
     of_column = [np.flatnonzero(column).tolist() for column in links.T]
-    found: list[tuple[int, int, int, int]] = []
+    spans: list[tuple[int, int, int, int]] = []
     for i1 in range(height):
         low, high = width, -1
         for i2 in range(i1 + 1, min(height, i1 + longest) + 1):
-            own = of_row[i2 - 1]
-            if own:
-                low, high = min(low, own[0]), max(high, own[-1])
+            linked_columns = of_row[i2 - 1]
+            if linked_columns:
+                low, high = min(low, linked_columns[0]), max(high, linked_columns[-1])
             if high < 0 or high - low >= longest:
                 continue
             linked = [rows for rows in of_column[low : high + 1] if rows]
@@ -183,5 +186,5 @@ def phrase_spans(links: np.ndarray, longest: int) -> np.ndarray:
                 last += 1
             for start in range(low, first - 1, -1):
                 ends = range(high + 1, min(last, start + longest) + 1)
-                found += [(i1, i2, start, end) for end in ends]
-    return np.array(found, dtype=np.int64).reshape(-1, 4)
+                spans += [(i1, i2, start, end) for end in ends]
+    return np.array(spans, dtype=np.int64).reshape(-1, 4)

@@ -48,25 +48,25 @@ def rank(
     Copies, which differ only in case and final punctuation, are dropped. The cheaper candidate wins
     a tie.
     """
-    found: list[list[Ranked]] = []
+    ranked_rows: list[list[Ranked]] = []
     for start in range(0, len(sentences), BLOCK):
         block = sentences[start : start + BLOCK]
-        found += _ranked(block, candidates[start : start + BLOCK], encoder, weights, language)
-        report("ranking", len(found), len(sentences))
-    return found
+        ranked_rows += _ranked(block, candidates[start : start + BLOCK], encoder, weights, language)
+        report("ranking", len(ranked_rows), len(sentences))
+    return ranked_rows
 
 
 def ranked_lines(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> Iterator[str]:
     """Yield lines 'sentence, paraphrase, cost, score, cosine, overlap', and the perplexity if
     known.
     """
-    for sentence, own in zip(sentences, ranked, strict=True):
-        for one in own:
-            numbers = [f"{one.cost:.4f}", f"{one.score:.4f}", f"{one.cosine:.4f}"]
-            numbers.append(f"{one.overlap:.4f}")
-            if not math.isnan(one.perplexity):
-                numbers.append(f"{one.perplexity:.2f}")
-            yield "\t".join([one_line(sentence), one_line(one.text), *numbers]) + "\n"
+    for sentence, candidates in zip(sentences, ranked, strict=True):
+        for candidate in candidates:
+            numbers = [f"{candidate.cost:.4f}", f"{candidate.score:.4f}", f"{candidate.cosine:.4f}"]
+            numbers.append(f"{candidate.overlap:.4f}")
+            if not math.isnan(candidate.perplexity):
+                numbers.append(f"{candidate.perplexity:.2f}")
+            yield "\t".join([one_line(sentence), one_line(candidate.text), *numbers]) + "\n"
 
 
 def means(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> dict[str, float]:
@@ -74,15 +74,17 @@ def means(sentences: Sequence[str], ranked: Sequence[Sequence[Ranked]]) -> dict[
 
     Raises CorpusError for no row.
     """
-    rows = [one for own in ranked for one in own]
+    rows = [candidate for candidates in ranked for candidate in candidates]
     pairs = [
-        (sentence, one.text) for sentence, own in zip(sentences, ranked, strict=True) for one in own
+        (sentence, candidate.text)
+        for sentence, candidates in zip(sentences, ranked, strict=True)
+        for candidate in candidates
     ]
-    found = {"sentences": float(len(sentences)), **statistics(pairs)}
-    found["sentences with a paraphrase"] = float(sum(map(bool, ranked)))
-    found["cosine"] = float(np.mean([one.cosine for one in rows]))
-    found["cost"] = float(np.mean([one.cost for one in rows]))
-    return found
+    record = {"sentences": float(len(sentences)), **statistics(pairs)}
+    record["sentences with a paraphrase"] = float(sum(map(bool, ranked)))
+    record["cosine"] = float(np.mean([candidate.cosine for candidate in rows]))
+    record["cost"] = float(np.mean([candidate.cost for candidate in rows]))
+    return record
 
 
 def _ranked(
@@ -93,30 +95,44 @@ def _ranked(
     language: Trigrams | None,
 ) -> list[list[Ranked]]:
     kept = [
-        [one for one in own if plain_form(one.text) != plain_form(sentence)]
-        for sentence, own in zip(sentences, candidates, strict=True)
+        [
+            candidate
+            for candidate in candidates_of
+            if plain_form(candidate.text) != plain_form(sentence)
+        ]
+        for sentence, candidates_of in zip(sentences, candidates, strict=True)
     ]
-    texts = list(dict.fromkeys([*sentences, *(one.text for own in kept for one in own)]))
+    texts = list(
+        dict.fromkeys(
+            [*sentences, *(candidate.text for candidates_of in kept for candidate in candidates_of)]
+        )
+    )
     row = {text: number for number, text in enumerate(texts)}
     vectors = encoder.encode(texts)  # (texts, d)
     words = [tokens(text) for text in texts]
     surprise = [math.nan] * len(texts) if language is None else language.perplexity(words).tolist()
-    found = []
-    for sentence, own in zip(sentences, kept, strict=True):
+    by_sentence = []
+    for sentence, candidates_of in zip(sentences, kept, strict=True):
         ranked = []
-        for one in own:
-            place, here = row[one.text], row[sentence]
-            cosine = float(vectors[place] @ vectors[here])
-            common = mean_overlap(words[here], words[place])
-            fluency = -one.cost if language is None else -math.log(surprise[place])
+        for candidate in candidates_of:
+            position, here = row[candidate.text], row[sentence]
+            cosine = float(vectors[position] @ vectors[here])
+            common = mean_overlap(words[here], words[position])
+            fluency = -candidate.cost if language is None else -math.log(surprise[position])
             score = (
                 weights.cosine * cosine
                 + weights.novelty * (1 - common)
                 + weights.fluency * (fluency if math.isfinite(fluency) else 0.0)
             )
-            ranked.append(Ranked(one.text, one.cost, score, cosine, common, surprise[place]))
-        found.append(sorted(ranked, key=lambda one: (-one.score, one.cost, one.text)))
-    return found
+            ranked.append(
+                Ranked(candidate.text, candidate.cost, score, cosine, common, surprise[position])
+            )
+        by_sentence.append(
+            sorted(
+                ranked, key=lambda paraphrase: (-paraphrase.score, paraphrase.cost, paraphrase.text)
+            )
+        )
+    return by_sentence
 
 
 def mean_overlap(one: Sequence[str], other: Sequence[str]) -> float:

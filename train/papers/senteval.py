@@ -3,15 +3,15 @@
 Folds and grids follow SentEval's classifiers in scikit-learn. One sentence is its vector, a pair is
 |u - v| and u * v:
 
-- MR, CR, SUBJ, MPQA: ten folds; the inverse weight of the penalty is chosen in each by ten folds of
-  its training part.
+- MR, CR, SUBJ, MPQA: ten folds; each chooses the inverse weight of the penalty by ten folds of its
+  training part.
 - TREC, MRPC: chosen by ten folds of the training part.
 - SST, SICK-E: chosen on the development part.
 - SICK-R, STS-B: the distribution over the whole grades around a grade (Tai et al. 2015) is learned,
   and its mean is correlated with the grades; chosen by Pearson's correlation on the development
   part.
 
-Vectors have unit length here, where SentEval's own examples leave them as they are.
+Vectors have unit length here; SentEval's examples do not normalise them.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ def evaluate(
     without scikit-learn.
     """
     _regression()  # fail before the first set is read if the library is missing
-    found: list[Metric] = []
+    metrics: list[Metric] = []
     missing = []
     readers = {name: find(data, name) for name in names}
     if not any(readers.values()):
@@ -67,10 +67,10 @@ def evaluate(
             missing.append(f"{name}: not in {data}")
             continue
         with threadpool_limits(1):  # the same order of additions on every machine
-            found += _measured(name, model, read(), folds)
-    headline = tuple(metric for metric in found if metric.name != "f1")
+            metrics += _measured(name, model, read(), folds)
+    headline = tuple(metric for metric in metrics if metric.name != "f1")
     more: dict[str, Any] = {"folds": folds, "seed": SEED}
-    return TaskResult(TASK, tuple(found), headline, tuple(missing), more=more)
+    return TaskResult(TASK, tuple(metrics), headline, tuple(missing), more=more)
 
 
 def _measured(name: str, model: EvaluatedModel, parts: Parts, folds: int) -> tuple[Metric, ...]:
@@ -117,15 +117,13 @@ def nested(x: np.ndarray, label: np.ndarray, folds: int) -> np.ndarray:
 
 
 def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], folds: int) -> float:
-    """Return the C of ``grid`` with the best mean accuracy over the folds, the first of equal
-    ones.
-    """
+    """Return the C of ``grid`` with the best mean accuracy over the folds; the first wins a tie."""
     parts = list(_stratified(x, label, folds))
 
     def accuracy(c: float) -> float:
         predicted = (fitted(x[train], label[train], c)(x[test]) for train, test in parts)
         pairs = zip(predicted, parts, strict=True)
-        return float(np.mean([(own == label[test]).mean() for own, (_, test) in pairs]))
+        return float(np.mean([(answers == label[test]).mean() for answers, (_, test) in pairs]))
 
     return max(grid, key=accuracy)
 
@@ -133,7 +131,7 @@ def chosen_by_folds(x: np.ndarray, label: np.ndarray, grid: Sequence[float], fol
 def by_development(x: dict[str, np.ndarray], label: dict[str, np.ndarray]) -> np.ndarray:
     """Predict the test part with the C that is best on the development part."""
     models = [fitted(x["train"], label["train"], c) for c in SPLIT_GRID]
-    right = [(one(x["dev"]) == label["dev"]).mean() for one in models]
+    right = [(model(x["dev"]) == label["dev"]).mean() for model in models]
     return models[int(np.argmax(right))](x["test"])
 
 
@@ -159,7 +157,7 @@ def graded(x: dict[str, np.ndarray], grade: dict[str, np.ndarray]) -> np.ndarray
     if "dev" not in x:
         return mean(models[len(models) // 2], "test")
     quality = [
-        value_of(pearson(mean(one, "dev"), grade["dev"]), len(grade["dev"])) for one in models
+        value_of(pearson(mean(model, "dev"), grade["dev"]), len(grade["dev"])) for model in models
     ]
     return mean(models[int(np.argmax(quality))], "test")
 

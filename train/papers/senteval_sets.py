@@ -64,21 +64,22 @@ def _read(files: Iterable[tuple[str, Path]], rows: Callable[[Path], Iterator[Row
     names: dict[str, int] = {}
     listed: dict[str, list[Row]] = {}
     for part, path in files:
-        own = list(rows(path))
-        if not own:
+        read_rows = list(rows(path))
+        if not read_rows:
             raise CorpusError(f"{path}: no sentences in it; download it again")
-        listed.setdefault(part, []).extend(own)
-    found = {}
+        listed.setdefault(part, []).extend(read_rows)
+    parts = {}
     for part, every in listed.items():
         second = None if every[0][1] is None else [row[1] or "" for row in every]
         labels = (row[2] for row in every)
         numbers = [
-            names.setdefault(one, len(names)) if isinstance(one, str) else one for one in labels
+            names.setdefault(label, len(names)) if isinstance(label, str) else label
+            for label in labels
         ]
-        found[part] = SetPart(
+        parts[part] = SetPart(
             [row[0] for row in every], second, np.array(numbers, dtype=np.float64)
         )
-    return found
+    return parts
 
 
 def _converted(path: Path) -> Iterator[Row]:

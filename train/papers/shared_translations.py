@@ -47,7 +47,7 @@ def probabilities(pairs: Sequence[tuple[str, str]], encoder: SentenceEncoder) ->
     other = np.random.default_rng(1).permutation(second)
     known = {frozenset(pair) for pair in zip(first.tolist(), second.tolist(), strict=True)}
     shuffled = zip(first.tolist(), other.tolist(), strict=True)
-    new = np.array([one != two and {one, two} not in known for one, two in shuffled])
+    new = np.array([left != right and {left, right} not in known for left, right in shuffled])
     if np.count_nonzero(new) < FEWEST // 2:
         raise CorpusError("shuffled pairs are mostly pairs again; give more different sentences")
     cosine = cosines(vectors[first], vectors[second]).astype(np.float64)
@@ -100,22 +100,22 @@ def pivot_pairs(rows: Iterable[tuple[str, str]], least: int = 1) -> Iterator[Piv
     total = sum(of_target.values())
     joint: defaultdict[tuple[str, str], float] = defaultdict(float)
     pivots: Counter[tuple[str, str]] = Counter()
-    for own in by_source.values():
-        if not 1 < len(own) <= MOST:
+    for counts_of in by_source.values():
+        if not 1 < len(counts_of) <= MOST:
             continue
-        seen = sum(own.values())
-        names = sorted(own)
-        for i, one in enumerate(names):
-            for other in names[i + 1 :]:
-                joint[one, other] += own[one] * own[other] / seen / total
-                pivots[one, other] += 1
-    found = []
-    for (one, other), p in joint.items():
-        if pivots[one, other] < least:
+        seen = sum(counts_of.values())
+        names = sorted(counts_of)
+        for i, left in enumerate(names):
+            for right in names[i + 1 :]:
+                joint[left, right] += counts_of[left] * counts_of[right] / seen / total
+                pivots[left, right] += 1
+    ranked = []
+    for (left, right), p in joint.items():
+        if pivots[left, right] < least:
             continue
-        first, second = of_target[one] / total, of_target[other] / total
+        first, second = of_target[left] / total, of_target[right] / total
         pmi = math.log(p / (first * second))
-        found.append(
-            PivotPair(shown[one], shown[other], pmi, p / first, p / second, pivots[one, other])
+        ranked.append(
+            PivotPair(shown[left], shown[right], pmi, p / first, p / second, pivots[left, right])
         )
-    yield from sorted(found, key=lambda pair: (-pair.pmi * pair.pivots, pair.first, pair.second))
+    yield from sorted(ranked, key=lambda pair: (-pair.pmi * pair.pivots, pair.first, pair.second))

@@ -49,14 +49,14 @@ LANGUAGES_IN_NAME = re.compile(
 
 def sets(data: Path) -> dict[str, Path]:
     """Return the files of the evaluation by name. Raises CorpusError if there are none."""
-    found = {
+    files = {
         name: path
         for name, path in tsv_files(data / TASK).items()
         if not name.endswith((".train", ".dev"))
     }
-    if not found:
+    if not files:
         raise NoTestSetError(data / TASK, "2012.MSRpar.tsv or stsb.en.test.tsv")
-    return found
+    return files
 
 
 def texts(data: Path) -> Iterator[tuple[str, list[str]]]:
@@ -83,8 +83,8 @@ def evaluate(model: EvaluatedModel, data: Path, report: Reporter = silent) -> Ta
         if len(there) < len(wanted):
             title += f", {len(there)} of {len(wanted)} sets"
         means += [mean_of(title, same) for same in zip(*there, strict=True)]
-    single = [found for name, found in by_set.items() if not name.startswith(tuple(YEARS))]
-    headline = [one for one in (*means, *chain(*single)) if one.name == PEARSON]
+    single = [metrics for name, metrics in by_set.items() if not name.startswith(tuple(YEARS))]
+    headline = [metric for metric in (*means, *chain(*single)) if metric.name == PEARSON]
     shown = (*means, *chain(*by_set.values()))
     return TaskResult(TASK, shown, tuple(headline), (*_missing(by_set), *missing))
 
@@ -113,12 +113,12 @@ def languages(name: str) -> tuple[str, str]:
     Names with languages, as ``miner data get`` writes them: ``stsb.de.test``,
     ``2017.track2.ar-en``, ``opusparcus.fi.test``.
     """
-    found = LANGUAGES_IN_NAME.match(name)
-    return (found[1], found[2] or found[1]) if found else (ENGLISH, ENGLISH)
+    match = LANGUAGES_IN_NAME.match(name)
+    return (match[1], match[2] or match[1]) if match else (ENGLISH, ENGLISH)
 
 
 def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
-    """Pair English first sentences of the Benchmark with translated second ones.
+    """Pair English first sentences of the Benchmark with translated second sentences.
 
     Raises CorpusError if a translation has other pairs.
     """
@@ -149,8 +149,8 @@ def by_genre(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
     genres = {"captions": slice(CAPTIONS), "news and forums": slice(CAPTIONS, None)}
     pairs = found[name]
     return {
-        f"{name}, {genre}": LabelledPairs(pairs.score[own], pairs.first[own], pairs.second[own])
-        for genre, own in genres.items()
+        f"{name}, {genre}": LabelledPairs(pairs.score[rows], pairs.first[rows], pairs.second[rows])
+        for genre, rows in genres.items()
     }
 
 

@@ -10,7 +10,7 @@ from typing import Protocol
 class Translation:
     """Translation with its cost, the negative log-likelihood per token; NaN if unknown.
 
-    Tokens are those of the translator, such as words.
+    Tokens are the translator's units, for example words.
     """
 
     text: str
@@ -25,8 +25,8 @@ class Translator(Protocol):
 
 def distinct(translations: Iterable[tuple[str, float]]) -> list[Translation]:
     """Return texts with their costs in order, without blank texts and repeats."""
-    found: dict[str, float] = {}
+    costs: dict[str, float] = {}
     for text, cost in translations:
         if text.strip():
-            found.setdefault(text.strip(), cost)
-    return [Translation(text, cost) for text, cost in found.items()]
+            costs.setdefault(text.strip(), cost)
+    return [Translation(text, cost) for text, cost in costs.items()]

@@ -62,7 +62,7 @@ def read_scored(
         return sides, Classifier.load(judge).probability(sides[1]), PROBABILITIES
     words = [[tokens(text) for text in side] for side in sides]
     if by == "length":
-        return sides, np.array([len(own) for own in words[1]], dtype=np.float64), LENGTHS
+        return sides, np.array([*map(len, words[1])], dtype=np.float64), LENGTHS
     if by == "perplexity":
         learned = map(tokens, spread(Path(judge), LEARNED))
         return sides, Trigrams.train(learned, judge).perplexity(words[1]), PERPLEXITIES
@@ -102,7 +102,7 @@ def tune(
     paired with one of its translations within the bounds. No pairs are held out, because the grades
     select the epoch. Raises CorpusError if no bounds hold enough pairs.
     """
-    found = []
+    tried = []
     numbers: dict[str, int] = {}
     reference = np.array([numbers.setdefault(text, len(numbers)) for text in pairs[0]])
     for low, high in grid:
@@ -112,17 +112,17 @@ def tune(
         value = None
         if len(rows) >= count:
             chosen = np.sort(generator.permutation(rows)[:count]).tolist()
-            own = tuple([side[row] for row in chosen] for side in pairs)
-            value = correlation(own, graded, config)
-        found.append(Tried((low, high), len(rows), value))
+            sample = tuple([side[row] for row in chosen] for side in pairs)
+            value = correlation(sample, graded, config)
+        tried.append(Tried((low, high), len(rows), value))
         shown = "too few pairs" if value is None else f"correlation {value:.4f}"
         report(f"{low:g} to {high:g}: {len(rows):,} pairs, {shown}")
-    if all(one.correlation is None for one in found):
-        most = max((one.within for one in found), default=0)
+    if all(bounds.correlation is None for bounds in tried):
+        most = max((bounds.within for bounds in tried), default=0)
         raise CorpusError(
             f"no bounds hold {count:,} pairs, at most {most:,} do; compare fewer (--pairs)"
         )
-    return found
+    return tried
 
 
 def correlation(

@@ -93,7 +93,7 @@ def build(
         costs = None
         if cost_col:
             costs = parse_scores([row[-1] for row in pairs.more], bitext, pairs.lines).tolist()
-        translations = [own[:best] for own in work.given_translations(texts, costs)]
+        translations = [candidates[:best] for candidates in work.given_translations(texts, costs)]
     else:
         with Progress("sentences") as progress:
             parts = work.phrase_parts(pairs, learn, progress.say, progress)
@@ -117,17 +117,17 @@ def _filtered(
     from miner.text.output import open_output
     from miner_train.papers import build as work
 
-    with scratch_directory() as place, Progress() as report:
-        raw, filters = place / "pairs.tsv", place / "filters.toml"
+    with scratch_directory() as directory, Progress() as report:
+        raw, filters = directory / "pairs.tsv", directory / "filters.toml"
         with open_output(raw) as file:
             file.writelines(lines)
         filters.write_text(work.FILTERS, encoding="utf-8")
         context = filter_options.context((None, None), "default")
-        own = read_config(config or filters, context, run_options.from_file())
+        filter_config = read_config(config or filters, context, run_options.from_file())
         outputs = {"kept": output} | ({} if rejected is None else {"rejected": rejected})
         workers = Workers(threads=threads)
         with text_run("filtering", [[str(raw)]], workers=workers, report=report) as (run, bitexts):
-            summary = filter_text(run, bitexts, own, outputs=[outputs]).summary
+            summary = filter_text(run, bitexts, filter_config, outputs=[outputs]).summary
     say(funnel.table(summary))
     kept = read_bitext(output, None, BitextFormat(format="tsv"))
     both = list(zip(kept.source, kept.target, strict=True))
@@ -174,19 +174,19 @@ def pivot(
             for source, target in zip(pairs.source, pairs.target, strict=True):
                 yield f"{number} {source}", target
 
-    found = list(pivot_pairs(rows(), least))
-    more = [""] * len(found)
-    said = f"{len(found):,} pairs"
+    ranked = list(pivot_pairs(rows(), least))
+    more = [""] * len(ranked)
+    said = f"{len(ranked):,} pairs"
     if encoder is not None:
         from miner.encoder.open_encoder import open_encoder
         from miner_train.papers.shared_translations import probabilities
 
-        both = [(pair.first, pair.second) for pair in found]
+        both = [(pair.first, pair.second) for pair in ranked]
         right = probabilities(both, open_encoder(encoder, threads))
         more = [f"\t{probability:.4f}" for probability in right.tolist()]
         said += f", {right.mean():.1%} of them estimated to be right"
     with open_output(output) as file:
-        for pair, last in zip(found, more, strict=True):
+        for pair, last in zip(ranked, more, strict=True):
             cells = (f"{pair.pmi:.4f}", one_line(pair.first), one_line(pair.second))
             shares = f"{pair.forward:.4g}", f"{pair.backward:.4g}", str(pair.pivots)
             file.write("\t".join((*cells, *shares)) + last + "\n")
@@ -220,11 +220,11 @@ def lexicon(
 
     guard.check([paraphrases], {"-o": output})
     pairs = read_bitext(paraphrases, None, layout)
-    found = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)
+    ranked = adjusted_pmi(list(zip(pairs.source, pairs.target, strict=True)), least)
     rows = [
         f"{pair.word}\t{pair.other}\t{pair.score:.4f}\t{pair.count}\n"
-        for _, own in groupby(found, key=lambda pair: pair.word)
-        for pair in list(own)[:best]
+        for _, paraphrases_of in groupby(ranked, key=lambda pair: pair.word)
+        for pair in list(paraphrases_of)[:best]
     ]
     with open_output(output) as file:
         file.writelines(rows)

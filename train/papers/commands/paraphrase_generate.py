@@ -58,7 +58,7 @@ def train(
         read += pairs.source
         written += pairs.target
     with Progress("batches") as progress:
-        made = train_generator(
+        generator = train_generator(
             read,
             written,
             config,
@@ -69,7 +69,7 @@ def train(
             report=progress.say,
             progress=progress,
         )
-    cost = made.training["held-out cost"]
+    cost = generator.training["held-out cost"]
     say(f"{output}: a generator; held-out cost {cost:.3f} a piece")
 
 
@@ -150,7 +150,8 @@ def generate(
         )
         written = work.translate_all(sentences, parts, candidates, checkpoint, key, progress)
         ranked = [
-            own[:best] for own in rank(sentences, written, vectors, weights, language, progress)
+            candidates_of[:best]
+            for candidates_of in rank(sentences, written, vectors, weights, language, progress)
         ]
     with open_output(output) as out:
         out.writelines(ranked_lines(sentences, ranked))

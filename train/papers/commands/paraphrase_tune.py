@@ -70,13 +70,13 @@ def tune(
     graded = [read_graded(path) for path in grades]
     sides, values, grid = read_scored(pairs_file, by, judges.get(by) or "")
     with Progress("bounds") as progress:
-        found = work.tune(sides, values, grid, graded, config, count, progress.say)
+        tried = work.tune(sides, values, grid, graded, config, count, progress.say)
     rows = [["bounds", "pairs within", "correlation"]]
-    for one in found:
-        value = "–" if one.correlation is None else f"{one.correlation:.4f}"
-        rows.append([f"{one.bounds[0]:g} to {one.bounds[1]:g}", f"{one.within:,}", value])
+    for row in tried:
+        value = "–" if row.correlation is None else f"{row.correlation:.4f}"
+        rows.append([f"{row.bounds[0]:g} to {row.bounds[1]:g}", f"{row.within:,}", value])
     click.echo("\n".join(aligned(rows)))
     if json_file is not None:
-        record = [{**vars(one), "bounds": [f"{edge:g}" for edge in one.bounds]} for one in found]
+        record = [{**vars(row), "bounds": [f"{edge:g}" for edge in row.bounds]} for row in tried]
         text = {"by": by, "pairs": count, "config": config.as_dict(), "rows": record}
         write_json(json_file, text, indent=1)
