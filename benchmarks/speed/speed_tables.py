@@ -5,15 +5,20 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.markdown import head, line
+from miner.text_table import count_of
 
 Row = dict[str, Any]
+
+
+def _threads(results: dict[str, Any]) -> str:
+    return count_of(results["threads"], "thread")
 
 
 def limits(results: dict[str, Any]) -> list[str]:
     if "failed" in results or "missing" in results:
         return [f"Peak rates of the machine: {why(results)}."]
     found = [f"{name} {value:,}" for name, value in results.items() if "/s" in name]
-    return [f"Peak rates of the machine, {results['threads']} threads: {'; '.join(found)}."]
+    return [f"Peak rates of the machine, {_threads(results)}: {'; '.join(found)}."]
 
 
 def encode(results: dict[str, Any]) -> list[str]:
@@ -27,7 +32,7 @@ def encode(results: dict[str, Any]) -> list[str]:
         "memory": memory,
     }
     return [
-        f"Text to vectors, {results['threads']} threads, {text['sentences']:,} sentences of "
+        f"Text to vectors, {_threads(results)}, {text['sentences']:,} sentences of "
         f"{text['mean words']} words in the mean (fewer for",
         "slow systems). Systems alternate in one run.",
         "",
@@ -50,7 +55,7 @@ def search(results: dict[str, Any]) -> list[str]:
     }
     return [
         f"The 4 nearest neighbours in both directions, {source:,} × {target:,} sentences, "
-        f"d = {rows[0]['dimension']}, {results['threads']} threads.",
+        f"d = {rows[0]['dimension']}, {_threads(results)}.",
         "Systems alternate in one run. GFLOP/s count one product of both sides for every system;",
         "memory includes the vectors.",
         "",
@@ -68,7 +73,7 @@ def mine(results: dict[str, Any]) -> list[str]:
     }
     return [
         f"From two text files, {results['text']['sentences']:,} lines together, to a file of "
-        f"pairs, {results['threads']} threads:",
+        f"pairs, {_threads(results)}:",
         "",
         *compared(results["rows"], columns),
     ]
@@ -101,7 +106,7 @@ def filters(results: dict[str, Any]) -> list[str]:
     }
     times = sorted(results["rows"][0].get("shares", {}).items(), key=lambda item: -item[1])
     return [
-        f"From a file of pairs to a file of pairs, {results['threads']} threads, start included:",
+        f"From a file of pairs to a file of pairs, {_threads(results)}, start included:",
         "",
         *compared(results["rows"], columns),
         "",
@@ -133,7 +138,7 @@ def first(results: dict[str, Any]) -> list[str]:
     for row in results["rows"]:
         lines.append(line([row["name"], *(f"{row[column]:.1f}" for column in columns)]))
     return [
-        f"CPU seconds of a command's first run and of its second, {results['threads']} threads.",
+        f"CPU seconds of a command's first run and of its second, {_threads(results)}.",
         "",
         *lines,
     ]
@@ -147,7 +152,7 @@ def jobs(results: dict[str, Any]) -> list[str]:
         for version in versions
     ]
     lines = [
-        f"Whole commands on little text, {results['threads']} threads, compiled before. They "
+        f"Whole commands on little text, {_threads(results)}, compiled before. They "
         f"alternate in one run; before is {results['commit'].get('before', 'not measured')}.",
         "",
         *head(["", *columns]),
