@@ -136,14 +136,14 @@ def calibrated(
     return with_calibrations(model, calibrations(evidence))
 
 
-def with_calibrations(model: Model, found: Mapping[Direction, Calibration]) -> Model:
+def with_calibrations(model: Model, learned: Mapping[Direction, Calibration]) -> Model:
     """Return the model with calibrations of pairs of languages.
 
     English has no calibration; two other languages share the constant. Text with English counts
     before other text of a language.
     """
     languages = dict(model.languages)
-    for pair, (line, bound) in sorted(found.items(), key=lambda item: ENGLISH in item[0]):
+    for pair, (line, bound) in sorted(learned.items(), key=lambda item: ENGLISH in item[0]):
         codes = [code for code in dict.fromkeys(pair) if code != ENGLISH]
         for code in codes:
             if code in languages:

@@ -199,23 +199,23 @@ def _language_doubts(
     return [*one_language(languages), *language_doubts(languages, known)]
 
 
-def _kept(found: Aligned, keep: Keep, unaligned: bool) -> Aligned:
+def _kept(aligned: Aligned, keep: Keep, unaligned: bool) -> Aligned:
     """Return the rows to keep; ``unaligned`` adds all others, one side each."""
-    both = both_sides(found.spans)
+    both = both_sides(aligned.spans)
     threshold = keep.threshold
     if keep.target_precision is not None:
-        threshold = _threshold(found.score[both], keep.target_precision)
-    found = replace(found, threshold=threshold)
-    dropped = both & (found.score < (threshold or 0))
+        threshold = _threshold(aligned.score[both], keep.target_precision)
+    aligned = replace(aligned, threshold=threshold)
+    dropped = both & (aligned.score < (threshold or 0))
     if not unaligned:
-        return found.take(both & ~dropped)
-    rows = np.repeat(np.arange(len(found)), 1 + dropped)
-    found, second = found.take(rows), np.diff(rows, prepend=-1) == 0
+        return aligned.take(both & ~dropped)
+    rows = np.repeat(np.arange(len(aligned)), 1 + dropped)
+    aligned, second = aligned.take(rows), np.diff(rows, prepend=-1) == 0
     dropped = dropped[rows]
-    found.score[dropped] = 0
-    found.spans[dropped & ~second, 3] = found.spans[dropped & ~second, 2]
-    found.spans[second, 0] = found.spans[second, 1]
-    return found
+    aligned.score[dropped] = 0
+    aligned.spans[dropped & ~second, 3] = aligned.spans[dropped & ~second, 2]
+    aligned.spans[second, 0] = aligned.spans[second, 1]
+    return aligned
 
 
 def _threshold(scores: np.ndarray, precision: float) -> float:

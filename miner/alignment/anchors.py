@@ -90,8 +90,8 @@ def chain(pairs: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
     return pairs[keep]
 
 
-def band(found: np.ndarray, n: int, m: int) -> Band:
-    """Return the band of states around the anchors ``found`` of n and m sentences.
+def band(anchors: np.ndarray, n: int, m: int) -> Band:
+    """Return the band of states around the ``anchors`` of n and m sentences.
 
     ``low (n + 1,)`` is the first state of each row, ``first (n + 2,)`` the first cell.
     """
@@ -99,8 +99,8 @@ def band(found: np.ndarray, n: int, m: int) -> Band:
     high = np.zeros(n + 1, np.int64)
     # Corners of the gaps: an anchor is a bead from the last state of a gap to the first of the
     # next.
-    starts = np.concatenate([[[0, 0]], found + 1])
-    ends = np.concatenate([found, [[n, m]]])
+    starts = np.concatenate([[[0, 0]], anchors + 1])
+    ends = np.concatenate([anchors, [[n, m]]])
     widen_band(starts, ends, WIDTH, RECTANGLE, low, high)
     low = np.minimum.accumulate(low.clip(0, m)[::-1])[::-1]
     high = np.maximum.accumulate(high.clip(0, m))

@@ -62,8 +62,8 @@ def _names(features: Sequence[str]) -> list[str]:
     return [*(f"{a}-{b}" for a, b in KINDS.tolist()), *features]
 
 
-def _vector(found: Mapping[str, float], features: Sequence[str]) -> np.ndarray:
-    return np.array([found[name] for name in _names(features)], dtype=np.float64)
+def _vector(weights: Mapping[str, float], features: Sequence[str]) -> np.ndarray:
+    return np.array([weights[name] for name in _names(features)], dtype=np.float64)
 
 
 @dataclass(frozen=True)

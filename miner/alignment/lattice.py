@@ -152,31 +152,31 @@ def _products(
     return flat, left, starts
 
 
-def _loose(source: np.ndarray, target: np.ndarray, found: np.ndarray, ratio: float) -> float:
+def _loose(source: np.ndarray, target: np.ndarray, anchors: np.ndarray, ratio: float) -> float:
     """Return the difference in characters between anchors, as the logarithm of a share of all.
 
     Text without a counterpart makes one side longer; a free translation hardly does.
     """
     ends = [
         np.concatenate([totals[rows], totals[-1:]]) - np.concatenate([[0], totals[rows + 1]])
-        for totals, rows in zip((source, target), found.T, strict=True)
+        for totals, rows in zip((source, target), anchors.T, strict=True)
     ]
     differing = np.abs(ends[0] * ratio - ends[1]).sum()
     return float(np.log(differing / (source[-1] * ratio + target[-1] + 1) + 0.01))
 
 
-def _level(units: Sequence[np.ndarray], found: np.ndarray) -> float:
+def _level(units: Sequence[np.ndarray], anchors: np.ndarray) -> float:
     """Return the mean cosine of the anchors, shrunk to the prior; it differs by domain."""
-    cosines = (units[0][found[:, 0]] * units[1][found[:, 1]]).sum(axis=1)
+    cosines = (units[0][anchors[:, 0]] * units[1][anchors[:, 1]]).sum(axis=1)
     return float((cosines.sum() + PRIOR * LEVEL) / (len(cosines) + PRIOR))
 
 
-def _ratio(source: np.ndarray, target: np.ndarray, found: np.ndarray) -> float:
+def _ratio(source: np.ndarray, target: np.ndarray, anchors: np.ndarray) -> float:
     """Return the ratio of target to source characters, from anchors if there are enough."""
     lengths = np.diff(source), np.diff(target)
-    if len(found) >= 10:
+    if len(anchors) >= 10:
         totals = [
-            side_lengths[rows].sum() for side_lengths, rows in zip(lengths, found.T, strict=True)
+            side_lengths[rows].sum() for side_lengths, rows in zip(lengths, anchors.T, strict=True)
         ]
     else:
         totals = [source[-1], target[-1]]

@@ -200,12 +200,12 @@ def table(record: Mapping[str, Any], names: Sequence[str]) -> list[str]:
     return lines
 
 
-def notes(found: BitextStatistics) -> Iterator[str]:
+def notes(statistics: BitextStatistics) -> Iterator[str]:
     """Yield lines about skipped rows and estimated values."""
     for reason, text in LEFT_OUT.items():
-        if found.left_out[reason]:
-            yield f"lines {text}: {found.left_out[reason]}"
-    for name, side in found.sides.items():
+        if statistics.left_out[reason]:
+            yield f"lines {text}: {statistics.left_out[reason]}"
+    for name, side in statistics.sides.items():
         if side.counted < 1:
             yield (
                 f"the entropy of trigrams in the {name} is an estimate, from "

@@ -304,15 +304,16 @@ def top_one(model: EvaluatedModel, mining_set: MiningSet) -> tuple[Metric, ...]:
     return Metric(name, "f1 of top 1", weighted_f1(target, nearest), len(right)), accuracy
 
 
-def weighted_f1(label: np.ndarray, found: np.ndarray) -> float:
+def weighted_f1(label: np.ndarray, predicted: np.ndarray) -> float:
     """Return the mean F1 over classes, weighted by their frequency as a label (``(n,) int``
     both).
     """
     # Number the classes of both together.
-    every, number = np.unique(np.concatenate([label, found]), return_inverse=True)
-    label, found = number[: len(label)], number[len(label) :]
+    every, number = np.unique(np.concatenate([label, predicted]), return_inverse=True)
+    label, predicted = number[: len(label)], number[len(label) :]
     support, guessed, both = (
-        np.bincount(kind, minlength=len(every)) for kind in (label, found, label[label == found])
+        np.bincount(kind, minlength=len(every))
+        for kind in (label, predicted, label[label == predicted])
     )
     f1 = 2 * both / np.maximum(support + guessed, 1)
     return float((f1 * support).sum() / support.sum())

@@ -159,14 +159,14 @@ def without_vector(dataset: str, *sides: np.ndarray) -> list[str]:
     return [f"{dataset}: vectors of {zero:,} of {every:,} sentences; their cosines count as 0"]
 
 
-def differences(one: Iterable[Metric], other: Iterable[Metric]) -> list[Difference]:
-    """Compare the metrics of ``one`` and ``other`` for which both have resamples.
+def differences(metrics: Iterable[Metric], others: Iterable[Metric]) -> list[Difference]:
+    """Compare ``metrics`` and ``others`` of the same name for which both have resamples.
 
     Raises MismatchError for sets of different sizes.
     """
-    known = {(metric.dataset, metric.name): metric for metric in other}
+    known = {(metric.dataset, metric.name): metric for metric in others}
     compared = []
-    for metric in one:
+    for metric in metrics:
         against = known.get((metric.dataset, metric.name))
         if against is None or metric.resamples is None or against.resamples is None:
             continue

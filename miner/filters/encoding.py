@@ -62,10 +62,10 @@ def repaired(text: str, other: str = "") -> str:
     return text if text.isprintable() else _NO_TEXT.sub("", _FEED.sub(" ", text))
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     """Return the character of an entity, or the entity if it stands for none."""
-    text = html.unescape(found[0])
-    return found[0] if text == "\ufffd" else text
+    text = html.unescape(match[0])
+    return match[0] if text == "\ufffd" else text
 
 
 def decoded(text: str, other: str = "") -> str:
@@ -83,9 +83,9 @@ def decoded(text: str, other: str = "") -> str:
     return text
 
 
-def _wrong(text: str, found: str, other: str) -> bool:
+def _wrong(text: str, fixed: str, other: str) -> bool:
     """Return True if one of the changed parts cannot be right in its original form."""
-    words = text.split(" "), found.split(" ")
+    words = text.split(" "), fixed.split(" ")
     if len(words[0]) != len(words[1]):
         return True
     changed = [pair for pair in zip(*words, strict=True) if pair[0] != pair[1]]

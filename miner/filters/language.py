@@ -105,9 +105,9 @@ class _Doubt:
         out[rows] = np.minimum(*leads)
         return out
 
-    def _leads(self, found: LanguageEvidence) -> np.ndarray:
-        best = np.where(self.own, found.scores, -np.inf).argmax(axis=1)
-        return self.model.leads(found, best)
+    def _leads(self, evidence: LanguageEvidence) -> np.ndarray:
+        best = np.where(self.own, evidence.scores, -np.inf).argmax(axis=1)
+        return self.model.leads(evidence, best)
 
     def _in_script(self, text: str) -> tuple[str, bool]:
         """Drop letters of other scripts if most are in the language's; also return whether they

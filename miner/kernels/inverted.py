@@ -42,13 +42,13 @@ def count_holders(
 
 
 def retrieve(
-    ids, offsets, rows, lexicon, own, probable, idf, holders, starts, postings, inverse, budget,
+    ids, offsets, rows, lexicon, same, probable, idf, holders, starts, postings, inverse, budget,
     out, scores,
 ):  # fmt: skip
     """Find the sentences with the highest scores for each query, by rare tokens first.
 
     The queries are the lists ``rows (q,)`` of ``ids`` and ``offsets``. Each distinct token x
-    queries itself with weight ``own``, and its translations y in ``lexicon (offsets, pieces,
+    queries itself with weight ``same``, and its translations y in ``lexicon (offsets, pieces,
     probability)`` with weight p(y | x), if that is at least ``probable``. Tokens are used from the
     rarest on, until the number of sentences with them would exceed ``budget``.
 
@@ -60,6 +60,6 @@ def retrieve(
     scores, with -inf there.
     """
     _retrieve(
-        ids, offsets, rows, *lexicon, own, probable, idf, holders, starts, postings, inverse,
+        ids, offsets, rows, *lexicon, same, probable, idf, holders, starts, postings, inverse,
         budget, out, scores,
     )  # fmt: skip

@@ -13,13 +13,13 @@ ORDER_PART, ORDER_REACH = 128, 0
 
 
 def windows(
-    own: int, others: int, size: int = PART, reach: int = REACH
+    count: int, other_count: int, size: int = PART, reach: int = REACH
 ) -> list[tuple[slice, slice]]:
-    """Return the parts of ``own`` tokens, each with its window in a text of ``others``."""
-    parts = max(1, -(-max(own, others) // size))
+    """Return the parts of ``count`` tokens, each with its window in a text of ``other_count``."""
+    parts = max(1, -(-max(count, other_count) // size))
     spans = []
     for w in range(parts):
         low, high = max(0, w - reach), min(parts, w + reach + 1)
-        part = slice(own * w // parts, own * (w + 1) // parts)
-        spans.append((part, slice(others * low // parts, others * high // parts)))
+        part = slice(count * w // parts, count * (w + 1) // parts)
+        spans.append((part, slice(other_count * low // parts, other_count * high // parts)))
     return spans

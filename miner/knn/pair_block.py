@@ -72,23 +72,25 @@ class PairBlock:
                 )
         self._release()
 
-    def put(self, here: int, rows: np.ndarray, found: np.ndarray) -> None:
+    def put(self, here: int, rows: np.ndarray, positions: np.ndarray) -> None:
         """Compare the sentences ``rows (q,)`` of side ``here`` with listed sentences of the other
         side.
 
-        ``found (q, w) int32`` are positions on the other side; -1 marks an empty slot.
+        ``positions (q, w) int32`` are positions on the other side; -1 marks an empty slot.
         """
-        value, threads = np.empty(found.shape, np.float32), self.engine.threads
+        value, threads = np.empty(positions.shape, np.float32), self.engine.threads
         a, b = self.codes[here], self.codes[1 - here]
         left, right = np.asarray(a.codes), np.asarray(b.codes)
         lists = self.lists[here].arrays, self.lists[1 - here].arrays
 
         def score(first: int, last: int) -> None:
             swapped = here == 1
-            similarities(left, a.scale, right, b.scale, rows, found, first, last, swapped, value)
+            similarities(
+                left, a.scale, right, b.scale, rows, positions, first, last, swapped, value
+            )
 
         def put(lane: int) -> None:
-            put_pairs(rows, found, value, lane, threads, *lists[0], *lists[1])
+            put_pairs(rows, positions, value, lane, threads, *lists[0], *lists[1])
 
         run_strips(len(rows), threads, score)
         with ThreadPoolExecutor(threads) as pool:

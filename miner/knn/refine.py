@@ -64,16 +64,16 @@ def refine(
     return Neighbors(similarity, row)
 
 
-def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ranked:
-    """Rank the candidates ``found (b, w) int32``, positions in ``base``, of ``vectors (b, d)``.
+def rank(vectors: np.ndarray, base: VectorSet, candidates: np.ndarray, k: int) -> Ranked:
+    """Rank ``candidates (b, w) int32``, positions in ``base``, of ``vectors (b, d)``.
 
     Returns exact similarities and positions, ``(b, min(k, w))``, by similarity descending, then
     position. A position of -1 marks an empty slot.
     """
     from miner.kernels.exact import rescore
 
-    scores = np.full(found.shape, -np.inf, dtype=np.float32)
-    rows = np.where(found >= 0, base.rows[found], -1)
+    scores = np.full(candidates.shape, -np.inf, dtype=np.float32)
+    rows = np.where(candidates >= 0, base.rows[candidates], -1)
     if base.vectors.nbytes <= PAGES:
         rescore(vectors, base.vectors, rows, scores)
     else:
@@ -91,8 +91,8 @@ def rank(vectors: np.ndarray, base: VectorSet, found: np.ndarray, k: int) -> Ran
                 rescore(vectors, base.vectors, flat[slots, None], value, slots // rows.shape[1])
                 values[slots] = value[:, 0]
                 release_pages(base.vectors)
-    order = np.lexsort((found, -scores), axis=1)[:, :k]
-    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(found, order, axis=1)
+    order = np.lexsort((candidates, -scores), axis=1)[:, :k]
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(candidates, order, axis=1)
 
 
 def search_float32(

@@ -96,7 +96,7 @@ class Mined(KeptPairs):
 
 
 def conclude(
-    found: SearchResult,
+    result: SearchResult,
     keep: Keep,
     encoder: SentenceEncoder | None,
     reasons: Sequence[str] = (),
@@ -114,7 +114,7 @@ def conclude(
     ``estimating``: precision is estimated, of margins by decoys that ``decoy_encoder`` encodes.
     Raises MinerError where an estimate was asked for by name and cannot be made.
     """
-    settings, indexes = found.settings, (found.pairs.source, found.pairs.target)
+    settings, indexes = result.settings, (result.pairs.source, result.pairs.target)
     notes: list[str] = []
     warnings = [*told, *warnings]
     if not indexes[0].external:
@@ -123,38 +123,38 @@ def conclude(
         warnings += encoder.warnings()
     if indexes[0].side is not None and indexes[0].side == indexes[1].side:
         warnings.append(f"both indexes were built with --side {indexes[0].side}")
-    if found.recall is not None:
+    if result.recall is not None:
         compressed = any(index.compressed for index in indexes)
-        notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {found.recall}")
-    if found.second is not None:
-        notes.append(f"second opinion: {found.second}")
-        if found.pairs.second is not None and np.isnan(found.pairs.second).all():
+        notes.append(f"{'compressed indexes' if compressed else 'hybrid engine'}: {result.recall}")
+    if result.second is not None:
+        notes.append(f"second opinion: {result.second}")
+        if result.pairs.second is not None and np.isnan(result.pairs.second).all():
             warnings.append("too few sentences are in doubt for a second opinion: it was not used")
-    if found.copies:
+    if result.copies:
         notes.append(
-            f"{count_of(found.copies, 'target')} with the letters of a source: not paired with it, "
-            "as copies are no translations (--copies keep pairs them)"
+            f"{count_of(result.copies, 'target')} with the letters of a source: not paired with "
+            "it, as copies are no translations (--copies keep pairs them)"
         )
     guess = None
-    if estimating and len(found.pairs):
-        found, guess = _estimated(found, keep, decoy_encoder, notes, warnings)
-    pairs = found.pairs if settings.duplicates == "first" else each_duplicate(found.pairs)
-    threshold = _threshold(keep, guess, found, encoder, notes)
+    if estimating and len(result.pairs):
+        result, guess = _estimated(result, keep, decoy_encoder, notes, warnings)
+    pairs = result.pairs if settings.duplicates == "first" else each_duplicate(result.pairs)
+    threshold = _threshold(keep, guess, result, encoder, notes)
     kept = pairs if threshold is None else pairs.at_least(threshold)
     gone = None
     if unwanted:
         kept, gone = decontaminate(kept, unwanted)
         notes.append(gone.note())
     kept = kept if keep.top_n is None else kept.top(keep.top_n)
-    notes += advice(found, kept)
+    notes += advice(result, kept)
     if not len(kept):
         warnings.append(f"nothing was mined: {_why_nothing(pairs, threshold, keep)}")
     said = tuple(notes), tuple(warnings)
-    return Mined(kept, pairs, guess, keep, found, threshold, *said, gone, len(told))
+    return Mined(kept, pairs, guess, keep, result, threshold, *said, gone, len(told))
 
 
 def _estimated(
-    found: SearchResult,
+    result: SearchResult,
     keep: Keep,
     decoy_encoder: SentenceEncoder | None,
     notes: list[str],
@@ -165,39 +165,39 @@ def _estimated(
     For texts in other languages than expected, which was said before the search, lines about the
     estimate would distract.
     """
-    fit = not mismatched(found.languages)
+    fit = not mismatched(result.languages)
     try:
-        if found.verifier is not None:
-            found, guess = calibrate(found, keep.decoys, refitting=keep.refit, labels=keep.labels)
+        if result.verifier is not None:
+            result, guess = calibrate(result, keep.decoys, refitting=keep.refit, labels=keep.labels)
         else:
-            found, guess = calibrate_by_margin(found, _pool(found, keep, decoy_encoder))
+            result, guess = calibrate_by_margin(result, _pool(result, keep, decoy_encoder))
     except MinerError as error:
-        margins = found.verifier is None and (keep.asks or keep.threshold is not None)
+        margins = result.verifier is None and (keep.asks or keep.threshold is not None)
         asked = (keep.target_precision, keep.decoys, keep.labels) != (None, None, None)
         if asked or margins:
             raise
         if fit:
             said = "precision cannot be estimated, and scores are the model's own"
             warnings.append(f"{said}: {error}")
-        return found, None
+        return result, None
     if fit:
         notes += guess.notes
         warnings += [f"the estimates may be off: {doubt}" for doubt in guess.doubts]
-    return found, guess
+    return result, guess
 
 
-def _pool(found: SearchResult, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
+def _pool(result: SearchResult, keep: Keep, encoder: SentenceEncoder | None) -> DecoyPool:
     """Return the decoys of a search by margin, and their vectors."""
     if keep.decoy_vectors is not None and keep.decoys is not None:
         return pool_with_vectors(keep.decoys, keep.decoy_vectors)
     assert encoder is not None
-    return encoded_pool(encoder, keep.decoys, found.languages[1].code)
+    return encoded_pool(encoder, keep.decoys, result.languages[1].code)
 
 
 def _threshold(
     keep: Keep,
     guess: Estimate | None,
-    found: SearchResult,
+    result: SearchResult,
     encoder: SentenceEncoder | None,
     notes: list[str],
 ) -> float | None:
@@ -207,18 +207,18 @@ def _threshold(
     precision = keep.target_precision
     if precision is None and not keep.chosen:
         precision = keep.default_precision
-    if precision is None or not len(found.pairs):
+    if precision is None or not len(result.pairs):
         return None
     if guess is not None:
         threshold = guess.threshold(precision)
         # As it is printed, so that tables, reports and --threshold keep the same pairs.
         return math.inf if threshold is None else rounded(threshold) or threshold
-    if found.verifier is not None:
+    if result.verifier is not None:
         notes.append(f"without an estimate, scores of {CAUTIOUS} or more are kept")
         return CAUTIOUS
     # The model's threshold was tuned with these settings, and is invalid for others.
     model = None if encoder is None else encoder.model
-    fits = model is not None and found.settings.fits_models
+    fits = model is not None and result.settings.fits_models
     threshold = model.threshold if model is not None and fits else None
     if threshold is not None:
         notes.append(f"keeping scores of {threshold:.4f} or more: the model's default")
@@ -251,7 +251,7 @@ HEADING = 35
 NAMED = 3
 
 
-def advice(found: SearchResult, kept: Pairs) -> list[str]:
+def advice(result: SearchResult, kept: Pairs) -> list[str]:
     """Return advice where both texts are aligned, and where most pairs are short."""
     said: list[str] = []
     if len(kept) < FEWEST:
@@ -264,9 +264,9 @@ def advice(found: SearchResult, kept: Pairs) -> list[str]:
             f"{np.count_nonzero(same):,} of {len(kept):,} pairs are on equal lines of both files: "
             "if these are aligned, 'miner filter' and 'miner score' judge each line as it stands"
         )
-    if found.source_text is not None and found.target_text is not None:
-        short = (found.source_text.characters[kept.source_row] < HEADING) & (
-            found.target_text.characters[kept.target_row] < HEADING
+    if result.source_text is not None and result.target_text is not None:
+        short = (result.source_text.characters[kept.source_row] < HEADING) & (
+            result.target_text.characters[kept.target_row] < HEADING
         )
         if short.mean() > SHORT:
             said.append(

@@ -165,12 +165,12 @@ def in_span(rows: np.ndarray, span: tuple[int, int]) -> np.ndarray:
     return (rows >= span[0]) & (rows < span[1])
 
 
-def save_candidates(job: Job, name: str, found: Candidates, first: int = 0) -> None:
+def save_candidates(job: Job, name: str, candidates: Candidates, first: int = 0) -> None:
     """Write the columns of candidates as one array of records; sources count from ``first``."""
-    kinds = [(field.name, getattr(found, field.name).dtype) for field in fields(found)]
-    rows = np.empty(len(found), dtype=kinds)
-    for field in fields(found):
-        rows[field.name] = getattr(found, field.name)
+    kinds = [(field.name, getattr(candidates, field.name).dtype) for field in fields(candidates)]
+    rows = np.empty(len(candidates), dtype=kinds)
+    for field in fields(candidates):
+        rows[field.name] = getattr(candidates, field.name)
     rows["source_row"] += first
     job.save(**{name: rows})
 

@@ -260,17 +260,17 @@ def _refined(
     return refine_part(queries, base, merged, k, job.memory, engine if complete else None)
 
 
-def save_neighbors(job: Job, name: str, found: Neighbors) -> None:
+def save_neighbors(job: Job, name: str, neighbors: Neighbors) -> None:
     """Write neighbour lists under a prefix."""
-    job.save(**{f"{name}similarity": np.asarray(found.similarity)})
-    job.save(**{f"{name}row": np.asarray(found.row)})
+    job.save(**{f"{name}similarity": np.asarray(neighbors.similarity)})
+    job.save(**{f"{name}row": np.asarray(neighbors.row)})
 
 
-def save_lists(job: Job, name: str, found: Lists, first: int) -> None:
+def save_lists(job: Job, name: str, lists: Lists, first: int) -> None:
     """Write candidate lists whose positions count from ``first``."""
-    places = np.empty(found.position.shape, dtype=PLACE)
-    places["similarity"] = found.similarity
-    places["position"] = np.where(found.position >= 0, found.position + first, -1)
+    places = np.empty(lists.position.shape, dtype=PLACE)
+    places["similarity"] = lists.similarity
+    places["position"] = np.where(lists.position >= 0, lists.position + first, -1)
     job.save(**{name: places})
 
 

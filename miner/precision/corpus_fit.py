@@ -35,7 +35,7 @@ class CorpusFit:
 
 
 def fit_to_corpus(
-    found: SearchResult,
+    result: SearchResult,
     wrong: Sequence[tuple[DecoyPairs, TokenizedText]],
     start: refit.FittedScores,
     weight: np.ndarray,
@@ -47,10 +47,10 @@ def fit_to_corpus(
     ``wrong`` are decoys and knock-outs, with the text of their targets; ``weight (n,)`` is the
     weight of each. ``total`` is the number of right pairs, found or missed.
     """
-    pairs, text, targets = found.pairs, found.source_text, found.target_text
+    pairs, text, targets = result.pairs, result.source_text, result.target_text
     assert pairs.features is not None and text is not None and targets is not None
-    assert found.verifier is not None
-    quality = Quality(found.verifier)
+    assert result.verifier is not None
+    quality = Quality(result.verifier)
     matched = DecoyPairs.joined(decoy_pairs for decoy_pairs, _ in wrong)
     features = pairs.features, matched.features
     logit = start.logit, start.decoy_logit
@@ -67,7 +67,7 @@ def fit_to_corpus(
         last.mixture.probability(last.logit),
     )
     if fitted is None and labels is None:
-        return CorpusFit(last, *_score(last, pair_faults, found, quality), notes)
+        return CorpusFit(last, *_score(last, pair_faults, result, quality), notes)
     parts, first = [], 0
     probability = last.mixture.probability(last.decoy_logit)
     for decoy_pairs, its in wrong:
@@ -95,7 +95,7 @@ def fit_to_corpus(
         penalty = refit.LIKELY_PENALTY
         again = refit.refit(last, weight, columns, folds, rows=rows, penalty=penalty, most=most)
         last = again or last
-    score, near = _score(last, pair_faults, found, quality)
+    score, near = _score(last, pair_faults, result, quality)
     if labels is None:
         return CorpusFit(last, score, near, notes)
     logit = last.decoy_logit[decoy_faults.rows]
@@ -117,18 +117,21 @@ def fit_to_corpus(
 
 
 def _score(
-    last: refit.FittedScores, own: faults.FaultFeatures, found: SearchResult, quality: Quality
+    last: refit.FittedScores,
+    pair_faults: faults.FaultFeatures,
+    result: SearchResult,
+    quality: Quality,
 ) -> tuple[np.ndarray, NearDecoys | None]:
     """Return each pair's probability of being right, ``(m,) float64``, and near-decoys."""
     score = last.mixture.probability(last.logit)
     sound = score.copy()
-    raised = own.raised(sound[own.rows])
-    score[own.rows] = faults.scores(sound[own.rows], own.quality, raised)
+    raised = pair_faults.raised(sound[pair_faults.rows])
+    score[pair_faults.rows] = faults.scores(sound[pair_faults.rows], pair_faults.quality, raised)
 
     def score_of(rows: np.ndarray, logit: np.ndarray) -> np.ndarray:
         return faults.scores(sound[rows], logit, raised)
 
-    return score, near_decoys(found.pairs, np.flatnonzero(score >= 0.5), quality, score_of)
+    return score, near_decoys(result.pairs, np.flatnonzero(score >= 0.5), quality, score_of)
 
 
 def _notes(start: refit.FittedScores, fitted: refit.FittedScores | None) -> tuple[str, ...]:

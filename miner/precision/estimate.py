@@ -206,7 +206,7 @@ def rounded(threshold: float) -> float:
 
 
 def calibrate(
-    found: SearchResult,
+    result: SearchResult,
     sentences: Sequence[str] | None = None,
     *,
     refitting: bool = True,
@@ -220,12 +220,12 @@ def calibrate(
     besides decoys. Raises :class:`~miner.errors.ResourceError` for too few decoys, and ValueError
     for a search without decoys.
     """
-    if found.competed is None:
+    if result.competed is None:
         raise ValueError("no decoys took part in this search; search with estimating=True")
-    if isinstance(found.competed, str):
-        raise ResourceError(found.competed)
-    assert found.target_text is not None and found.knocked is not None
-    pairs, (decoys, matched) = found.pairs, found.competed
+    if isinstance(result.competed, str):
+        raise ResourceError(result.competed)
+    assert result.target_text is not None and result.knocked is not None
+    pairs, (decoys, matched) = result.pairs, result.competed
     labelled = None if labels is None else labelling.Labelled.of(pairs, labels)
     refined = None
     resample: Resample | None = None
@@ -239,20 +239,20 @@ def calibrate(
     lengths = decoys.text.characters
     weight = np.zeros(len(lengths))
     weight[used] = decoy_weights.length_weights(
-        found.target_text.characters[found.sides[1].rows], lengths[used]
+        result.target_text.characters[result.sides[1].rows], lengths[used]
     )
     # Effective number of decoys of equal weight.
     equal = weight.sum() ** 2 / (weight**2).sum()
     weight = weight[matched.decoy]
-    sources = len(found.sides[0].rows)
-    most = min(sources, len(found.sides[1].rows))
-    rivals = log_odds(found.knocked.score)
+    sources = len(result.sides[0].rows)
+    most = min(sources, len(result.sides[1].rows))
+    rivals = log_odds(result.knocked.score)
     fitted = refit.scored(log_odds(pairs.score), log_odds(matched.score), weight)
     wrong_pairs = [(matched, decoys.text)]
-    knocked, length_weight = found.knocked.take(slice(0)), weight
+    knocked, length_weight = result.knocked.take(slice(0)), weight
     for _ in range(ROUNDS):
         right = fitted.mixture.probability(fitted.logit)
-        some, each, share = knock_out.weighted(found.knocked, pairs, right, sources)
+        some, each, share = knock_out.weighted(result.knocked, pairs, right, sources)
         if not len(some):
             break
         knocked, weight = some, np.concatenate([(1 - share) * length_weight, each])
@@ -260,13 +260,13 @@ def calibrate(
         law = knock_out.law(share)
         fitted = refit.scored(log_odds(pairs.score), log_odds(both), weight, law=law)
     if len(knocked):
-        wrong_pairs.append((knocked, found.target_text))
+        wrong_pairs.append((knocked, result.target_text))
     factor, notes, near = float(np.exp(fitted.mixture.scale)), [], None
     score = fitted.mixture.probability(fitted.logit)
     totals = fitted.mixture.all_right(fitted.logit, rivals, most, drawn_spreads())
     total = float(totals[0])
-    assert found.verifier is not None
-    encoder = found.verifier.encoder
+    assert result.verifier is not None
+    encoder = result.verifier.encoder
     if refitting and not has_quality(encoder):
         notes.append(f"{encoder.name} has no quality function: its own scoring is used")
     elif refitting:
@@ -274,7 +274,7 @@ def calibrate(
         # Labels show the right pairs directly: the number of missed ones follows from the
         # distribution of scores.
         alone = fitted.mixture.all_right(fitted.logit, rivals[:0], np.inf, (LABELLED_SPREAD,))
-        fit = fit_to_corpus(found, wrong_pairs, fitted, weight, float(alone[0]), enough)
+        fit = fit_to_corpus(result, wrong_pairs, fitted, weight, float(alone[0]), enough)
         fitted, score, near, notes = fit.scored, fit.score, fit.near, list(fit.notes)
         refined = fit.refined
     order = np.lexsort((pairs.target_row, pairs.source_row, -score))
@@ -291,10 +291,10 @@ def calibrate(
             note += "; they are not used, as nothing is fitted to this corpus"
         notes.append(note)
     pairs = replace(pairs, score=score, raw_score=pairs.score).take(order)
-    found = replace(found, pairs=replace(pairs, q_value=q_value))
+    result = replace(result, pairs=replace(pairs, q_value=q_value))
     judged = 0 if refined is None or labelled is None else len(labelled)
-    known = little_known(found.languages, encoder.model.languages)
-    doubts = doubts_of(found, factor, judged, bool(known))
+    known = little_known(result.languages, encoder.model.languages)
+    doubts = doubts_of(result, factor, judged, bool(known))
     if len(matched) + len(knocked) < FEWEST_MATCHED:
         doubts += (
             f"only {count_of(len(matched), 'decoy')} found a source; give more (--decoys FILE)",
@@ -311,7 +311,7 @@ def calibrate(
         )
     if sentences is not None and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
-    return found, Estimate(
+    return result, Estimate(
         pairs.score,
         wrong,
         q_value,
@@ -328,11 +328,11 @@ def calibrate(
     )
 
 
-def _no_recall(little: Sequence[str], found: float, total: float) -> str:
-    """Explain why recall is not estimated: the search has ``found`` of ``total`` right pairs."""
+def _no_recall(little: Sequence[str], matched: float, total: float) -> str:
+    """Explain why recall is not estimated: the search has ``matched`` of ``total`` right pairs."""
     if little:
         return f"the model is blind to many translations in {' and '.join(map(describe, little))}"
-    if total >= SEVERAL and found < FOUND * total:
+    if total >= SEVERAL and matched < FOUND * total:
         return f"scores tell few of about {total:,.0f} right pairs from chance"
     return ""
 
@@ -379,7 +379,7 @@ def _without_translations(
 
 
 def doubts_of(
-    found: SearchResult, factor: float, labels: int = 0, little_known: bool = False
+    result: SearchResult, factor: float, labels: int = 0, little_known: bool = False
 ) -> tuple[str, ...]:
     """Return reasons to distrust an estimate.
 
@@ -388,7 +388,7 @@ def doubts_of(
     badly.
     """
     doubts = []
-    pairs = found.pairs
+    pairs = result.pairs
     right = float(pairs.score.sum())
     if right < FEW_RIGHT:
         doubts.append(f"only about {count_of(round(right), 'right pair')} to judge by")
@@ -413,8 +413,8 @@ def doubts_of(
     # In a small corpus a few sentences always fill the lists, because there are no others.
     large = min(pairs.source.distinct, pairs.target.distinct) >= 100 * HUBS
     for name, lists, index in (
-        ("targets", found.forward, pairs.target),
-        ("sources", found.backward, pairs.source),
+        ("targets", result.forward, pairs.target),
+        ("sources", result.backward, pairs.source),
     ):
         count = np.bincount(lists.row[lists.row >= 0], minlength=100 * HUBS)
         hubs = np.argsort(-count, kind="stable")[:HUBS]

@@ -121,21 +121,21 @@ def pool_with_vectors(sentences: Sequence[str], vectors: np.ndarray) -> DecoyPoo
     return DecoyPool([sentences[row] for row in rows.tolist()], chosen, True)
 
 
-def calibrate_by_margin(found: SearchResult, pool: DecoyPool) -> tuple[SearchResult, Estimate]:
+def calibrate_by_margin(result: SearchResult, pool: DecoyPool) -> tuple[SearchResult, Estimate]:
     """Estimate the probability of being right of pairs ranked by margin, on this corpus.
 
     Returns the search, whose pairs keep their order and have the margin as ``raw_score``, and the
     estimate of their precision and recall. Raises ResourceError for too few decoys.
     """
-    pairs, settings = found.pairs, found.settings
+    pairs, settings = result.pairs, result.settings
     assert settings.memory is not None and settings.threads is not None
     tokenizer = HashedTrigrams()
     targets = prepare_texts(pairs.target.store.texts, tokenizer, settings.threads, settings.memory)
-    rows = found.sides[1].rows
+    rows = result.sides[1].rows
     decoys = choose_among(
         pool.sentences, targets, rows, tokenizer, settings.threads, resembling=not pool.given
     )
-    matched = match_by_margin(found, decoys, pool.vectors)
+    matched = match_by_margin(result, decoys, pool.vectors)
     used = np.concatenate(decoys.draws)
     if len(matched) < FEWEST_MATCHED:
         raise ResourceError(
@@ -154,53 +154,53 @@ def calibrate_by_margin(found: SearchResult, pool: DecoyPool) -> tuple[SearchRes
     score = fitted.mixture.probability(fitted.logit)
     wrong, q_value = expected_wrong(score)
     pairs = replace(pairs, score=score, raw_score=pairs.score, q_value=q_value)
-    found = replace(found, pairs=pairs)
-    doubts = doubts_of(found, float(np.exp(fitted.mixture.scale)))
+    result = replace(result, pairs=pairs)
+    doubts = doubts_of(result, float(np.exp(fitted.mixture.scale)))
     if pool.given and decoys.alike < 0.5:
         doubts += (f"only {decoys.alike:.0%} of the decoys use the words of the targets",)
     nothing_more = np.zeros(RESAMPLES)
     resample = partial(fitted.histogram.resampled, fitted.mixture, nothing_more, np.inf)
     notes = ("scores are probabilities on this corpus, estimated from margins",)
-    return found, Estimate(
+    return result, Estimate(
         score, wrong, q_value, len(used), len(matched), doubts, 0, notes, resample
     )
 
 
 def match_by_margin(
-    found: SearchResult, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
+    result: SearchResult, decoys: Decoys, vectors_of: Callable[[np.ndarray], np.ndarray]
 ) -> DecoyPairs:
     """Add each draw of decoys to the targets; return the pairs of matched decoys.
 
     They compete by margin: the score is the margin, and there are no features. ``vectors_of``
     returns the vectors ``(n, d)`` of rows of the pool.
     """
-    first, parts = len(found.backward), []
+    first, parts = len(result.backward), []
     for chosen in decoys.draws:
-        vectors = vectors_of(chosen).astype(found.sides[0].vectors.dtype)
-        if vectors.shape[1] != found.sides[0].vectors.shape[1]:
+        vectors = vectors_of(chosen).astype(result.sides[0].vectors.dtype)
+        if vectors.shape[1] != result.sides[0].vectors.shape[1]:
             raise MismatchError(
                 f"the decoys have vectors of {vectors.shape[1]} dimensions, the targets of "
-                f"{found.sides[0].vectors.shape[1]}; encode both by one encoder"
+                f"{result.sides[0].vectors.shape[1]}; encode both by one encoder"
             )
-        pairs = choose_by_margin(_joined(found, vectors), found.settings.retrieval)
+        pairs = choose_by_margin(_joined(result, vectors), result.settings.retrieval)
         pairs = pairs.take(pairs.target_row >= first)
         nothing = np.empty((len(pairs), 0), dtype=np.float32)
         parts.append(DecoyPairs.of(pairs, nothing, chosen[pairs.target_row - first]))
     return DecoyPairs.joined(parts)
 
 
-def _joined(found: SearchResult, vectors: np.ndarray) -> CandidateBlocks:
+def _joined(result: SearchResult, vectors: np.ndarray) -> CandidateBlocks:
     """Return the candidates of a search when decoys ``(n, d)`` join the targets, after them."""
     decoys = VectorSet(vectors, np.flatnonzero(vectors.any(axis=1)))
-    settings = found.settings
+    settings = result.settings
     # Without the compressed index of the sources, because the neighbours of decoys must be exact.
     exhaustive = "fused" if settings.engine == "hybrid" else settings.engine
     forward, backward = nearest_both(
-        replace(found.sides[0], ann=None), decoys, replace(settings, engine=exhaustive)
+        replace(result.sides[0], ann=None), decoys, replace(settings, engine=exhaustive)
     )
     both = Neighbors(
-        np.concatenate([found.backward.similarity, backward.similarity]),
-        np.concatenate([found.backward.row, backward.row]),
+        np.concatenate([result.backward.similarity, backward.similarity]),
+        np.concatenate([result.backward.row, backward.row]),
     )
-    lists = merged_lists(found.forward, forward, len(found.backward))
+    lists = merged_lists(result.forward, forward, len(result.backward))
     return CandidateBlocks(lists, Listed.of(both, len(lists)), settings.margin_function)

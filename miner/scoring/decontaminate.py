@@ -72,12 +72,12 @@ class Unwanted:
             out[rest] = self._near(text_shingles)
         return out
 
-    def _near(self, own: list[list[str]]) -> np.ndarray:
+    def _near(self, text_shingles: list[list[str]]) -> np.ndarray:
         """Return the line of the nearest sentence of each set of shingles; 0 if none is near."""
-        best, out = np.zeros(len(own)), np.zeros(len(own), np.int64)
-        columns = zip(self.bands, _bands(own).T, strict=True)
+        best, out = np.zeros(len(text_shingles)), np.zeros(len(text_shingles), np.int64)
+        columns = zip(self.bands, _bands(text_shingles).T, strict=True)
         for row, other in {pair for band, column in columns for pair in band.pairs(column)}:
-            share = shared(own[row], self.shingles[other])
+            share = shared(text_shingles[row], self.shingles[other])
             better = share > best[row] or (share == best[row] and self.line[other] < out[row])
             if share >= (self.near or 0) and better:
                 best[row], out[row] = share, self.line[other]

@@ -210,10 +210,10 @@ def usual_counterparts(verifier: Verifier, token: int) -> tuple[str, ...]:
     return tuple(tokenizer.processor.id_to_piece(piece).strip(SPACE_MARK) for piece in best)
 
 
-def _translated(verifier: Verifier, own: np.ndarray, others: np.ndarray) -> np.ndarray:
+def _translated(verifier: Verifier, tokens: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return p(other | own) for all pairs of tokens: ``(n, m) float32``."""
-    out = np.zeros((len(own), len(others)), dtype=np.float32)
-    for i, token in enumerate(own):
+    out = np.zeros((len(tokens), len(others)), dtype=np.float32)
+    for i, token in enumerate(tokens):
         translations, probability = verifier.tokens.lexicon.translations(token)
         if len(translations):
             positions = np.minimum(np.searchsorted(translations, others), len(translations) - 1)

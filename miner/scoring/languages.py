@@ -112,18 +112,18 @@ class Identifier:
                     scores[row, columns] += least
         return LanguageEvidence(scores, weight)
 
-    def leads(self, found: LanguageEvidence, label: np.ndarray) -> np.ndarray:
+    def leads(self, evidence: LanguageEvidence, label: np.ndarray) -> np.ndarray:
         """Return by how much each of m languages is likelier than ``label (n,)``: ``(n, m)``."""
-        lead = found.scores - found.scores[np.arange(len(label)), label][:, None]
-        return _convincing(lead, self.apart[:, label].T, found.weight)
+        lead = evidence.scores - evidence.scores[np.arange(len(label)), label][:, None]
+        return _convincing(lead, self.apart[:, label].T, evidence.weight)
 
-    def lead(self, found: LanguageEvidence, label: np.ndarray) -> np.ndarray:
+    def lead(self, evidence: LanguageEvidence, label: np.ndarray) -> np.ndarray:
         """Return the lead of ``label (n,)`` over each of m languages: ``(n, m)``.
 
         Close languages always compete, so half the expected lead counts as evidence.
         """
-        lead = found.scores[np.arange(len(label)), label][:, None] - found.scores
-        return _convincing(lead, self.apart[label], found.weight, 0.5)
+        lead = evidence.scores[np.arange(len(label)), label][:, None] - evidence.scores
+        return _convincing(lead, self.apart[label], evidence.weight, 0.5)
 
 
 def _convincing(

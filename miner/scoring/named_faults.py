@@ -94,20 +94,22 @@ class FaultNames:
             )
         return faults
 
-    def _contradiction(self, pair: tuple[str, str], found: Contradiction | None) -> Fault | None:
+    def _contradiction(
+        self, pair: tuple[str, str], contradiction: Contradiction | None
+    ) -> Fault | None:
         """Return the fault of a fact, with its words on both sides: ``negation: nicht | –``."""
-        if found is None or self.verifier.facts is None:
+        if contradiction is None or self.verifier.facts is None:
             return None
         english = self.verifier.facts.side
         words = ["", ""]
-        words[english] = found.word
-        if found.token >= 0:
-            words[1 - english] = self._word(pair[1 - english], found.token)
+        words[english] = contradiction.word
+        if contradiction.token >= 0:
+            words[1 - english] = self._word(pair[1 - english], contradiction.token)
         if not any(words):
             return None
         side = 1 - english if words[1 - english] else english
         shown = " | ".join(word or LACKING for word in words)
-        return Fault(f"{found.kind}: {shown}", side, words[side])
+        return Fault(f"{contradiction.kind}: {shown}", side, words[side])
 
     def _fault(self, pair: tuple[str, str], both: list[tuple[np.ndarray, np.ndarray]]) -> Fault:
         """Name the fault of a pair whose numbers agree.

@@ -228,12 +228,12 @@ def encoded(
             raise ResourceError(f"{error}; the second opinion was not asked for") from None
 
 
-def _before(job: Job, own: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _before(job: Job, origin: dict[str, Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield rows and vectors of an earlier result of the same text and model."""
     if job.before is None:
         return
     earlier = record(job.before.parent, job.before.name)["result"]
-    if earlier.get("made") == own:
+    if earlier.get("made") == origin:
         before = Result(str(job.before.parent), job.before.name, "")
         if len(rows := before.array("rows")):
             yield rows, before.array("vectors")

@@ -111,24 +111,24 @@ class ObjectStore:
         """Return True if the store has the task's result, from the same call."""
         return self._records.get(task.name, {}).get("fingerprint") == task.fingerprint
 
-    def keep(self, name: str, found: Any) -> None:
+    def keep(self, name: str, content: Any) -> None:
         """Add the record of a result that a worker has uploaded.
 
         Raises ArtifactError for a record that no worker has written: others may write there.
         """
-        if not _is_plain(name, found):
+        if not _is_plain(name, content):
             raise ArtifactError(
                 f"{self.url}/{name}/{DONE}: not the record of a task; delete it, and repeat the "
                 "command to make the result again"
             )
-        self._records[name] = found
+        self._records[name] = content
         directory = self.cache / name
         with suppress(ArtifactError):
-            if record(self.cache, name)["fingerprint"] == found["fingerprint"]:
+            if record(self.cache, name)["fingerprint"] == content["fingerprint"]:
                 return
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True, exist_ok=True)
-        write_whole(directory / DONE, json.dumps(found).encode())
+        write_whole(directory / DONE, json.dumps(content).encode())
 
     def pull_notes(self) -> None:
         """Download the notes on running and failed tasks."""
@@ -234,15 +234,15 @@ class ObjectStore:
         except (ArtifactError, OSError):
             return False
 
-    def _upload(self, name: str, found: dict[str, Any]) -> dict[str, Any]:
+    def _upload(self, name: str, entry: dict[str, Any]) -> dict[str, Any]:
         """Upload a cached result; return its record with the folder of its files."""
-        found = found | {AT: uuid.uuid4().hex}
+        entry = entry | {AT: uuid.uuid4().hex}
         with self._asking():
-            for file in found["files"]:
-                target = f"{self._root}/{name}/{found[AT]}/{file}"
+            for file in entry["files"]:
+                target = f"{self._root}/{name}/{entry[AT]}/{file}"
                 self._fs.put_file(str(self.cache / name / file), target)
-        self._write(f"{name}/{DONE}", json.dumps(found).encode())
-        return found
+        self._write(f"{name}/{DONE}", json.dumps(entry).encode())
+        return entry
 
     # --- objects ---------------------------------------------------------------------------------
 
@@ -281,16 +281,16 @@ def open_store(url: str) -> ObjectStore:
     return store
 
 
-def _is_plain(name: str, found: Any) -> bool:
+def _is_plain(name: str, content: Any) -> bool:
     """Return True for a complete record of a task whose names stay below the work directory."""
     try:
         return (
             _TASK.fullmatch(name) is not None
-            and _FOLDER.fullmatch(found[AT]) is not None
-            and all(_FILE.fullmatch(file) for file in found["files"])
-            and found["files"].keys() == found["sha256"].keys()
-            and isinstance(found["fingerprint"], str)
-            and found["digest"] == digest(found)
+            and _FOLDER.fullmatch(content[AT]) is not None
+            and all(_FILE.fullmatch(file) for file in content["files"])
+            and content["files"].keys() == content["sha256"].keys()
+            and isinstance(content["fingerprint"], str)
+            and content["digest"] == digest(content)
         )
     except (KeyError, TypeError, AttributeError):
         return False

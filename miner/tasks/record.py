@@ -44,9 +44,9 @@ def record(work: Path, name: str) -> dict[str, Any]:
         ) from None
 
 
-def digest(found: Mapping[str, Any]) -> str:
+def digest(entry: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a record without its digest and its folder in an object store."""
-    content = {key: value for key, value in found.items() if key not in ("digest", AT)}
+    content = {key: value for key, value in entry.items() if key not in ("digest", AT)}
     as_read = json.loads(json.dumps(content))
     return hashlib.sha256(json.dumps(as_read, sort_keys=True).encode()).hexdigest()
 
@@ -65,11 +65,11 @@ def is_whole(work: Path, name: str) -> bool:
         return False
 
 
-def _is_same(path: Path, found: Mapping[str, Any]) -> bool:
+def _is_same(path: Path, entry: Mapping[str, Any]) -> bool:
     stat, name = path.stat(), path.name
-    return stat.st_size == found["files"][name] and (
-        stat.st_mtime_ns == found["changed"][name]
-        or found["sha256"].get(name) in (None, file_sha256(path))
+    return stat.st_size == entry["files"][name] and (
+        stat.st_mtime_ns == entry["changed"][name]
+        or entry["sha256"].get(name) in (None, file_sha256(path))
     )
 
 

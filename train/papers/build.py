@@ -110,7 +110,7 @@ def translate_all(
     return [translations[row] for row in range(len(sentences))]
 
 
-def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) -> IO[str]:
+def _opened(checkpoint: Path, head: str, finished: dict[int, list[Translation]]) -> IO[str]:
     """Read the checkpoint, drop an incomplete line, and open it to continue."""
     body = checkpoint.read_bytes() if checkpoint.exists() else b""
     lines = body[: body.rfind(b"\n") + 1].splitlines(keepends=True)
@@ -121,7 +121,7 @@ def _opened(checkpoint: Path, head: str, found: dict[int, list[Translation]]) ->
         )
     for line in lines[1:]:
         for row, translations in zip(*json.loads(line), strict=True):
-            found[row] = [Translation(*fields) for fields in translations]
+            finished[row] = [Translation(*fields) for fields in translations]
     out = open(checkpoint, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
     out.truncate(sum(map(len, lines)))
     if not lines:

@@ -243,15 +243,17 @@ def _counts(reader: CorpusReader) -> dict[str, str | int]:
 
 
 def _split(
-    own: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
+    sentences: list[str], number: int, classes: list[list[str]], config: ClassifierConfig
 ) -> tuple[list[str], list[str], list[str]]:
     """Split a class of at least two sentences into training, held-out and optionally test
     sentences.
     """
-    held, test = _counts_of(len(own), sum(map(len, classes)), config)
-    order = np.random.default_rng([config.seed, 1, number]).permutation(len(own))
+    held, test = _counts_of(len(sentences), sum(map(len, classes)), config)
+    order = np.random.default_rng([config.seed, 1, number]).permutation(len(sentences))
     parts = order[held + test :], order[:held], order[held : held + test]
-    training, chosen, judged = ([own[row] for row in np.sort(part).tolist()] for part in parts)
+    training, chosen, judged = (
+        [sentences[row] for row in np.sort(part).tolist()] for part in parts
+    )
     return training, chosen, judged
 
 

@@ -113,7 +113,7 @@ def _looked_up(keys: np.ndarray, counts: np.ndarray, wanted: np.ndarray) -> np.n
 
 
 def _pmi(
-    joint: np.ndarray, one: np.ndarray, u: np.ndarray, v: np.ndarray, total: int
+    joint: np.ndarray, occurrences: np.ndarray, u: np.ndarray, v: np.ndarray, total: int
 ) -> np.ndarray:
     """Return the PMI of words within the sentences of one column, with add-one smoothing."""
-    return np.log((joint + 1) * total / ((one[u] + 1) * (one[v] + 1)))
+    return np.log((joint + 1) * total / ((occurrences[u] + 1) * (occurrences[v] + 1)))

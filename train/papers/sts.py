@@ -117,14 +117,14 @@ def languages(name: str) -> tuple[str, str]:
     return (match[1], match[2] or match[1]) if match else (ENGLISH, ENGLISH)
 
 
-def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
+def cross_language(pairs_by_set: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
     """Pair English first sentences of the Benchmark with translated second sentences.
 
     Raises CorpusError if a translation has other pairs.
     """
-    english = found.get(BENCHMARK.format("en"))
+    english = pairs_by_set.get(BENCHMARK.format("en"))
     more: dict[str, LabelledPairs] = {}
-    for name, pairs in found.items():
+    for name, pairs in pairs_by_set.items():
         language = languages(name)[0]
         if english is None or language == ENGLISH or name != BENCHMARK.format(language):
             continue
@@ -133,38 +133,38 @@ def cross_language(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPair
                 f"{name}: does not have the pairs of {BENCHMARK.format('en')} in their order"
             )
         crossed = BENCHMARK.format(f"en-{language}")
-        if crossed not in found:
+        if crossed not in pairs_by_set:
             more[crossed] = LabelledPairs(english.score, english.first, pairs.second)
     return more
 
 
-def by_genre(found: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
+def by_genre(pairs_by_set: Mapping[str, LabelledPairs]) -> dict[str, LabelledPairs]:
     """Split the English Benchmark into captions and the rest (P18, arXiv, Table 12).
 
     The official file has captions first. A file of another length is not split.
     """
     name = BENCHMARK.format("en")
-    if name not in found or len(found[name]) != BENCHMARK_PAIRS:
+    if name not in pairs_by_set or len(pairs_by_set[name]) != BENCHMARK_PAIRS:
         return {}
     genres = {"captions": slice(CAPTIONS), "news and forums": slice(CAPTIONS, None)}
-    pairs = found[name]
+    pairs = pairs_by_set[name]
     return {
         f"{name}, {genre}": LabelledPairs(pairs.score[rows], pairs.first[rows], pairs.second[rows])
         for genre, rows in genres.items()
     }
 
 
-def _missing(found: Mapping[str, Any]) -> Iterator[str]:
+def _missing(measured: Mapping[str, Any]) -> Iterator[str]:
     """Name the official sets that the data does not have, a line each."""
     for year, names in YEARS.items():
-        gone = [name for name in names if f"{year}.{name}" not in found]
+        gone = [name for name in names if f"{year}.{name}" not in measured]
         if gone == [*names]:
             yield f"{year}: not there"
         elif gone:
             yield f"{year}: {', '.join(gone)}; the mean covers the others, and its name says so"
-    gone = [track for track in STS_TRACKS if f"2017.{track}" not in found]
+    gone = [track for track in STS_TRACKS if f"2017.{track}" not in measured]
     if gone:
         yield f"2017: {', '.join(gone)}"
     for name in (BENCHMARK.format("en"), SICK, TWITTER):
-        if name not in found:
+        if name not in measured:
             yield f"{name}: not there"
