@@ -30,9 +30,10 @@ PRECISION = 50.0, 200.0
 PLAIN = 0.5
 # Maximum share of right pairs below the bound, in the mean of the sources (LOST) and in any source
 # (LOST_OF_EACH); text of other sources loses more. OTHERS: weight of the sources of all languages,
-# in sources of the language. LOWEST, HIGHEST: limits of the bound; right pairs below LOWEST are
-# contradicted by a fact.
-LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.005, 0.01, 2.0, 0.02, 0.1
+# in sources of the language. LOWEST, HIGHEST: limits of the bound.
+LOST, LOST_OF_EACH, OTHERS, LOWEST, HIGHEST = 0.005, 0.01, 2.0, 0.008, 0.1
+# Factor of the bound of a language with one source or none: others lose more than that one tells.
+ALONE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,12 +74,18 @@ def evidence_of(quality: Quality, pairs: tuple[list[str], list[str]], seed: int)
 def calibrations(
     texts: Mapping[Direction, Sequence[QualityEvidence]],
 ) -> dict[Direction, Calibration]:
-    """Learn line and bound of each pair of languages from its sources."""
+    """Learn line and bound of each pair of languages from its sources.
+
+    A pair without sources has the line of all.
+    """
     every = [source for sources in texts.values() for source in sources]
     if not every:
         return {}
     shared = _line(every, (0.0, 1.0), (1e-3, 1e-3))
-    lines = {pair: _line(sources, shared, PRECISION) for pair, sources in texts.items() if sources}
+    lines = {
+        pair: _line(sources, shared, PRECISION) if sources else shared
+        for pair, sources in texts.items()
+    }
     scores = {pair: [source.scores(line) for source in texts[pair]] for pair, line in lines.items()}
     others = [values for of_pair in scores.values() for values in of_pair]
     return {
@@ -116,8 +123,9 @@ def bound_of(sources: Sequence[np.ndarray], others: Sequence[np.ndarray] = ()) -
     rank = np.searchsorted(np.cumsum(weights[order]), LOST * weights.sum(), side="right")
     bound = float(joined[order[min(int(rank), len(joined) - 1)]])
     each = (np.quantile(values, LOST_OF_EACH, method="lower") for values in sources)
-    bound = min(bound, *map(float, each))
-    return float(f"{min(HIGHEST, max(LOWEST, bound)):.2g}")
+    bound = min([bound, *map(float, each)])
+    bound = min(HIGHEST, max(LOWEST, bound))
+    return float(f"{bound * (ALONE if len(sources) < 2 else 1):.2g}")
 
 
 def calibrated(

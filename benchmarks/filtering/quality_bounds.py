@@ -7,8 +7,8 @@ trained on. What they drop is measured on right pairs of three kinds. *Source le
 files, each by what is learned without the source, of whatever language; the mean of all. *Other
 text*: files that may not ship, so that nothing is learned from them. *Tatoeba*: the test set.
 Wrong pairs: each source with its nearest other target (neighbours), with a random one (shuffled),
-and with one of another source (other domain). A language without files to learn from has the
-model's own calibration, and a bound of 0.1.
+and with one of another source (other domain). A language without files to learn from has
+the calibration of all languages together.
 ``--record`` writes all into the model's configuration and card.
 """
 

@@ -27,7 +27,7 @@ from miner_train.calibrate_quality import (
 from miner_train.language_texts import LanguageText
 
 
-@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=400), min_size=1, max_size=4))
+@given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=400), min_size=2, max_size=4))
 def test_a_bound_lets_few_right_pairs_fall(sources: list[list[float]]) -> None:
     """In the mean over sources and in each, unless all pairs are below the lowest bound."""
     arrays = [np.array(one) for one in sources]
@@ -37,15 +37,20 @@ def test_a_bound_lets_few_right_pairs_fall(sources: list[list[float]]) -> None:
         # Rounded to two digits.
         lost = [float((one < 0.95 * bound).mean()) for one in arrays]
         assert np.mean(lost) <= LOST + 1e-9 and max(lost) <= LOST_OF_EACH + 1e-9
-    assert bound_of([np.ones(5)]) == HIGHEST and bound_of([np.zeros(5)]) == LOWEST
+    assert bound_of([np.ones(5)] * 2) == HIGHEST and bound_of([np.zeros(5)] * 2) == LOWEST
 
 
 def test_other_languages_count_where_a_language_has_little() -> None:
     low, high = np.full(300, 0.02), np.full(300, 0.09)
-    assert bound_of([high]) == 0.09
-    assert bound_of([high], [low, low]) == 0.02
+    assert bound_of([high] * 2) == 0.09
+    assert bound_of([high] * 2, [low, low]) == 0.02
     mostly = np.concatenate([np.full(3, 0.02), np.full(297, 0.09)])
     assert bound_of([high] * 9, [mostly, mostly]) == 0.09
+
+
+def test_one_source_tells_less_of_others() -> None:
+    high = np.full(300, 0.09)
+    assert bound_of([high]) == bound_of([], [high]) == 0.045
 
 
 def evidence(constant: float, slope: float, size: int, seed: int = 1) -> QualityEvidence:
