@@ -101,25 +101,31 @@ def bitexts_of(
     Rows of Parquet and TMX are copied too; ``note`` is called with lines about faulty ones. Raises
     CorpusError for a file that cannot be read, and ResourceError.
     """
-    found = []
+    bitexts = []
     for number, sides in enumerate(names):
-        place = copies / f"{number}" if number else copies
-        files = [replace(one, name=display_name(one.name)) for one in text_files(sides, place)]
-        own = replace(reading, format="jsonl", header=False) if files[0].given else reading
-        kind = file_format(files[0].path, own.format)
+        directory = copies / f"{number}" if number else copies
+        files = [
+            replace(file, name=display_name(file.name)) for file in text_files(sides, directory)
+        ]
+        bitext_format = (
+            replace(reading, format="jsonl", header=False) if files[0].given else reading
+        )
+        kind = file_format(files[0].path, bitext_format.format)
         if len(files) == 1 and not FORMATS[kind].of_lines:
-            columns = [Column(key) for key in own.columns(files[0].path)]
+            columns = [Column(key) for key in bitext_format.columns(files[0].path)]
             with files[0].opened() as local:
-                text = RawText(local, None, own.on_error, note)
+                text = RawText(local, None, bitext_format.on_error, note)
                 units = FORMATS[kind].rows(text, columns)
                 rows = given_rows(units, files[0].name)
-                files = text_files([rows], place / "rows")
-            keys = own.source_column, own.target_column
+                files = text_files([rows], directory / "rows")
+            keys = bitext_format.source_column, bitext_format.target_column
             if isinstance(FORMATS[kind], Units):
                 keys = None, None
-            own = BitextFormat(*keys, format="jsonl", on_error=own.on_error, carry=own.carry)
-        found.append(BitextFiles(tuple(files), own))
-    return found
+            bitext_format = BitextFormat(
+                *keys, format="jsonl", on_error=bitext_format.on_error, carry=bitext_format.carry
+            )
+        bitexts.append(BitextFiles(tuple(files), bitext_format))
+    return bitexts
 
 
 @hints(seconds=5e-6)
@@ -136,15 +142,15 @@ def cut(
     """
     with bitext.opened() as rows:
         pieces = rows.cut(size, job.out)
-        found: dict[str, Any] = {
+        counts: dict[str, Any] = {
             "rows": rows.counted(),
             "pieces": pieces,
             "header": rows.head is not None,
         }
     if identify:
         sides = languages_of([bitext], given)
-        found["languages"] = [SEVERAL if side.mixed else side.seen for side in sides]
-    return found
+        counts["languages"] = [SEVERAL if side.mixed else side.seen for side in sides]
+    return counts
 
 
 def cut_all(
@@ -153,17 +159,19 @@ def cut_all(
     """Cut all bitexts; return the facts about each, and its pieces, at least one."""
     size = run.lines or HERE
     calls = {
-        f"{number:04}": Call({"bitext": one}, units=sum(file.stamp[0] for file in one.files) / 100)
-        for number, one in enumerate(bitexts)
+        f"{number:04}": Call(
+            {"bitext": bitext}, units=sum(file.stamp[0] for file in bitext.files) / 100
+        )
+        for number, bitext in enumerate(bitexts)
     }
     cuts = run.stage("cut", cut, calls, size=size, **identifying)
     run.wait()
-    found = []
+    pieces = []
     first = 0
     for bitext, done in zip(bitexts, cuts, strict=True):
         rows = int(done.value["rows"])
         of = max(1, -(-rows // size))
-        found.append(
+        pieces.append(
             [
                 Piece(
                     bitext, done, number, of, size, first + number * size,
@@ -173,7 +181,7 @@ def cut_all(
             ]
         )  # fmt: skip
         first += rows
-    return cuts, found
+    return cuts, pieces
 
 
 def languages_of(
@@ -226,9 +234,9 @@ def sample(
     total, first = sum(counts), 0
     chosen = spread_rows(total, size) if size else spread_rows(0, 0)
     place.mkdir(parents=True, exist_ok=True)
-    found = []
+    sampled = []
     for number, (bitext, count) in enumerate(zip(bitexts, counts, strict=True)):
-        own = chosen[(chosen >= first) & (chosen < first + count)] - first
+        part = chosen[(chosen >= first) & (chosen < first + count)] - first
         first += count
         with bitext.opened(count=count) as rows, ExitStack() as stack:
             kinds = rows.layout.formats
@@ -236,13 +244,13 @@ def sample(
             files = [stack.enter_context(open(path, "wb")) for path in paths]
             if rows.head is not None:
                 files[0].write(rows.head + b"\n")
-            for block in rows.chosen(own) if len(own) else ():
+            for block in rows.chosen(part) if len(part) else ():
                 rows.layout.texts(block)
                 for file, line in zip(files, block.raw[0], strict=True):
                     file.write(line + b"\n")
         copies = (
-            TextFile(str(path), stamp(path), given.name)
-            for path, given in zip(paths, bitext.files, strict=True)
+            TextFile(str(path), stamp(path), original.name)
+            for path, original in zip(paths, bitext.files, strict=True)
         )
-        found.append(BitextFiles(tuple(copies), bitext.reading))
-    return found, len(chosen), total
+        sampled.append(BitextFiles(tuple(copies), bitext.reading))
+    return sampled, len(chosen), total

@@ -35,7 +35,8 @@ class SampleBounds:
     def __str__(self) -> str:
         cells = [("filter", "default", "from sample", "sample dropped")]
         cells += [
-            (one.label, one.default, one.bounds, f"{one.dropped:.1%}") for one in self.filters
+            (bound.label, bound.default, bound.bounds, f"{bound.dropped:.1%}")
+            for bound in self.filters
         ]
         head = f"bounds from {count_of(self.rows, 'clean row')}, {self.dropped:.1%} dropped by any:"
         return "\n".join([head, *aligned(cells, left=3)])
@@ -64,14 +65,14 @@ def fit_bounds(
     fitted, rows, bad = {}, [], np.zeros(len(scores), dtype=bool)
     for step, values in zip(to_fit(config), scores.T, strict=True):
         new = _fitted(step, values, share)
-        own = np.zeros(len(values), dtype=bool)
+        dropped = np.zeros(len(values), dtype=bool)
         if new.minimum is not None:
-            own |= values < new.minimum
+            dropped |= values < new.minimum
         if new.maximum is not None:
-            own |= values > new.maximum
+            dropped |= values > new.maximum
         fitted[step.label] = new
-        bad |= own
-        rows.append(SampleBound(step.label, step.bounds(), new.bounds(), float(own.mean())))
+        bad |= dropped
+        rows.append(SampleBound(step.label, step.bounds(), new.bounds(), float(dropped.mean())))
     steps = tuple(fitted.get(step.label, step) for step in config.steps)
     summary = SampleBounds(len(scores), tuple(rows), float(bad.mean()))
     return dataclasses.replace(config, steps=steps), summary

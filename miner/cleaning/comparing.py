@@ -37,9 +37,9 @@ def entries(keys: np.ndarray, rank: np.ndarray, rows: np.ndarray) -> np.ndarray:
     order = np.lexsort((rows, -rank))
     _, first = np.unique(keys[order], return_index=True)
     best = order[first]
-    found = np.empty(len(best), dtype=ENTRY)
-    found["key"], found["rank"], found["row"] = keys[best], rank[best], rows[best]
-    return found
+    table = np.empty(len(best), dtype=ENTRY)
+    table["key"], table["rank"], table["row"] = keys[best], rank[best], rows[best]
+    return table
 
 
 def best_rows(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -50,9 +50,9 @@ def best_rows(parts: Sequence[np.ndarray]) -> np.ndarray:
     joined = np.concatenate([np.empty(0, dtype=ENTRY), *parts])
     order = np.lexsort((joined["row"], -joined["rank"]))
     rows = joined["row"][order]
-    _, first, place = np.unique(joined["key"][order], return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(joined["key"][order], return_index=True, return_inverse=True)
     best = np.empty(len(joined), dtype=np.int64)
-    best[order] = rows[first[place]]
+    best[order] = rows[first[inverse]]
     return best
 
 
@@ -68,9 +68,9 @@ def answers(keys: np.ndarray, own: np.ndarray, best: np.ndarray) -> np.ndarray:
 def ranked(rank: np.ndarray, rows: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return pairs ``(m,)`` of RANKED, best first, and the sorting order."""
     order = np.lexsort((rows, -rank))
-    found = np.empty(len(order), dtype=RANKED)
-    found["rank"], found["row"], found["words"] = rank[order], rows[order], words[order]
-    return found, order
+    table = np.empty(len(order), dtype=RANKED)
+    table["rank"], table["row"], table["words"] = rank[order], rows[order], words[order]
+    return table, order
 
 
 def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray, list[slice]]]:
@@ -92,11 +92,11 @@ def merged(runs: Sequence[np.ndarray]) -> Iterator[tuple[np.ndarray, np.ndarray,
         taken = [_up_to(block, min(ends)) if ends else len(block) for block in blocks]
         part = np.concatenate([b[:count] for b, count in zip(blocks, taken, strict=True)])
         order = np.lexsort((part["row"], -part["rank"]))
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
         spans = [slice(head, head + count) for head, count in zip(heads, taken, strict=True)]
         heads = [span.stop for span in spans]
-        yield part[order], place, spans
+        yield part[order], ranks, spans
 
 
 def _up_to(block: np.ndarray, end: tuple[float, int]) -> int:
@@ -129,7 +129,7 @@ class PieceScores:
     def decided(self) -> Cleaned:
         """Decide which rows of the piece these filters keep."""
         model = None if self.rated is None else self.rated.array("scores")
-        values = (np.asarray(one.array("values")) for one in self.compared)
+        values = (np.asarray(result.array("values")) for result in self.compared)
         return decided(self.config, self.checked.array("scores"), model, self.seconds, values)
 
     def sketches(self, comparison: Comparison, rows: np.ndarray) -> np.ndarray:
@@ -140,8 +140,8 @@ class PieceScores:
 
 def comparison_of(step: Step, config: FilterConfig) -> Comparison:
     """Return the comparison of a whole-corpus filter."""
-    found: Comparison = step.filter.build(step.settings, config.context)
-    return found
+    comparison: Comparison = step.filter.build(step.settings, config.context)
+    return comparison
 
 
 @hints(seconds=1e-5, memory=200)
@@ -153,18 +153,18 @@ def send(
     A filter compares the best pairs of each key, by partition, or all pairs by their keys, or all
     in order of rank, as the selection of the best does (without a ``step``).
     """
-    found = scores.decided()
+    cleaned = scores.decided()
     comparison = None if step is None else comparison_of(step, scores.config)
     if step is None:
-        rows = np.flatnonzero(found.kept)
-        assert found.rank is not None
-        rank = found.rank[rows]
+        rows = np.flatnonzero(cleaned.kept)
+        assert cleaned.rank is not None
+        rank = cleaned.rank[rows]
     else:
-        rows, rank = to_compare(found, step)
+        rows, rank = to_compare(cleaned, step)
     everywhere = scores.piece.first + rows
     job.save(rows=rows)
     if comparison is None or comparison.by == "place":
-        pairs, order = ranked(rank, everywhere, found.words[rows])
+        pairs, order = ranked(rank, everywhere, cleaned.words[rows])
         job.save(pairs=pairs, order=order)
         return {}
     keys = comparison.keys(scores.sketches(comparison, rows))
@@ -191,8 +191,10 @@ def together(
     job: Job, sent: list[Result], pieces: list[Piece], step: Step, config: FilterConfig
 ) -> None:
     """Compare all pairs at once by their keys."""
-    rows = [piece.first + one.array("rows") for piece, one in zip(pieces, sent, strict=True)]
-    keys, rank = (np.concatenate([one.array(name) for one in sent]) for name in ("keys", "rank"))
+    rows = [piece.first + result.array("rows") for piece, result in zip(pieces, sent, strict=True)]
+    keys, rank = (
+        np.concatenate([result.array(name) for result in sent]) for name in ("keys", "rank")
+    )
     starts = np.array([piece.first for piece in pieces if not piece.number])
     rivals = Rivals(np.concatenate(rows), keys=keys, rank=rank, starts=starts)
     scores = comparison_of(step, config).scores(rivals)
@@ -205,20 +207,20 @@ def rank_pairs(job: Job, sent: list[Result], selection: Selection = EVERYTHING) 
 
     Memory does not grow with the pairs, which come sorted by piece.
     """
-    runs = [one.array("pairs") for one in sent]
+    runs = [result.array("pairs") for result in sent]
     ends = np.cumsum([len(run) for run in runs])
     places = np.split(temporary_array(int(ends[-1]), np.int64, job.out), ends[:-1])
     limits = Limits(selection)
     done = 0
-    for pairs, place, spans in merged(runs):
+    for pairs, ranks, spans in merged(runs):
         start = 0
-        for own, span in zip(places, spans, strict=True):
+        for piece_places, span in zip(places, spans, strict=True):
             count = span.stop - span.start
-            own[span] = done + place[start : start + count]
+            piece_places[span] = done + ranks[start : start + count]
             start += count
         done += len(pairs)
         limits.add(pairs["rank"], pairs["words"])
-    job.save(**{f"places_{number}": own for number, own in enumerate(places)})
+    job.save(**{f"places_{number}": piece_places for number, piece_places in enumerate(places)})
     return {"total": done, "kept": limits.kept}
 
 
@@ -243,8 +245,8 @@ def compare(
     rows = sent.array("rows")
     rivals = Rivals(scores.piece.first + rows)
     if comparison.by == "place":
-        place = places_of(sent, found[0], index)
-        rivals = rivals._replace(place=place, total=found[0].value["total"])
+        ranks = places_of(sent, found[0], index)
+        rivals = rivals._replace(place=ranks, total=found[0].value["total"])
         values = comparison.scores(rivals)
     elif comparison.by == "all":
         [values] = exchange.received(found, "scores", index)
@@ -254,8 +256,8 @@ def compare(
         winners = np.empty(keys.shape, dtype=np.int64)
         for number, column in enumerate(keys.T):
             parts = exchange.received(found, f"rows-{number}", index)
-            own = sent.array(f"entries-{number}")
-            winners[:, number] = answers(column, own, np.concatenate(parts))
+            piece_entries = sent.array(f"entries-{number}")
+            winners[:, number] = answers(column, piece_entries, np.concatenate(parts))
         look_up = _sketches_of(comparison, pieces, checked)
         rivals = rivals._replace(sketches=sketches, best=winners, sketches_of=look_up)
         values = comparison.scores(rivals)
@@ -279,14 +281,14 @@ def _sketches_of(
 
     def look_up(rows: np.ndarray) -> np.ndarray:
         # Several pieces may begin at this row; only the last has rows.
-        own = np.searchsorted(firsts, rows, side="right") - 1
+        numbers = np.searchsorted(firsts, rows, side="right") - 1
         assert comparison.field is not None
         name, kind, size = comparison.field
         out = np.empty((len(rows), size), dtype=kind)
-        for number in np.unique(own).tolist():
+        for number in np.unique(numbers).tolist():
             if number not in tables:
                 tables[number] = checked[number].array("scores")[name]
-            out[own == number] = tables[number][rows[own == number] - pieces[number].first]
+            out[numbers == number] = tables[number][rows[numbers == number] - pieces[number].first]
         return out
 
     return look_up
@@ -294,10 +296,10 @@ def _sketches_of(
 
 def _fields(table: np.ndarray, names: Sequence[str]) -> np.ndarray:
     """Copy fields of a structured array. numpy's own function imports its masked arrays."""
-    found = np.empty(len(table), [(name, table.dtype[name]) for name in names])
+    copied = np.empty(len(table), [(name, table.dtype[name]) for name in names])
     for name in names:
-        found[name] = table[name]
-    return found
+        copied[name] = table[name]
+    return copied
 
 
 @hints(seconds=1e-6)
@@ -307,15 +309,17 @@ def gather(job: Job, scores: list[PieceScores]) -> dict[str, Any]:
     fields = {"checked": ["state", "tokens", "score"]}
     if scores[0].rated is not None:
         fields["rated"] = [*(scores[0].rated.array("scores").dtype.names or ())]
-    for name, own in fields.items():
-        tables: Iterator[Any] = (getattr(one, name).array("scores") for one in scores)
-        job.join(name, (_fields(table, own) for table in tables))
+    for name, field_names in fields.items():
+        tables: Iterator[Any] = (
+            getattr(piece_scores, name).array("scores") for piece_scores in scores
+        )
+        job.join(name, (_fields(table, field_names) for table in tables))
     for level in range(len(scores[0].compared)):
-        values = [one.compared[level].array("values") for one in scores]
+        values = [piece_scores.compared[level].array("values") for piece_scores in scores]
         job.save(**{f"values_{level}": np.concatenate(values)})
     seconds: dict[str, float] = {}
-    for one in scores:
-        for label, time in one.seconds.items():
+    for piece_scores in scores:
+        for label, time in piece_scores.seconds.items():
             seconds[label] = seconds.get(label, 0.0) + time
     return {"seconds": seconds}
 

@@ -80,9 +80,9 @@ class Step:
             return f"{dataclasses.replace(self, only=None).bounds()}, {self.only}"
         if low and high:
             return f"{low} to {high}"
-        found = f">= {low}" if low else f"<= {high}" if high else "none"
-        found += f" ({', '.join(self.bound_of)})" if self.bound_of else ""
-        return f"{found}, by row" if self.by_row else found
+        text = f">= {low}" if low else f"<= {high}" if high else "none"
+        text += f" ({', '.join(self.bound_of)})" if self.bound_of else ""
+        return f"{text}, by row" if self.by_row else text
 
 
 @dataclass(frozen=True)
@@ -144,10 +144,12 @@ class FilterConfig:
 
     def with_identifier(self, path: str) -> FilterConfig:
         """Replace the default language filters by the filter lid with a fastText model."""
-        own = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
-        kept = [one for one in self.steps if one.name not in ("language", "same_language", "lid")]
-        require_languages("--lid", [own], self.context)
-        config = ordered([*kept, own], self.context, self.rank, self.repair)
+        lid = Step("lid", "lid", {"file": str(Path(path).absolute())}, FILTERS["lid"].minimum, None)
+        kept = [
+            step for step in self.steps if step.name not in ("language", "same_language", "lid")
+        ]
+        require_languages("--lid", [lid], self.context)
+        config = ordered([*kept, lid], self.context, self.rank, self.repair)
         return dataclasses.replace(self, steps=config.steps)
 
     def selecting(self, selection: Selection) -> tuple[FilterConfig, Selection]:
@@ -259,8 +261,8 @@ def with_quality_bounds(
 
 
 def _bounded(step: Step, context: Context, codes: Sequence[str]) -> Step:
-    own = step.settings.get("model")
-    model = place(context.directory, own) if own else context.encoder
+    model_name = step.settings.get("model")
+    model = place(context.directory, model_name) if model_name else context.encoder
     if step.name != RANK or step.settings["labels"] or split_name(model) is not None:
         return step
     known = known_by(model)
@@ -278,15 +280,17 @@ def with_languages(config: FilterConfig, source: Identified, target: Identified)
     in one language leave the configuration unchanged.
     """
     codes = [
-        given or (one.code if one.sure and not one.mixed else None)
-        for given, one in zip(config.context.languages, (source, target), strict=True)
+        code or (side.code if side.sure and not side.mixed else None)
+        for code, side in zip(config.context.languages, (source, target), strict=True)
     ]
-    one = not alike(codes[0] or "").isdisjoint(alike(codes[1] or ""))
-    if None in codes or one != config.mono:
+    same_language = not alike(codes[0] or "").isdisjoint(alike(codes[1] or ""))
+    if None in codes or same_language != config.mono:
         return config
     context = dataclasses.replace(config.context, source_lang=codes[0], target_lang=codes[1])
-    own = {step.name: step for step in config.steps}
-    steps = tuple(own.get(step.name, step) for step in default_config(context, config.mono).steps)
+    existing = {step.name: step for step in config.steps}
+    steps = tuple(
+        existing.get(step.name, step) for step in default_config(context, config.mono).steps
+    )
     return dataclasses.replace(config, steps=steps, context=context)
 
 
@@ -294,10 +298,10 @@ def decontaminating(without: Without, others: Sequence[Step]) -> list[Step]:
     """Return the filters of excluded text, with labels different from the others'."""
     steps: list[Step] = []
     for file in without.files:
-        own: dict[str, Any] = {"file": str(Path(file).absolute())}
-        more = [("without", "", own | {"near": without.near or 0.0})]
+        file_settings: dict[str, Any] = {"file": str(Path(file).absolute())}
+        more = [("without", "", file_settings | {"near": without.near or 0.0})]
         if without.near_vectors is not None:
-            settings = own | {"cosine": without.near_vectors, "model": ""}
+            settings = file_settings | {"cosine": without.near_vectors, "model": ""}
             more.append(("without_vectors", "vectors of ", settings))
         for name, how, settings in more:
             label = f"without {how}{Path(file).name}"
@@ -315,8 +319,12 @@ def ordered(
     By default quality ranks the pairs, or else the first score by a model.
     """
     ordered = sorted(steps, key=lambda step: step.filter.stage)
-    scored = [one for one in ordered if one.filter.stage == MODEL and one.only is None]
-    models = [one for one in scored if not one.filter.whole]
+    scored = [
+        model_step
+        for model_step in ordered
+        if model_step.filter.stage == MODEL and model_step.only is None
+    ]
+    models = [model_step for model_step in scored if not model_step.filter.whole]
     if rank is None and models:
         rank = next((step for step in models if step.name == RANK), models[0]).label
     return FilterConfig(tuple(ordered), context, rank, repair)

@@ -55,8 +55,8 @@ def scores_config(
         steps = [step for step in single if step.only is None]
         context = config.context
     else:
-        own = [_score(table) for table in map(_table, scores)]
-        steps = [*{step.label: step for step in own}.values()]
+        named_steps = [_score(table) for table in map(_table, scores)]
+        steps = [*{step.label: step for step in named_steps}.values()]
         require_languages("score", steps, context)
     steps += decontaminating(without, steps)
     return FilterConfig(tuple(step.unbounded for step in steps), context)
@@ -67,7 +67,9 @@ def _score(table: Mapping[str, Any]) -> Step:
     entry = FILTERS.get(str(name))
     if entry is None or entry.stage == GLOBAL:
         known = (
-            one.name for one in FILTERS.values() if one.stage != GLOBAL and not _lacking(one, {})
+            candidate.name
+            for candidate in FILTERS.values()
+            if candidate.stage != GLOBAL and not _lacking(candidate, {})
         )
         raise SettingsError(f"there is no score {name!r}; there are: {', '.join(known)}")
     if _lacking(entry, table):
@@ -77,7 +79,9 @@ def _score(table: Mapping[str, Any]) -> Step:
 
 def _lacking(entry: Filter, given: Mapping[str, Any]) -> set[str]:
     """Return the required settings that are missing."""
-    return {key for key, one in entry.settings.items() if one.default is None} - given.keys()
+    return {
+        key for key, setting in entry.settings.items() if setting.default is None
+    } - given.keys()
 
 
 def _table(one: str | Mapping[str, Any]) -> dict[str, Any]:

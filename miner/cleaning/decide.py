@@ -99,9 +99,13 @@ class Cleaned:
         if not step.by_row:
             return broken([step], values[:, None])[:, 0]
         assert self.model is not None
-        bounded = [one.label for one in self.config.stage(MODEL) if one.filter.bounds is not None]
-        own = self.model["bound"][rows, bounded.index(step.label)]
-        return np.asarray(values < np.where(np.isnan(own), np.float32(step.minimum), own))
+        bounded = [
+            other.label for other in self.config.stage(MODEL) if other.filter.bounds is not None
+        ]
+        row_bounds = self.model["bound"][rows, bounded.index(step.label)]
+        return np.asarray(
+            values < np.where(np.isnan(row_bounds), np.float32(step.minimum), row_bounds)
+        )
 
     @cached_property
     def rank(self) -> np.ndarray | None:
@@ -127,12 +131,12 @@ class Cleaned:
         scores.
         """
         steps = {step.label: step for step in self.config.steps}
-        found: list[tuple[Step | None, np.ndarray]] = []
+        causes: list[tuple[Step | None, np.ndarray]] = []
         for label in self.reasons:
             # Reasons that are no filter, such as top-n, show the ranking score.
             step = None if label == UNREAD else steps.get(label, self.config.ranking)
-            found.append((step, self.words if step is None else self.scores(step.label)))
-        return found
+            causes.append((step, self.words if step is None else self.scores(step.label)))
+        return causes
 
     def _remove(
         self, label: str, bounds: str, seen: np.ndarray, bad: np.ndarray, seconds: float = 0.0
@@ -176,26 +180,26 @@ def decided(
     ``compared``: scores ``(n,)`` by each GLOBAL filter, NaN for pairs that it did not compare. The
     other arguments are as in :class:`Cleaned`.
     """
-    found = Cleaned(config, local, model, seconds)
-    everything = np.ones(found.count, dtype=bool)
-    unread = (found.state & UNREADABLE) > 0
+    cleaned = Cleaned(config, local, model, seconds)
+    everything = np.ones(cleaned.count, dtype=bool)
+    unread = (cleaned.state & UNREADABLE) > 0
     if unread.any():
-        found._remove(UNREAD, "", everything, unread)
+        cleaned._remove(UNREAD, "", everything, unread)
     for step in (*config.stage(LOCAL), *config.stage(MODEL)):
-        seen = ~np.isnan(found.scores(step.label)) & ~unread
-        bad = found.broken(step) & seen
-        found._remove(step.label, step.bounds(), seen, bad, found.seconds[step.label])
+        seen = ~np.isnan(cleaned.scores(step.label)) & ~unread
+        bad = cleaned.broken(step) & seen
+        cleaned._remove(step.label, step.bounds(), seen, bad, cleaned.seconds[step.label])
     for step, values in zip(config.stage(GLOBAL), compared, strict=True):
-        found.compared[step.label] = values
+        cleaned.compared[step.label] = values
         seen = ~np.isnan(values)
-        found._remove(step.label, step.bounds(), seen, found.broken(step) & seen)
-    return found
+        cleaned._remove(step.label, step.bounds(), seen, cleaned.broken(step) & seen)
+    return cleaned
 
 
 def to_compare(found: Cleaned, step: Step) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows that a GLOBAL filter compares, ``(m,) int64``, and their rank ``(m,)``."""
     rows = np.flatnonzero(found.kept)
-    named = [step.settings[name] for name, one in step.filter.settings.items() if one.score]
+    named = [step.settings[name] for name, setting in step.filter.settings.items() if setting.score]
     by = next((other for other in found.config.steps if other.label in named), None)
     rank = found.rank if by is None else found.ranked(by)
     return rows, np.zeros(len(rows)) if rank is None else rank[rows]

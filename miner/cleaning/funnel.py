@@ -84,17 +84,17 @@ def merged(parts: Sequence[FilterSummary], labels: Sequence[str]) -> FilterSumma
     stages = []
     unread = any(stage.label == UNREAD for part in parts for stage in part.stages)
     for label in [*([UNREAD] if unread else []), *labels]:
-        own = [
+        stage_rows = [
             next(
                 (stage for stage in part.stages if stage.label == label),
                 FunnelRow(label, "", part.rows, 0, 0, 0, part.rows, part.words, 0.0),
             )
             for part in parts
         ]
-        names = [one.name for one in dataclasses.fields(FunnelRow)[2:]]
-        sums = {name: sum(getattr(stage, name) for stage in own) for name in names}
-        stages.append(FunnelRow(label, own[0].bounds, **sums))
-    names = [one.name for one in dataclasses.fields(FilterSummary)[:-3]]
+        names = [field.name for field in dataclasses.fields(FunnelRow)[2:]]
+        sums = {name: sum(getattr(stage, name) for stage in stage_rows) for name in names}
+        stages.append(FunnelRow(label, stage_rows[0].bounds, **sums))
+    names = [field.name for field in dataclasses.fields(FilterSummary)[:-3]]
     counts = {name: sum(getattr(part, name) for part in parts) for name in names}
     rated = [part for part in parts if part.quality is not None]
     quality = sum(part.quality or 0 for part in rated) if rated else None
@@ -113,10 +113,10 @@ def table(found: FilterSummary) -> str:
     lines += notes(found)
     heads = ("filter", "bounds", "looked at", "alone", "removed", "left", "words left", "time")
     rows: list[tuple[str, ...]] = [heads]
-    for one in found.stages:
-        counts = one.seen, one.alone, one.removed, one.left, one.left_words
-        time = share(one.seconds, seconds) if one.seconds else ""
-        rows.append((one.label, one.bounds, *(f"{count:,}" for count in counts), time))
+    for row in found.stages:
+        counts = row.seen, row.alone, row.removed, row.left, row.left_words
+        time = share(row.seconds, seconds) if row.seconds else ""
+        rows.append((row.label, row.bounds, *(f"{count:,}" for count in counts), time))
     return "\n".join([*lines, *aligned(rows, left=2)])
 
 

@@ -26,27 +26,27 @@ def identified(
     The default filters that need the languages are added if the text, or all of several bitexts, is
     clearly in the same ones. Raises the errors of `Rows`.
     """
-    given = config.context.languages
-    found = languages_of(bitexts, given)
-    warnings = tuple(_doubts(config, found))
+    codes = config.context.languages
+    languages = languages_of(bitexts, codes)
+    warnings = tuple(_doubts(config, languages))
     for warning in warnings:
         note(f"warning: {warning}")
-    if not config.default or all(given):
+    if not config.default or all(codes):
         return config, warnings
     some = bitexts[:: -(-len(bitexts) // AGREEING)] if len(bitexts) > 1 else []
-    if len({tuple(side.code for side in languages_of([one], given)) for one in some}) <= 1:
-        config = with_languages(config, *found)
+    if len({tuple(side.code for side in languages_of([bitext], codes)) for bitext in some}) <= 1:
+        config = with_languages(config, *languages)
     if all(config.context.languages):
-        note(describe_both(found[:1] if config.mono else found))
+        note(describe_both(languages[:1] if config.mono else languages))
     else:
-        if not all(one.sure for one in found):
+        if not all(language.sure for language in languages):
             why = "there is too little text to tell them"
-        elif any(one.mixed for one in found):
+        elif any(language.mixed for language in languages):
             why = "the text is in several"
         else:
             why = "the text leaves them open"
         note(
-            f"filters that need the languages are left out, as {why} ({describe_both(found)}); "
+            f"filters that need the languages are left out, as {why} ({describe_both(languages)}); "
             "give --source-lang and --target-lang"
         )
     return config, warnings

@@ -35,12 +35,12 @@ def by_outputs(
     """
     if len(outputs) == len(pieces):
         return pieces
-    first, *others = (own[0].bitext for own in pieces)
-    if first.reading.header or any(one.native != first.native for one in others):
+    first, *others = (bitext_pieces[0].bitext for bitext_pieces in pieces)
+    if first.reading.header or any(other.native != first.native for other in others):
         raise CorpusError(
             "files with headers, or of several formats, have no common output; name a folder: out/"
         )
-    return [[piece for own in pieces for piece in own]]
+    return [[piece for bitext_pieces in pieces for piece in bitext_pieces]]
 
 
 def packings(outputs: Outputs, piece: Piece, alone: bool) -> dict[str, str]:
@@ -73,18 +73,20 @@ def joined(
 
     ``written``: results of all ``pieces`` (:func:`by_outputs`), in order.
     """
-    found: list[Result] = []
+    results: list[Result] = []
     rest = iter(written)
-    for own, wanted in zip(pieces, outputs, strict=True):
-        parts = list(islice(rest, len(own)))
+    for output_pieces, wanted in zip(pieces, outputs, strict=True):
+        parts = list(islice(rest, len(output_pieces)))
         if len(parts) == 1 or not wanted:
-            found.append(parts[0])
+            results.append(parts[0])
             continue
-        ends = _endings(own[0].bitext, wanted)
-        call = Call({"parts": parts, "packings": ends}, units=sum(one.rows for one in own))
-        number = own[0].name.partition("-")[0]
-        found += run.stage("join", join, {number: call})
-    return found
+        ends = _endings(output_pieces[0].bitext, wanted)
+        call = Call(
+            {"parts": parts, "packings": ends}, units=sum(piece.rows for piece in output_pieces)
+        )
+        number = output_pieces[0].name.partition("-")[0]
+        results += run.stage("join", join, {number: call})
+    return results
 
 
 def deliver(
@@ -132,14 +134,14 @@ def describe(outputs: Sequence[Outputs], carry: Sequence[str], facts: Mapping[st
     Raises ResourceError.
     """
     roles = ("kept", "kept-1", "scored", "only")
-    files = [Path(one[role]) for one in outputs for role in roles if role in one]
+    files = [Path(output[role]) for output in outputs for role in roles if role in output]
     if carry and outputs and "kept-1" in outputs[0]:
         files.append(Path(beside(outputs[0]["kept"], ".ids")))
     files = [path for path in files if path.is_file()]
     if len(files) > 1:
         single = beside(str(files[0]), ".manifest.json")
-        place = single if len(outputs) == 1 else f"{files[0].parent}.manifest.json"
-        write_manifest(place, dict.fromkeys(files, {}), {"format": FORMAT, **facts})
+        manifest = single if len(outputs) == 1 else f"{files[0].parent}.manifest.json"
+        write_manifest(manifest, dict.fromkeys(files, {}), {"format": FORMAT, **facts})
 
 
 def folder_outputs(bitext: BitextFiles, folders: Mapping[str, str]) -> Outputs:
@@ -152,19 +154,19 @@ def folder_outputs(bitext: BitextFiles, folders: Mapping[str, str]) -> Outputs:
     suffixes = {"scores": ".jsonl"}
     if other:
         suffixes |= {"rejected": ".tsv", "scored": ".tsv"}
-    found = {
+    paths = {
         role: str(Path(folder) / (name.removesuffix(end) + suffixes.get(role, "") + end))
         for role, folder in folders.items()
     }
     if other and "kept" in folders:
-        found["kept-1"] = str(Path(folders["kept"]) / other[0])
-    return found
+        paths["kept-1"] = str(Path(folders["kept"]) / other[0])
+    return paths
 
 
 def placed(bitexts: Sequence[BitextFiles], wanted: Outputs, folders: bool) -> Sequence[Outputs]:
     """Return the outputs ``wanted``: in ``folders`` for each bitext, or common to all."""
     if folders:
-        return [folder_outputs(one, wanted) for one in bitexts]
+        return [folder_outputs(bitext, wanted) for bitext in bitexts]
     return [wanted] if wanted else []
 
 
@@ -173,7 +175,7 @@ def _endings(bitext: BitextFiles, outputs: Outputs) -> dict[str, str]:
 
     NAMED rows are converted to another format, or split into two files, on delivery.
     """
-    found = {}
+    endings = {}
     for role, path in outputs.items():
         if _are_split(role, outputs):
             other = len(bitext.files) == 1
@@ -184,8 +186,8 @@ def _endings(bitext: BitextFiles, outputs: Outputs) -> dict[str, str]:
             other = file_format(path) not in kinds or path.endswith(NAMED)
             other |= bitext.reading.carry not in ((), (ALL,))
             other &= role not in LINES
-        found[role] = NAMED if other else packing(path)
-    return found
+        endings[role] = NAMED if other else packing(path)
+    return endings
 
 
 def _are_split(role: str, outputs: Outputs) -> bool:

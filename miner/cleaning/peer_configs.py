@@ -39,24 +39,26 @@ def peer_config(path: str | Path, note: Note = silent) -> dict[str, Any]:
     steps = content.get("steps") if isinstance(content, dict) else None
     pipeline = content.get("filters") if isinstance(content, dict) else None
     if isinstance(steps, list):
-        found = _of_opusfilter(content, str(path))
+        listed = _of_opusfilter(content, str(path))
     elif isinstance(pipeline, list):
-        found = _of_opuscleaner(pipeline, str(path))
+        listed = _of_opuscleaner(pipeline, str(path))
     else:
         raise ArtifactError(
             f"{path}: has neither the 'steps' of OpusFilter nor the 'filters' of OpusCleaner"
         )
     record: dict[str, Any] = {"filter": []}
     labels: list[str] = []
-    for name, own, translations in found:
+    for name, parameters, translations in listed:
         if name not in translations:
             note(f"{path}: {name} has no counterpart")
             continue
         try:
-            tables = translations[name](own, partial(_tell, note, name))
-            record |= _languages(own)
+            tables = translations[name](parameters, partial(_tell, note, name))
+            record |= _languages(parameters)
         except (ArithmeticError, AttributeError, TypeError, ValueError):
-            raise ArtifactError(f"{path}: {name} has unusual parameters: {own!r:.100}") from None
+            raise ArtifactError(
+                f"{path}: {name} has unusual parameters: {parameters!r:.100}"
+            ) from None
         for table in tables:
             label: str = table.get("label") or table["name"]
             labels.append(label)
@@ -101,37 +103,37 @@ def _of_opusfilter(content: Own, path: str) -> Found:
             yield kind, {}, {}
             continue
         known = {**constants, **(step.get("constants") or {})}
-        own = _resolved(step.get("parameters") or {}, known, where)
+        parameters = _resolved(step.get("parameters") or {}, known, where)
         if kind == "filter":
-            for one in own.get("filters") or ():
-                names = [key for key in one if key != "module"] if isinstance(one, dict) else []
+            for entry in parameters.get("filters") or ():
+                names = [key for key in entry if key != "module"] if isinstance(entry, dict) else []
                 if len(names) != 1:
-                    raise ArtifactError(f"{where}: {one!r:.60} is no filter with its parameters")
-                yield names[0], one[names[0]] or {}, OPUSFILTER
+                    raise ArtifactError(f"{where}: {entry!r:.60} is no filter with its parameters")
+                yield names[0], entry[names[0]] or {}, OPUSFILTER
         else:
-            yield kind, own, {kind: _duplicates}
+            yield kind, parameters, {kind: _duplicates}
 
 
 def _of_opuscleaner(pipeline: Sequence[Any], path: str) -> Found:
     for number, step in enumerate(pipeline, 1):
         if not isinstance(step, dict) or not isinstance(step.get("filter"), str):
             raise ArtifactError(f"{path}, filter {number}: has no name")
-        name, own = step["filter"], step.get("parameters") or {}
+        name, parameters = step["filter"], step.get("parameters") or {}
         if name.startswith("opus."):
-            yield name.removeprefix("opus."), own, OPUSFILTER
+            yield name.removeprefix("opus."), parameters, OPUSFILTER
         else:
-            yield name, own, OPUSCLEANER
+            yield name, parameters, OPUSCLEANER
 
 
 def _languages(own: Own) -> dict[str, str]:
     """Return the languages named by the parameters of a filter, as keys of our TOML."""
-    given: Any = own.get("languages") or ()
+    codes: Any = own.get("languages") or ()
     for keys in _CODES:
         if all(own.get(key) for key in keys):
-            given = [own[key] for key in keys]
-    if len(given) != 2 or not all(isinstance(code, str) for code in given):
+            codes = [own[key] for key in keys]
+    if len(codes) != 2 or not all(isinstance(code, str) for code in codes):
         return {}
-    return dict(zip(("source_lang", "target_lang"), given, strict=True))
+    return dict(zip(("source_lang", "target_lang"), codes, strict=True))
 
 
 def _read(path: Path) -> Any:
@@ -167,9 +169,9 @@ def _yaml(text: str) -> Any:
 def _resolved(value: Any, constants: Own, where: str) -> Any:
     """Replace variables by their constants."""
     if isinstance(value, dict):
-        return {key: _resolved(one, constants, where) for key, one in value.items()}
+        return {key: _resolved(item, constants, where) for key, item in value.items()}
     if isinstance(value, list):
-        return [_resolved(one, constants, where) for one in value]
+        return [_resolved(item, constants, where) for item in value]
     if not isinstance(value, _Variable):
         return value
     try:
@@ -205,8 +207,8 @@ def _bounded(name: str, key: str, usual: Any, difference: str = "", **edges: int
     def translate(own: Own, note: Note) -> list[Table]:
         if difference:
             note(difference)
-        found = stricter(_both(own[key] if own.get(key) is not None else usual))
-        return [{"name": name, edge: found + more}]
+        threshold = stricter(_both(own[key] if own.get(key) is not None else usual))
+        return [{"name": name, edge: threshold + more}]
 
     return translate
 
@@ -271,8 +273,8 @@ def _our_quality(own: Own, note: Note) -> list[Table]:
 
 
 def _our_rules(own: Own, note: Note) -> list[Table]:
-    given = own.get("filters") or RULES
-    return [{"name": one} if isinstance(one, str) else dict(one) for one in given]
+    rules = own.get("filters") or RULES
+    return [{"name": rule} if isinstance(rule, str) else dict(rule) for rule in rules]
 
 
 _OWN_BOUND = "scores otherwise; {} has its own bound"

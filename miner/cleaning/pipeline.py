@@ -77,7 +77,7 @@ def filter_text(
             codes = [code for side in sides for code in side.several or (side.code,)]
         config = with_quality_bounds(config, codes, SEVERAL in config.context.identified)
     cuts, of_bitexts = cut_all(run, bitexts)
-    pieces = [piece for own in of_bitexts for piece in own]
+    pieces = [piece for bitext_pieces in of_bitexts for piece in bitext_pieces]
 
     cheap = Scoring.of(config, (LOCAL, GLOBAL))
     expensive = Scoring.of(config, (MODEL,), _sample(run, config, pieces))
@@ -102,8 +102,8 @@ def filter_text(
     wanted = outputs or [{}] * len(bitexts)
     of_outputs = by_outputs(of_bitexts, wanted)
     ends = [
-        packings(own, piece, len(parts) == 1)
-        for own, parts in zip(wanted, of_outputs, strict=True)
+        packings(output, piece, len(parts) == 1)
+        for output, parts in zip(wanted, of_outputs, strict=True)
         for piece in parts
     ]
     calls = _calls(pieces, scores=scores, packings=ends, **chosen)
@@ -148,8 +148,8 @@ def score_text(
     cuts, of_bitexts = cut_all(run, bitexts, identify=identify, given=config.context.languages)
     texts: list[Rated] = []
     for done, pieces in zip(cuts, of_bitexts, strict=True):
-        own = _identified(config, done.value["languages"]) if identify else config
-        scoring = Scoring.of(own, (LOCAL, MODEL), _sample(run, own, pieces))
+        text_config = _identified(config, done.value["languages"]) if identify else config
+        scoring = Scoring.of(text_config, (LOCAL, MODEL), _sample(run, text_config, pieces))
         if not texts:
             _prepare(run, scoring, pieces)
         rated = run.stage("rate", stages.rate, _calls(pieces), scoring=scoring)
@@ -167,7 +167,7 @@ def score_text(
     results = joined(run, of_outputs, written, outputs)
     run.wait(last=True)
     deliver(results, outputs, bitexts[: len(outputs)], config.context.languages)
-    counts = {name: sum(one.value[name] for one in written) for name in written[0].value}
+    counts = {name: sum(result.value[name] for result in written) for name in written[0].value}
     return ScoredText(**counts, outputs=outputs)
 
 
@@ -194,10 +194,10 @@ class Filtered:
     @property
     def summary(self) -> FilterSummary:
         parts = []
-        for one in self.written:
-            found = one.value
-            steps = tuple(FunnelRow(**stage) for stage in found["stages"])
-            parts.append(FilterSummary(**(found | {"stages": steps})))
+        for result in self.written:
+            counts = result.value
+            steps = tuple(FunnelRow(**stage) for stage in counts["stages"])
+            parts.append(FilterSummary(**(counts | {"stages": steps})))
         labels = [step.label for step in self.config.steps]
         return merged(parts, [*labels, *(label for label, _ in self.selection.limits)])
 
@@ -229,41 +229,43 @@ class Filtered:
             )  # fmt: skip
             size = {"units": float(total), "rows": float(total) / count}
             if by == "place":
-                found = [run.task("rank", comparing.rank_pairs, name, sent=sent, **size)]
+                results = [run.task("rank", comparing.rank_pairs, name, sent=sent, **size)]
             elif by == "all":
-                one: dict[str, Any] = {
+                arguments: dict[str, Any] = {
                     "pieces": pieces,
                     "step": step,
                     "config": scores[0].config,
                 }
-                found = [run.task("together", comparing.together, name, sent=sent, **one, **size)]
+                results = [
+                    run.task("together", comparing.together, name, sent=sent, **arguments, **size)
+                ]
             else:
                 parts = {
                     f"{name}-{number:04}": Call({"partition": number}, total / count, total / count)
                     for number in range(count)
                 }
-                found = run.stage("best", comparing.best, parts, sent=sent)
+                results = run.stage("best", comparing.best, parts, sent=sent)
             calls = _calls(pieces, f"{name}-", scores=scores, sent=sent, index=range(len(pieces)))
             values = run.stage(
-                "compare", comparing.compare, calls, step=step, found=found, pieces=pieces,
+                "compare", comparing.compare, calls, step=step, found=results, pieces=pieces,
                 checked=self.checked, header=self.header,
             )  # fmt: skip
             scores = [
                 dataclasses.replace(
-                    one,
-                    config=dataclasses.replace(config, steps=(*one.config.steps, bounded)),
-                    compared=(*one.compared, value),
+                    piece_scores,
+                    config=dataclasses.replace(config, steps=(*piece_scores.config.steps, bounded)),
+                    compared=(*piece_scores.compared, value),
                 )
-                for one, value in zip(scores, values, strict=True)
+                for piece_scores, value in zip(scores, values, strict=True)
             ]
         return scores
 
     def whole(self) -> Cleaned:
         """Return the decisions on all rows of the text, for a report."""
-        found = self._gathered(self.config, "")
+        cleaned = self._gathered(self.config, "")
         if self.selection.any:
-            choose(found, self.selection)
-        return found
+            choose(cleaned, self.selection)
+        return cleaned
 
     def unbounded(self) -> Cleaned:
         """Decide again without a bound on the ranking score, and without a selection.
@@ -276,9 +278,9 @@ class Filtered:
 
     def _gathered(self, config: FilterConfig, prefix: str) -> Cleaned:
         scores = self.compared(config, prefix)
-        found = self.run.task("gather", comparing.gather, f"{prefix}all", scores=scores)
+        gathered = self.run.task("gather", comparing.gather, f"{prefix}all", scores=scores)
         self.run.wait(last=True)
-        return comparing.whole(found, config)
+        return comparing.whole(gathered, config)
 
 
 @contextmanager
@@ -322,10 +324,10 @@ def _calls(
     """
     calls = {}
     for number, piece in enumerate(pieces):
-        own = {name: values[number] for name, values in of_each.items()}
-        if "scores" not in own:
-            own["piece"] = piece
-        calls[f"{prefix}{piece.name}"] = Call(own, float(piece.rows), float(piece.rows))
+        arguments = {name: values[number] for name, values in of_each.items()}
+        if "scores" not in arguments:
+            arguments["piece"] = piece
+        calls[f"{prefix}{piece.name}"] = Call(arguments, float(piece.rows), float(piece.rows))
     return calls
 
 

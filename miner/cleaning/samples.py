@@ -79,16 +79,16 @@ def summaries(found: Cleaned) -> list[StepSummary]:
     """Return histograms and samples of all steps, in the order of `steps`, in one pass over the
     scores.
     """
-    place = places(found)
+    positions = places(found)
     out = [
-        StepSummary(step, own, place.stop, found.scores(step.label), found.broken(step))
-        for step, own in zip(steps(found), place, strict=True)
+        StepSummary(step, position, positions.stop, found.scores(step.label), found.broken(step))
+        for step, position in zip(steps(found), positions, strict=True)
     ]
     for start in range(0, found.count, PART):
         removed = found.removed[start : start + PART]
         read = (found.state[start : start + PART] & UNREADABLE) == 0
-        for one in out:
-            one.add(start, removed, read)
+        for summary in out:
+            summary.add(start, removed, read)
     return out
 
 
@@ -137,7 +137,7 @@ class StepSummary:
         First within a bound are pairs that no filter removed; first beyond it, pairs that no
         earlier filter removed. These are the pairs that another bound would lose or gain.
         """
-        kept, own = (removed < 0) | (removed >= self.end), removed == self.place
+        kept, removed_here = (removed < 0) | (removed >= self.end), removed == self.place
         low, high = self.step.minimum, self.step.maximum
         far = values.astype(np.float64)
         if self.step.filter.names_row:
@@ -148,12 +148,12 @@ class StepSummary:
         else:
             if low is not None:
                 yield f"Just within the minimum of {low:g}", ~bad, far - low, kept
-                yield f"Just below {low:g}", values < np.float32(low), low - far, own
+                yield f"Just below {low:g}", values < np.float32(low), low - far, removed_here
             if high is not None:
                 yield f"Just within the maximum of {high:g}", ~bad, high - far, kept
-                yield f"Just above {high:g}", values > np.float32(high), far - high, own
+                yield f"Just above {high:g}", values > np.float32(high), far - high, removed_here
         if (low, high) != (None, None):
-            yield "Some of those it removed", own, np.zeros(len(far)), own
+            yield "Some of those it removed", removed_here, np.zeros(len(far)), removed_here
 
     @cached_property
     def groups(self) -> list[SampleGroup]:
@@ -178,12 +178,12 @@ def kept(found: Cleaned, size: int) -> SampleGroup:
 def others(found: Cleaned) -> list[tuple[str, list[SampleGroup]]]:
     """Samples of rows removed outside the filters: cut by a `Selection`, or unreadable."""
     out = []
-    for place in sorted(set(range(len(found.reasons))) - set(places(found))):
-        ranked = found.reasons[place] != UNREAD and found.rank is not None
+    for number in sorted(set(range(len(found.reasons))) - set(places(found))):
+        ranked = found.reasons[number] != UNREAD and found.rank is not None
         removed, left = Nearest(SAMPLES), Nearest(SAMPLES)
         for start in range(0, found.count, PART):
             part = found.removed[start : start + PART]
-            for nearest, which, sign in ((removed, part == place, -1), (left, part < 0, 1)):
+            for nearest, which, sign in ((removed, part == number, -1), (left, part < 0, 1)):
                 rows = start + np.flatnonzero(which)
                 rank = found.rank[rows] if found.rank is not None else np.zeros(len(rows))
                 nearest.add(rows, sign * rank if ranked else np.zeros(len(rows)))
@@ -191,7 +191,7 @@ def others(found: Cleaned) -> list[tuple[str, list[SampleGroup]]]:
             SampleGroup("The best of what it removed" if ranked else "Some of them", removed.rows)
         ]
         groups += [SampleGroup("The least of what is kept", left.rows)] * ranked
-        out.append((found.reasons[place], groups))
+        out.append((found.reasons[number], groups))
     return out
 
 
@@ -251,8 +251,8 @@ def _some(scores: np.ndarray) -> np.ndarray:
     some = some[~np.isnan(some)]
     if len(some) < 1000 and len(scores) > SAMPLED:  # the filter scored only few rows
         parts = range(0, len(scores), PART)
-        found = [part[~np.isnan(part)] for part in (scores[i : i + PART] for i in parts)]
-        some = np.concatenate(found)
+        known = [part[~np.isnan(part)] for part in (scores[i : i + PART] for i in parts)]
+        some = np.concatenate(known)
     return some
 
 
@@ -269,12 +269,12 @@ def texts(
     chosen = np.unique(np.fromiter(rows, np.int64))
     out: dict[int, tuple[str, str]] = {}
     for piece in pieces:
-        own = chosen[(chosen >= piece.first) & (chosen < piece.first + piece.rows)]
-        if len(own):
-            with piece.opened(config.columns) as found:
-                blocks = found.chosen(own - piece.first)
-                for row, block in zip(own.tolist(), blocks, strict=True):
-                    seen = repaired(found.layout.texts(block), config.repair)
+        piece_rows = chosen[(chosen >= piece.first) & (chosen < piece.first + piece.rows)]
+        if len(piece_rows):
+            with piece.opened(config.columns) as opened:
+                blocks = opened.chosen(piece_rows - piece.first)
+                for row, block in zip(piece_rows.tolist(), blocks, strict=True):
+                    seen = repaired(opened.layout.texts(block), config.repair)
                     out[row] = seen.source[0], seen.target[0]
         report("fetching samples", len(out), len(chosen))
     return out

@@ -89,8 +89,12 @@ class Scoring:
     @property
     def sketches(self) -> dict[tuple[str, str, int], Comparison]:
         """Filters whose sketches the pass computes, by `Comparison.field`."""
-        found = (step.filter.build(step.settings, self.context) for step in self.sketched)
-        return {one.field: one for one in found if one.field is not None}
+        comparisons = (step.filter.build(step.settings, self.context) for step in self.sketched)
+        return {
+            comparison.field: comparison
+            for comparison in comparisons
+            if comparison.field is not None
+        }
 
     @property
     def dtype(self) -> np.dtype:
@@ -120,11 +124,11 @@ class Scoring:
 
 def file_names(steps: Iterable[Step], context: Context) -> list[str]:
     """Return the files, directories and model names that scores depend on."""
-    found: list[str] = []
+    names: list[str] = []
     for step in steps:
-        found += (place(context.directory, name) for name in step.files)
-        found += [context.encoder] * (step.filter.stage == MODEL)
-    return list(dict.fromkeys(found))
+        names += (place(context.directory, name) for name in step.files)
+        names += [context.encoder] * (step.filter.stage == MODEL)
+    return list(dict.fromkeys(names))
 
 
 def content(name: str) -> str | None:
@@ -134,8 +138,8 @@ def content(name: str) -> str | None:
     """
     foreign = split_name(name)
     if foreign is not None:
-        place = Path(foreign[1])
-        return directory_digest(place) if place.is_dir() else None
+        directory = Path(foreign[1])
+        return directory_digest(directory) if directory.is_dir() else None
     path = resolve(name)
     return model_digest(path) if path.is_dir() else content_digest(path)
 
@@ -144,12 +148,12 @@ def libraries(steps: Iterable[Step], repair: bool) -> dict[str, str]:
     """Return the versions of libraries, and of Python's Unicode tables, that affect scores."""
     names = {name for step in steps for name in step.filter.libraries}
     names |= {"ftfy"} if repair else set()
-    found = {"unicode": unicodedata.unidata_version}
+    versions = {"unicode": unicodedata.unidata_version}
     for name in sorted(names):
         version = installed_version(name)
         if version is not None:  # its filter says so when it is built
-            found[name] = version
-    return found
+            versions[name] = version
+    return versions
 
 
 class Scorers:
@@ -200,8 +204,8 @@ class Scorers:
 def _texts(samples: Sequence[Result]) -> tuple[list[str], list[str]]:
     source: list[str] = []
     target: list[str] = []
-    for one in samples:
-        some = read_json(one.path / SAMPLE)
+    for sample in samples:
+        some = read_json(sample.path / SAMPLE)
         source += some[0]
         target += some[1]
     return source, target

@@ -61,19 +61,19 @@ def both_opinions(run: Run, texts: Sequence[Rated], reader: SecondReader) -> lis
         for number, (text, size) in enumerate(zip(texts, sizes, strict=True))
     ]
     run.wait()
-    found, judges = [], []
+    combined, judges = [], []
     every: dict[str, list[Result]] = {}
-    for number, (text, own) in enumerate(zip(texts, doubts, strict=True)):
+    for number, (text, result) in enumerate(zip(texts, doubts, strict=True)):
         digest = fingerprint(doubt, {"pieces": text.pieces, "repair": text.scoring.repair})
         sides = {
-            name: Doubted(KeptText(own, f"{name}.json", name), digest, model)
+            name: Doubted(KeptText(result, f"{name}.json", name), digest, model)
             for name, model in zip(SIDES, reader.models, strict=True)
         }
-        vectors = read_all(run, own, sides, f"{number:04}-")
+        vectors = read_all(run, result, sides, f"{number:04}-")
         every.update({f"{number} {name}": tasks for name, tasks in vectors.items()})
-        size = float(own.value["pairs"])
+        size = float(result.value["pairs"])
         judged = run.task(
-            "judge", judge, f"{number:04}", units=size, rows=size, doubts=own, vectors=vectors
+            "judge", judge, f"{number:04}", units=size, rows=size, doubts=result, vectors=vectors
         )
         calls = {
             piece.name: Call(
@@ -84,18 +84,18 @@ def both_opinions(run: Run, texts: Sequence[Rated], reader: SecondReader) -> lis
         judges.append(judged)
         columns = _columns(text.scoring)
         both = run.stage("both", combine, calls, judged=judged, columns=columns)
-        found.append(text._replace(tasks=both))
+        combined.append(text._replace(tasks=both))
     run.wait()
-    pairs, read = (sum(own.value[name] for own in doubts) for name in ("pairs", "sentences"))
+    pairs, read = (sum(result.value[name] for result in doubts) for name in ("pairs", "sentences"))
     run.note(f"second opinion: {Asked(pairs, read, int(2 * sum(sizes)), seconds_of(every))}")
-    if pairs and not any(own.value["judged"] for own in judges):
+    if pairs and not any(result.value["judged"] for result in judges):
         run.note("warning: too few pairs are in doubt for a second opinion: it was not used")
-    return found
+    return combined
 
 
 def _columns(scoring: Scoring) -> list[int]:
     """Return the positions of qualities among the scores."""
-    return [place for place, step in enumerate(scoring.steps) if step.name == QUALITY]
+    return [column for column, step in enumerate(scoring.steps) if step.name == QUALITY]
 
 
 @hints(seconds=1e-6, memory=2)
@@ -107,7 +107,7 @@ def doubt(
     ``tasks`` have scored the pieces. Pairs with contradicting numbers are not doubtful.
     """
     qualities = [task.array("scores")["score"][:, _columns(scoring)] for task in tasks]
-    limit = doubt_limit(np.concatenate([_most_doubtful(own) for own in qualities]), most)
+    limit = doubt_limit(np.concatenate([_most_doubtful(values) for values in qualities]), most)
     texts: tuple[list[str], list[str]] = [], []
     rows: list[int] = []
     for piece, quality in zip(pieces, qualities, strict=True):
@@ -115,15 +115,15 @@ def doubt(
         chosen = np.flatnonzero((in_doubt(quality) & near).any(axis=1))
         with piece.opened(scoring.columns) as opened:
             for row, block in zip(chosen.tolist(), opened.chosen(chosen), strict=True):
-                found = repaired(opened.layout.texts(block), scoring.repair)
-                if not contradict(found.source[0], found.target[0]):
+                seen = repaired(opened.layout.texts(block), scoring.repair)
+                if not contradict(seen.source[0], seen.target[0]):
                     rows.append(piece.first - pieces[0].first + row)
-                    texts[0].append(found.source[0])
-                    texts[1].append(found.target[0])
+                    texts[0].append(seen.source[0])
+                    texts[1].append(seen.target[0])
     sentences = 0
-    for name, own in zip(SIDES, texts, strict=True):
+    for name, side_texts in zip(SIDES, texts, strict=True):
         first: dict[str, int] = {}
-        places = [first.setdefault(text, row) for text, row in zip(own, rows, strict=True)]
+        places = [first.setdefault(text, row) for text, row in zip(side_texts, rows, strict=True)]
         job.save(**{name: _numbers(first.values()), f"{name}-of": _numbers(places)})
         (job.out / f"{name}.json").write_text(json.dumps([*first]), encoding="utf-8")
         sentences += len(first)
@@ -149,8 +149,8 @@ def _groups(scoring: Scoring, texts: tuple[list[str], list[str]]) -> np.ndarray:
         return np.zeros(len(texts[0]), dtype=np.int64)
     known = {ENGLISH, *known_by(scoring.context.encoder)}
     source, target = (
-        languages_by_row(own, known) if code == SEVERAL else [code] * len(own)
-        for own, code in zip(texts, likely, strict=True)
+        languages_by_row(side_texts, known) if code == SEVERAL else [code] * len(side_texts)
+        for side_texts, code in zip(texts, likely, strict=True)
     )
     numbers: dict[tuple[str | None, str | None], int] = {}
     return _numbers(
@@ -161,7 +161,7 @@ def _groups(scoring: Scoring, texts: tuple[list[str], list[str]]) -> np.ndarray:
 @hints(seconds=1e-4, memory=8000)
 def judge(job: Job, doubts: Result, vectors: dict[str, list[Result]]) -> dict[str, Any]:
     """Compute the margins of the doubtful rows, by groups; NaN if a group is too small."""
-    own, others = joined(vectors).values()
+    source_vectors, target_vectors = joined(vectors).values()
     source, target = (
         np.searchsorted(doubts.array(name), doubts.array(f"{name}-of")) for name in SIDES
     )
@@ -169,7 +169,7 @@ def judge(job: Job, doubts: Result, vectors: dict[str, list[Result]]) -> dict[st
     margin = np.full(len(group), np.nan)
     for number in np.unique(group).tolist():
         some = np.flatnonzero(group == number)
-        sides = own, others, source[some], target[some]
+        sides = source_vectors, target_vectors, source[some], target[some]
         margin[some] = standard_margins(*sides, threads=job.threads, memory=job.memory)
     job.save(rows=np.asarray(doubts.array("rows")), margin=margin)
     return {"judged": int(np.count_nonzero(~np.isnan(margin)))}

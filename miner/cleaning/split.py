@@ -60,8 +60,8 @@ def split(
     files = [files] if isinstance(files, str | Path) else files
     replaceable(output, MANIFEST)  # refuse now rather than after the work
     with ExitStack() as stack:
-        place = stack.enter_context(scratch_directory())
-        (bitext,) = bitexts_of([[str(file) for file in files]], layout, place)
+        scratch = stack.enter_context(scratch_directory())
+        (bitext,) = bitexts_of([[str(file) for file in files]], layout, scratch)
         part, groups = _parts(bitext, settings, report)
         directory = stack.enter_context(atomic_directory(output, marker=MANIFEST))
         for number, name in enumerate(PARTS):
@@ -91,11 +91,11 @@ def _parts(bitext: BitextFiles, settings: Split, report: Reporter) -> tuple[np.n
     with bitext.opened(more, count) as rows:
         for block in rows.blocks(ROWS):
             texts, part = rows.layout.texts(block), slice(done, done + len(block))
-            for side, own in enumerate((texts.source, texts.target)):
-                keys[side, part] = [key(bare(text)) for text in own]
+            for side, side_texts in enumerate((texts.source, texts.target)):
+                keys[side, part] = [key(bare(text)) for text in side_texts]
                 if near:
-                    signed[side, part] = signatures([shingles(plain(text)) for text in own])
-                filled[side, part] = [not is_blank(text) for text in own]
+                    signed[side, part] = signatures([shingles(plain(text)) for text in side_texts])
+                filled[side, part] = [not is_blank(text) for text in side_texts]
             if settings.documents is not None:
                 # A different kind of key, so that a document never equals a sentence.
                 keys[2, part] = [key(b"\0" + encoded(name)) for (name,) in texts.more]
@@ -107,8 +107,8 @@ def _parts(bitext: BitextFiles, settings: Split, report: Reporter) -> tuple[np.n
     filled = filled[:, known]
     groups = _Groups(len(known))
     groups.join_equal(keys[:, known], filled)
-    for side, own in enumerate(signed if near else ()):
-        groups.join_near(own[known], np.flatnonzero(filled[side]), settings.near)
+    for side, side_signatures in enumerate(signed if near else ()):
+        groups.join_near(side_signatures[known], np.flatnonzero(filled[side]), settings.near)
     label = groups.labels()
     both = filled[:2].all(axis=0)
     hashes = _mixed(keys[:2, known[both]], settings.seed)
@@ -140,8 +140,8 @@ def _chosen(
     names, group, count = np.unique(label, return_inverse=True, return_counts=True)
     least = np.full(len(names), np.iinfo(np.uint64).max)
     np.minimum.at(least, group, hashes)
-    place = _scattered(least)  # the minimum of many hashes is small, so they are hashed again
-    order = np.argsort(place, kind="stable")
+    scattered = _scattered(least)  # the minimum of many hashes is small, so they are hashed again
+    order = np.argsort(scattered, kind="stable")
     part = np.zeros(len(names), np.int8)
     for number, ordered in ((2, order), (1, order[::-1])):
         size = sizes[number - 1]
@@ -150,12 +150,12 @@ def _chosen(
             continue
         if size < 1:  # the bound is the same for any text
             edge = size if number == 2 else 1 - size
-            ordered = order[(place[order] / 2.0**64 < edge) == (number == 2)]
-        for one in ordered[part[ordered] == 0].tolist():
-            if size < 1 and count[one] <= max(wanted, 1):
-                part[one] = number
-            elif size >= 1 and count[one] <= left:
-                part[one], left = number, left - int(count[one])
+            ordered = order[(scattered[order] / 2.0**64 < edge) == (number == 2)]
+        for index in ordered[part[ordered] == 0].tolist():
+            if size < 1 and count[index] <= max(wanted, 1):
+                part[index] = number
+            elif size >= 1 and count[index] <= left:
+                part[index], left = number, left - int(count[index])
         if left and size >= 1:
             raise CorpusError(
                 f"no {count_of(wanted, 'row')} for {PARTS[number]}: {count_of(len(label), 'row')} "
@@ -190,8 +190,8 @@ class _Groups:
         places = np.flatnonzero(filled)
         for run in _runs(keys.ravel()[places]):
             rows = (places[run] % count).tolist()
-            for one, other in zip(rows, rows[1:], strict=False):
-                self.join(one, other)
+            for left, right in zip(rows, rows[1:], strict=False):
+                self.join(left, right)
 
     def join_near(self, signed: np.ndarray, rows: np.ndarray, near: float) -> None:
         """Join ``rows`` whose signatures agree in a band and in the share ``near``.
@@ -223,11 +223,13 @@ def _runs(keys: np.ndarray) -> Iterator[list[int]]:
 
 def _names(files: Sequence[str | Path]) -> list[str]:
     """Return the suffixes of the parts of each file: format and compression."""
-    found = []
+    suffixes = []
     for path in map(str, files):
         end = packing(path)
-        found.append((Path(path.removesuffix(end)).suffix or ".tsv") + end)
-    return found if len(set(found)) == len(found) else [f".{Path(file).name}" for file in files]
+        suffixes.append((Path(path.removesuffix(end)).suffix or ".tsv") + end)
+    if len(set(suffixes)) < len(suffixes):
+        return [f".{Path(file).name}" for file in files]
+    return suffixes
 
 
 def _write(bitext: BitextFiles, chosen: np.ndarray, paths: Sequence[str]) -> None:
@@ -236,13 +238,13 @@ def _write(bitext: BitextFiles, chosen: np.ndarray, paths: Sequence[str]) -> Non
     def raws() -> Iterator[Raw]:
         done = 0
         for block in rows.blocks(ROWS):
-            own = np.flatnonzero(chosen[done : done + len(block)]).tolist()
-            yield from (block.raw[row] for row in own)
+            kept = np.flatnonzero(chosen[done : done + len(block)]).tolist()
+            yield from (block.raw[row] for row in kept)
             done += len(block)
 
     with bitext.opened(count=len(chosen)) as rows, ExitStack() as stack:
         if file_format(paths[0]) not in ("plain", bitext.native):
-            languages = [one.code for one in languages_of([bitext])]
+            languages = [side.code for side in languages_of([bitext])]
             named = map(rows.layout.named, raws())
             write_bitext(named, paths, (languages[0], languages[1]))
             return

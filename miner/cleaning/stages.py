@@ -111,15 +111,15 @@ def write(
     ``packings`` are the compression suffixes of the outputs. With a selection, ``sent`` has the
     remaining pairs, and ``ranking`` at ``index`` their ranks among all pairs.
     """
-    found = scores.decided()
+    cleaned = scores.decided()
     if sent is not None and ranking is not None:
         places = places_of(sent, ranking, index)
-        decide_places(found, selection, sent.array("rows"), places, ranking.value["kept"])
+        decide_places(cleaned, selection, sent.array("rows"), places, ranking.value["kept"])
     if packings:
         with scores.piece.opened(scores.config.columns) as rows:
             outputs = {role: job.out / f"{role}{end}" for role, end in packings.items()}
-            write_rows(found, rows, outputs, job.report)
-    return asdict(summary(found))
+            write_rows(cleaned, rows, outputs, job.report)
+    return asdict(summary(cleaned))
 
 
 @hints(seconds=5e-5)
@@ -130,8 +130,8 @@ def write_scored(
     table = rated.array("scores")
     [(role, end)] = packings.items()
     with piece.opened(scoring.columns) as rows:
-        place = job.out / f"{role}{end}"
-        write_scores(table, scoring.steps, rows, place, role == "only", job.report)
+        path = job.out / f"{role}{end}"
+        write_scores(table, scoring.steps, rows, path, role == "only", job.report)
     state = table["state"]
     return {
         "rows": piece.rows,
@@ -154,11 +154,14 @@ def _score(
     job: Job, piece: Piece, scoring: Scoring, wanted: np.ndarray | None, name: str
 ) -> dict[str, Any]:
     """Score the rows ``wanted (n,) bool`` of a piece, None for all; scores of others are NaN."""
-    own = fingerprint(_score, {"piece": piece, "scoring": scoring})
+    identity = fingerprint(_score, {"piece": piece, "scoring": scoring})
     table = temporary_array(piece.rows, scoring.dtype, job.out)
     table["score"] = np.nan
     todo = np.ones(piece.rows, dtype=bool) if wanted is None else wanted
-    if job.before is not None and record(job.before.parent, job.before.name)["result"]["of"] == own:
+    if (
+        job.before is not None
+        and record(job.before.parent, job.before.name)["result"]["of"] == identity
+    ):
         known = load(job.before / SCORES)
         there = todo & ~np.isnan(known["score"]).all(axis=1)
         table[there] = known[there]
@@ -168,9 +171,9 @@ def _score(
     if len(places):
         threads = _threads(job, len(places))
         with piece.opened(scoring.columns) as rows:
-            for found, time in score_blocks(scoring, rows.layout, _blocks(rows, todo), threads):
-                table[places[done : done + len(found)]] = found
-                done, seconds = done + len(found), seconds + time
+            for block, time in score_blocks(scoring, rows.layout, _blocks(rows, todo), threads):
+                table[places[done : done + len(block)]] = block
+                done, seconds = done + len(block), seconds + time
                 job.report(name, done, len(places))
     names = [file.name for file in piece.bitext.files]
     for column, step in enumerate(scoring.steps):
@@ -178,7 +181,7 @@ def _score(
             table["score"][:, column] = np.nan
     np.save(job.out / SCORES, table)
     labels = [step.label for step in scoring.steps]
-    return {"of": own, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}
+    return {"of": identity, "seconds": dict(zip(labels, seconds.tolist(), strict=True))}
 
 
 def _threads(job: Job, rows: int) -> int:

@@ -73,9 +73,9 @@ def namers(found: Cleaned) -> dict[int, Callable[[Batch], list[Fault]]]:
     """Return functions that name the faults of rows, by index of the reason for removal."""
     out = {}
     for step in found.config.steps:
-        place = found.reasons.index(step.label) if step.label in found.reasons else -2
-        if step.filter.faults is not None and (found.removed == place).any():
-            out[place] = step.filter.faults(step.settings, found.config.context)
+        number = found.reasons.index(step.label) if step.label in found.reasons else -2
+        if step.filter.faults is not None and (found.removed == number).any():
+            out[number] = step.filter.faults(step.settings, found.config.context)
     return out
 
 
@@ -91,11 +91,13 @@ def _faults(
     """
     out: dict[int, str] = {}
     for reason, name in naming.items():
-        own = [place for place, why in enumerate(removed) if why == reason]
-        texts = rows.layout.texts(Block(first, [raws[place] for place in own]))
+        positions = [position for position, why in enumerate(removed) if why == reason]
+        texts = rows.layout.texts(Block(first, [raws[position] for position in positions]))
         faults = name(Batch(texts.source, texts.target))
         out |= {
-            place: f": {fault.name}" for place, fault in zip(own, faults, strict=True) if fault.name
+            position: f": {fault.name}"
+            for position, fault in zip(positions, faults, strict=True)
+            if fault.name
         }
     return out
 
@@ -165,8 +167,8 @@ def _written(found: Cleaned, rows: Rows, block: Block, first: int) -> list[Raw]:
     raws = list(block.raw)
     changed = found.state[first : first + len(block)] & (REPLACED | REPAIRED)
     for number in np.flatnonzero(changed).tolist():
-        one = Block(block.first + number, [raws[number]])
-        texts = repaired(rows.layout.texts(one), found.config.repair)
+        single = Block(block.first + number, [raws[number]])
+        texts = repaired(rows.layout.texts(single), found.config.repair)
         raws[number] = rows.layout.with_texts(raws[number], texts.source[0], texts.target[0])
     return raws
 
