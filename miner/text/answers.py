@@ -70,11 +70,11 @@ class Answers:
         An incomplete last line, left by a killed process, is ignored. Raises CorpusError for any
         other line that cannot be parsed.
         """
-        found = cls(path)
+        answers = cls(path)
         try:
             lines = path.read_bytes().removeprefix(BOM_UTF8).split(b"\n")
         except FileNotFoundError:
-            return found
+            return answers
         except OSError as error:
             raise CorpusError(f"{path}: cannot be read: {error.strerror}") from None
         for number, line in enumerate(lines, 1):
@@ -82,26 +82,28 @@ class Answers:
                 continue
             answer = _parsed(line)
             if answer is not None:
-                found._take(answer)
+                answers._take(answer)
             elif number < len(lines):
                 raise CorpusError(
                     f"{path}, line {number}: no answer of a review; restore the line or remove it"
                 )
-        return found
+        return answers
 
     def add(self, *answers: Answer) -> None:
         """Add answers in memory and append them to the file, synced."""
         if self.path is not None:
             lines = []
-            for one in answers:
-                cells = {name: cell for name, cell in asdict(one).items() if cell not in ("", None)}
+            for answer in answers:
+                cells = {
+                    name: cell for name, cell in asdict(answer).items() if cell not in ("", None)
+                }
                 lines.append(json.dumps(cells, ensure_ascii=False) + "\n")
             with writing(self.path), open(self.path, "ab") as file:
                 file.write("".join(lines).encode())
                 file.flush()
                 os.fsync(file.fileno())
-        for one in answers:
-            self._take(one)
+        for answer in answers:
+            self._take(answer)
 
     def mend(self) -> None:
         """Remove an incomplete last line of the file, or end a complete one."""
@@ -124,15 +126,15 @@ class Answers:
             before.append(answer)
         elif before:
             before.pop()
-        own = self.standing.setdefault(key, {})
-        own.pop(judge, None)
+        by_judge = self.standing.setdefault(key, {})
+        by_judge.pop(judge, None)
         if before:
-            own[judge] = before[-1]
+            by_judge[judge] = before[-1]
 
     def votes(self, key: int) -> list[float]:
         """Return the answers of all judges about a pair: 1 or 0 each."""
-        found = self.standing.get(key, {}).values()
-        return [RIGHT[one.answer] for one in found if one.answer in RIGHT]
+        answers = self.standing.get(key, {}).values()
+        return [RIGHT[answer.answer] for answer in answers if answer.answer in RIGHT]
 
     def right(self, key: int) -> float | None:
         """Return the majority vote on a pair: 1, 0, or 0.5 for a tie; None without answers."""
@@ -145,7 +147,7 @@ class Answers:
     @property
     def skipped(self) -> set[int]:
         """Pairs that all of their judges skipped."""
-        return {key for key, own in self.standing.items() if own and not self.votes(key)}
+        return {key for key, by_judge in self.standing.items() if by_judge and not self.votes(key)}
 
     def times(self, key: int, judge: str) -> int:
         """Count a judge's answers about a pair."""
@@ -153,35 +155,39 @@ class Answers:
 
     def labels(self) -> dict[tuple[str, str], float]:
         """Return the majority vote on each judged pair, by its texts."""
-        found = {}
-        for key, own in self.standing.items():
+        labels = {}
+        for key, by_judge in self.standing.items():
             right = self.right(key)
             if right is not None:
-                one = next(iter(own.values()))
-                found[one.source, one.target] = right
-        return found
+                answer = next(iter(by_judge.values()))
+                labels[answer.source, answer.target] = right
+        return labels
 
     def kinds(self, key: int) -> set[str]:
         """Return the kinds of errors that judges named for a pair."""
-        found = self.standing.get(key, {}).values()
-        return {one.kind or one.answer for one in found if one.kind or one.answer == "partly"}
+        answers = self.standing.get(key, {}).values()
+        return {
+            answer.kind or answer.answer
+            for answer in answers
+            if answer.kind or answer.answer == "partly"
+        }
 
     def agreement(self) -> list[tuple[str, str, int, float]]:
         """Return each two judges with common pairs, the number of these, and Cohen's kappa
         (1960).
         """
         by_judge: dict[str, dict[int, float]] = {}
-        for key, own in self.standing.items():
-            for judge, one in own.items():
-                if one.answer in RIGHT:
-                    by_judge.setdefault(judge, {})[key] = RIGHT[one.answer]
-        found = []
+        for key, judged in self.standing.items():
+            for judge, answer in judged.items():
+                if answer.answer in RIGHT:
+                    by_judge.setdefault(judge, {})[key] = RIGHT[answer.answer]
+        agreements = []
         for left, right in combinations(sorted(by_judge), 2):
             common = by_judge[left].keys() & by_judge[right].keys()
             if len(common) >= COMMON:
                 pairs = [(by_judge[left][key], by_judge[right][key]) for key in common]
-                found.append((left, right, len(common), kappa(pairs)))
-        return found
+                agreements.append((left, right, len(common), kappa(pairs)))
+        return agreements
 
 
 def kappa(pairs: Iterable[tuple[float, float]]) -> float:
@@ -189,7 +195,7 @@ def kappa(pairs: Iterable[tuple[float, float]]) -> float:
     throughout.
     """
     both = [*pairs]
-    same = sum(one == other for one, other in both) / len(both)
+    same = sum(first == second for first, second in both) / len(both)
     shares = [sum(pair[side] for pair in both) / len(both) for side in (0, 1)]
     chance = shares[0] * shares[1] + (1 - shares[0]) * (1 - shares[1])
     return 1.0 if chance == 1 else (same - chance) / (1 - chance)

@@ -66,9 +66,14 @@ def write_manifest(
     Raises ResourceError.
     """
     parts = [
-        {"file": one.name, "bytes": one.stat().st_size, "sha256": file_sha256(one), **more}
-        for one, more in files.items()
+        {
+            "file": written.name,
+            "bytes": written.stat().st_size,
+            "sha256": file_sha256(written),
+            **more,
+        }
+        for written, more in files.items()
     ]
     with open_output(path) as file:
-        found = {"version": VERSION, **facts, "parts": parts}
-        file.write(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
+        manifest = {"version": VERSION, **facts, "parts": parts}
+        file.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")

@@ -61,7 +61,7 @@ class Material:
                 clauses[text[start:end]] = None
             if len(clauses) >= MATERIAL:
                 break
-        kept = {size: tuple(found)[:MATERIAL] for size, found in sorted(names.items())}
+        kept = {size: tuple(group)[:MATERIAL] for size, group in sorted(names.items())}
         return cls(kept, tuple(clauses)[:MATERIAL])
 
 
@@ -111,14 +111,14 @@ def _negation(text: str, material: Material, generator: random.Random) -> str | 
     Questions are left alone, since their verb stands before its subject.
     """
     words = list(_WORD.finditer(text))
-    for place, match in enumerate(words):
+    for position, match in enumerate(words):
         word = match.group().replace("’", "'")
         low = word.lower()
         if low in english.CONTRACTIONS:
             return _replaced(text, match, _like(word, english.CONTRACTIONS[low]))
         if low.endswith("n't"):
             return _replaced(text, match, word[:-3])
-        after_word = place and text[words[place - 1].end() : match.start()] == " "
+        after_word = position and text[words[position - 1].end() : match.start()] == " "
         if low == "never" or (low == "not" and after_word):
             return _without(text, match)
     places = [
@@ -165,10 +165,10 @@ def _name_replaced(text: str, material: Material, generator: random.Random) -> s
     if not names:
         return None
     match = generator.choice(names)
-    own = match.group()
-    of_size = material.names.get(len(own.split()), ()) or material.names.get(1, ())
+    name = match.group()
+    of_size = material.names.get(len(name.split()), ()) or material.names.get(1, ())
     for _ in range(10):
-        other = generator.choice(of_size) if of_size else own
+        other = generator.choice(of_size) if of_size else name
         if not set(other.split()) & set(text.split()):
             return _replaced(text, match, other)
     return None
@@ -179,8 +179,8 @@ def _names_swapped(text: str, material: Material, generator: random.Random) -> s
     names = _names(text)
     pairs = [
         (first, second)
-        for place, first in enumerate(names)
-        for second in names[place + 1 :]
+        for number, first in enumerate(names)
+        for second in names[number + 1 :]
         if not set(first.group().split()) & set(second.group().split())
         # "Rome, Bern and Paris" mean the same in any order.
         and _WORD.search(_CAPITALISED.sub("", _LINKS.sub("", text[first.end() : second.start()])))
@@ -197,18 +197,18 @@ def _clause_omitted(text: str, material: Material, generator: random.Random) -> 
     spans = _clauses(text)
     every = len(text.split())
     places = []
-    for place, (start, end) in enumerate(spans):
+    for number, (start, end) in enumerate(spans):
         size = len(text[start:end].split())
         if size >= CLAUSE and every - size >= REST and size <= 0.6 * every:
-            places.append(place)
+            places.append(number)
     if not places:
         return None
-    place = generator.choice(places)
-    if place == 0:
+    number = generator.choice(places)
+    if number == 0:
         rest = text[spans[1][0] :]
         rest = re.sub(r"^(and|but|because|which|while|when|who)\s+", "", rest)
         return rest[:1].upper() + rest[1:]
-    return text[: spans[place - 1][1]] + text[spans[place][1] :]
+    return text[: spans[number - 1][1]] + text[spans[number][1] :]
 
 
 def _clause_added(text: str, material: Material, generator: random.Random) -> str | None:
@@ -271,7 +271,7 @@ def _names(text: str) -> list[re.Match[str]]:
     capitals = sum(word[0].isupper() for word in words)
     if capitals > TITLE * len(words):
         return []
-    found = []
+    names = []
     for match in _CAPITALISED.finditer(text):
         name = match.group()
         first = _OPENING.search(text, 0, match.start()) is not None
@@ -283,8 +283,8 @@ def _names(text: str) -> list[re.Match[str]]:
         # "The European Union", "But John": the first word may not belong to the name.
         if parts[0].lower() in english.OPENERS:
             continue
-        found.append(match)
-    return found
+        names.append(match)
+    return names
 
 
 def _clauses(text: str) -> list[tuple[int, int]]:

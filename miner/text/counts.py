@@ -55,15 +55,15 @@ class Counts:
         hashes, count = np.unique(np.concatenate(self._waiting), return_counts=True)
         self._waiting, self._waits = [], 0
         self._total += int(count.sum())
-        place = np.searchsorted(self._hash, hashes)
+        positions = np.searchsorted(self._hash, hashes)
         known = np.zeros(len(hashes), dtype=bool)
-        inside = place < len(self._hash)
-        known[inside] = self._hash[place[inside]] == hashes[inside]
-        self._count[place[known]] += count[known]
+        inside = positions < len(self._hash)
+        known[inside] = self._hash[positions[inside]] == hashes[inside]
+        self._count[positions[known]] += count[known]
         new = ~known & self._kept(hashes)
-        self._hash = np.insert(self._hash, place[new], hashes[new])
-        self._count = np.insert(self._count, place[new], count[new])
-        self._weight = np.insert(self._weight, place[new], np.float32(1 << self._bits))
+        self._hash = np.insert(self._hash, positions[new], hashes[new])
+        self._count = np.insert(self._count, positions[new], count[new])
+        self._weight = np.insert(self._weight, positions[new], np.float32(1 << self._bits))
         while len(self._hash) > self.limit:
             self._drop()
 

@@ -44,18 +44,18 @@ def create(path: str | os.PathLike[str]) -> None:
 
 def is_private(path: Path) -> bool:
     """Return True for a directory (no link) of this user that nobody else can write to."""
-    found = path.lstat()
+    status = path.lstat()
     others = stat.S_IWGRP | stat.S_IWOTH
-    own = os.name == "nt" or (found.st_uid == os.getuid() and not found.st_mode & others)
-    return own and stat.S_ISDIR(found.st_mode)
+    owned = os.name == "nt" or (status.st_uid == os.getuid() and not status.st_mode & others)
+    return owned and stat.S_ISDIR(status.st_mode)
 
 
 def sync(path: str | os.PathLike[str]) -> None:
     """Wait until a file, or a directory with everything below it, is on the disk."""
-    for place, _, files in os.walk(path, topdown=False):
+    for folder, _, files in os.walk(path, topdown=False):
         for name in files:
-            _sync_file(os.path.join(place, name))
-        sync_directory(place)
+            _sync_file(os.path.join(folder, name))
+        sync_directory(folder)
     if not os.path.isdir(path):
         _sync_file(path)
 
@@ -125,12 +125,12 @@ def remove_leftovers(final: Path) -> None:
     other machines look dead here, so two machines must not write one output at the same time.
     """
     pattern = re.compile(rf"\.{re.escape(final.name)}\.(\d+)\.(partial|old)")
-    found = []
+    leftovers = []
     with suppress(OSError), os.scandir(final.parent) as entries:
-        found = [
+        leftovers = [
             (entry.path, match) for entry in entries if (match := pattern.fullmatch(entry.name))
         ]
-    for path, match in found:
+    for path, match in leftovers:
         if is_alive(int(match[1])) or (match[2] == "old" and not os.path.isdir(path)):
             continue
         if match[2] == "old" and not final.exists():
@@ -150,9 +150,9 @@ def scratch_directory() -> Iterator[Path]:
     Leftovers of killed processes of this user are removed first. A directory is in use as long as
     its process, perhaps in another container, holds a lock on it.
     """
-    place = Path(tempfile.gettempdir())
+    directory = Path(tempfile.gettempdir())
     pattern = re.compile(rf"{_SCRATCH}(\d+)-[a-z0-9_]{{8}}")
-    with suppress(OSError), os.scandir(place) as entries:
+    with suppress(OSError), os.scandir(directory) as entries:
         for entry in entries:
             match = pattern.fullmatch(entry.name)
             if match and not is_alive(int(match[1])):

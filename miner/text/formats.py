@@ -112,10 +112,10 @@ class BitextFormat:
     def columns(self, origin: str) -> tuple[int | str, int | str]:
         """Return the columns of both texts in the file ``origin``, defaults filled in."""
         usual = FORMATS[file_format(origin, self.format)].sides or (1, 2)
-        given = self.source_column, self.target_column
+        chosen = self.source_column, self.target_column
         return (
-            usual[0] if given[0] is None else given[0],
-            usual[1] if given[1] is None else given[1],
+            usual[0] if chosen[0] is None else chosen[0],
+            usual[1] if chosen[1] is None else chosen[1],
         )
 
 

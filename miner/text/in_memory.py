@@ -73,15 +73,15 @@ def given_pairs(source: Iterable[Any], target: Iterable[Any] | None = None) -> G
 def given_bitexts(source: Given, target: Given | None) -> list[list[str | GivenTexts]]:
     """Return the bitexts of one file, two files or a pattern; pairs in memory are one bitext."""
     sides = [source] if target is None else [source, target]
-    found = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
+    file_lists = [matching(str(side)) for side in sides if isinstance(side, str | Path)]
     texts = [side for side in sides if not isinstance(side, str | Path)]
-    if not found:
+    if not file_lists:
         return [[given_pairs(*texts)]]
     if texts:
         raise TypeError("source and target must both be files, or both be texts")
-    if len(found[0]) != len(found[-1]):
-        raise ValueError(f"{source} has {len(found[0])} files, {target} {len(found[-1])}")
-    return [list(files) for files in zip(*found, strict=True)]
+    if len(file_lists[0]) != len(file_lists[-1]):
+        raise ValueError(f"{source} has {len(file_lists[0])} files, {target} {len(file_lists[-1])}")
+    return [list(files) for files in zip(*file_lists, strict=True)]
 
 
 def _pair(row: Any, number: int) -> Mapping[str, Any]:
@@ -120,10 +120,10 @@ def named(corpus: Corpus, name: str) -> list[Name]:
     if isinstance(corpus, str):
         return [*matching(corpus)]
     if isinstance(corpus, list | tuple) and corpus:
-        strings = [one for one in corpus if not isinstance(one, Path)]
-        if all(isinstance(one, str) and _ADDRESS.fullmatch(one) for one in strings):
+        strings = [item for item in corpus if not isinstance(item, Path)]
+        if all(isinstance(item, str) and _ADDRESS.fullmatch(item) for item in strings):
             return [*corpus]
-        if all(isinstance(one, str) and os.path.isfile(one) for one in corpus):
+        if all(isinstance(item, str) and os.path.isfile(item) for item in corpus):
             raise ValueError(
                 f"{name}: {corpus[0]!r} is a file and would be read as a text; give several files "
                 "as pathlib.Path, or as one pattern"

@@ -68,8 +68,8 @@ class Jsonl(TextFormat):
                 ) from None
             if not isinstance(record, dict):
                 raise CorpusError(f"{where}: not a JSON object; each line must be one")
-            found = [record.get(key) for key in keys]
-            texts = tuple([cell for cell in found if isinstance(cell, str)])
+            values = [record.get(key) for key in keys]
+            texts = tuple([cell for cell in values if isinstance(cell, str)])
             if len(texts) == len(columns):
                 return texts
             return tuple([_text(where, record, column) for column in columns])
@@ -77,10 +77,10 @@ class Jsonl(TextFormat):
         return parse
 
     def columns(self, cells: Cells, first: int, parse: Parse) -> list[Sequence[str]]:
-        found = super().columns(cells, first, parse)
-        for column in found:
+        texts = super().columns(cells, first, parse)
+        for column in texts:
             "".join(column).encode()  # raises for a lone surrogate
-        return found
+        return texts
 
     def with_texts(self, line: str, columns: Columns, texts: Sequence[str]) -> str:
         """Replace the ``texts`` of a line under their keys; of repeated keys the last one."""
@@ -107,14 +107,14 @@ class Jsonl(TextFormat):
         more = {key: finite(cell) for key, cell in cells.items()}
         text = line.decode("utf-8", "replace")
         try:
-            found = parsed(text)
+            record = parsed(text)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            record = None
+        if not isinstance(record, dict):
             return _dumped({"line": text, **more}).encode()
-        more = {unused(key, found): cell for key, cell in more.items()}
+        more = {unused(key, record): cell for key, cell in more.items()}
         end = _dumped(more).encode()[1:]
-        return line.rstrip()[:-1] + (b", " if found else b"") + end
+        return line.rstrip()[:-1] + (b", " if record else b"") + end
 
     def readable(self, line: str) -> str:
         return _ESCAPE.sub(lambda one: "\ufffd" if one[1] else one[0], line)
@@ -137,13 +137,13 @@ class Jsonl(TextFormat):
 
     def cells(self, line: str, columns: Columns, header: Sequence[str]) -> dict[str, Any]:
         record = self.fields(line, header)
-        found = {
+        texts = {
             side: record.pop(str(column.key))
             if str(column.key) in record
             else _value(record, column.key) or ""
             for side, column in zip(SIDES, columns, strict=False)
         }
-        return found | {unused(key, found): cell for key, cell in record.items()}
+        return texts | {unused(key, texts): cell for key, cell in record.items()}
 
     def write(
         self, rows: BitextRows, path: StrPath, languages: Languages = (None, None), **how: Any
@@ -185,8 +185,8 @@ def _text(where: str, record: dict[str, Any], column: Column) -> str:
     if is_id and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        found = f"is {type(value).__name__}, not text" if key in record else "is missing"
-        raise CorpusError(f"{where}: key {key!r} {found}; there are: {', '.join(record)}")
+        problem = f"is {type(value).__name__}, not text" if key in record else "is missing"
+        raise CorpusError(f"{where}: key {key!r} {problem}; there are: {', '.join(record)}")
     return value
 
 

@@ -116,7 +116,7 @@ def language_code(text: str) -> str:
         return text
     from difflib import get_close_matches
 
-    names = {name.lower(): one for one, name in _ENGLISH.items()} | _NAMES
+    names = {name.lower(): known for known, name in _ENGLISH.items()} | _NAMES
     locale = re.split("[-.@]", str(text).lower().replace("_", "-"), maxsplit=1)[0]  # de_DE.UTF-8
     name = get_close_matches(str(text).strip().lower(), names, 1, 0.8)
     meant = _OF_COUNTRIES.get(code) or (names[name[0]] if name else None)
@@ -134,7 +134,7 @@ def language_pair(languages: Sequence[str | None] | None) -> Languages:
         return None, None
     if isinstance(languages, str) or len(languages) != 2:
         raise ValueError(f"languages = {languages!r}: give two codes, of source and target")
-    source, target = (None if one is None else language_code(one) for one in languages)
+    source, target = (None if code is None else language_code(code) for code in languages)
     return source, target
 
 
@@ -153,13 +153,13 @@ def closest(wanted: str, codes: Sequence[str]) -> list[int]:
     """
     fits = [_fit(code, wanted) for code in codes]
     best = max(fits, default=0)
-    return [place for place, fit in enumerate(fits) if best and fit == best]
+    return [position for position, fit in enumerate(fits) if best and fit == best]
 
 
 @cache
 def _fit(code: str, wanted: str) -> int:
-    one, other = (f"{code.lower().replace('_', '-')}-" for code in (code, wanted))
-    if one.startswith(other) or other.startswith(one):
+    left, right = (f"{code.lower().replace('_', '-')}-" for code in (code, wanted))
+    if left.startswith(right) or right.startswith(left):
         return 2
     return int(primary(code) == primary(wanted))
 

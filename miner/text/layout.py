@@ -125,9 +125,11 @@ class Layout:
         """Parse rows without a fault. Raises CorpusError or UnicodeError for any other."""
         out: list[Sequence[str]] = []
         for file, parse in enumerate(parsers):
-            own = cells[file : file + 1] if len(parsers) == 2 else cells
-            found = FORMATS[self.formats[file]].columns(own, first + self._ahead(file), parse)
-            out += found[: len(self.columns[file])]
+            file_cells = cells[file : file + 1] if len(parsers) == 2 else cells
+            texts = FORMATS[self.formats[file]].columns(
+                file_cells, first + self._ahead(file), parse
+            )
+            out += texts[: len(self.columns[file])]
         return out
 
     def _row(
@@ -137,20 +139,24 @@ class Layout:
         fields: tuple[str, ...] = ()
         any_replaced = False
         for file, parse in enumerate(parsers):
-            own = raw[file : file + 1] if len(parsers) == 2 else raw
-            place = line + self._ahead(file)
+            file_parts = raw[file : file + 1] if len(parsers) == 2 else raw
+            line_number = line + self._ahead(file)
             try:
-                found = parse(place, *[part.decode() for part in own])
-                "".join(found).encode()  # an escape in JSON may encode a lone surrogate
+                texts = parse(line_number, *[part.decode() for part in file_parts])
+                "".join(texts).encode()  # an escape in JSON may encode a lone surrogate
             except UnicodeError as error:
                 if self.on_error == "fail":
-                    raise UnreadableError(undecodable(self.names[file], place, error)) from None
+                    raise UnreadableError(
+                        undecodable(self.names[file], line_number, error)
+                    ) from None
                 if self.on_error == "skip":
                     return None, False
-                found = parse(place, *[part.decode("utf-8", "replace") for part in own])
-                found = tuple(map(replaced, found))
+                texts = parse(
+                    line_number, *[part.decode("utf-8", "replace") for part in file_parts]
+                )
+                texts = tuple(map(replaced, texts))
                 any_replaced = True
-            fields += found[: len(self.columns[file])]
+            fields += texts[: len(self.columns[file])]
         return fields, any_replaced
 
     def _ahead(self, file: int) -> int:

@@ -96,24 +96,24 @@ _MARKUP = (
 def binary_kind(head: bytes) -> tuple[str, str] | None:
     """Return the kind of a binary file and a hint; None for text."""
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        found = (one[1:] for one in _ZIPPED if one[0] in head)
-        return next(found, ("a zip", "unpack it; a zip of OPUS must be named .zip"))
+        kinds = (entry[1:] for entry in _ZIPPED if entry[0] in head)
+        return next(kinds, ("a zip", "unpack it; a zip of OPUS must be named .zip"))
     if head[257:262] == b"ustar":
         return "a tar archive", "unpack it"
-    return next((one[1:] for one in _BINARY if head.startswith(one[0])), None)
+    return next((entry[1:] for entry in _BINARY if head.startswith(entry[0])), None)
 
 
 def foreign_kind(head: bytes) -> tuple[str, str] | None:
     """Return the kind of a file that is not lines of text, and a hint; None for lines."""
-    found = next((one[1:] for one in _WIDE if head.startswith(one[0])), None)
-    if found or (found := binary_kind(head)):
-        return found
+    known = next((entry[1:] for entry in _WIDE if head.startswith(entry[0])), None)
+    if known or (known := binary_kind(head)):
+        return known
     wide = len(head) >= 16 and max(head[side::2].count(0) for side in (0, 1)) > len(head) // 3
     if wide and min(head[side::2].count(0) for side in (0, 1)) < len(head) // 10:
         little = head[1::2].count(0) > head[::2].count(0)
         return "UTF-16 without a mark", _UTF16.replace("-16 ", f"-16{'LE' if little else 'BE'} ")
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    return next((one[1:] for one in _MARKUP if re.match(one[0], text, re.IGNORECASE)), None)
+    return next((entry[1:] for entry in _MARKUP if re.match(entry[0], text, re.IGNORECASE)), None)
 
 
 # Maximum bytes of a line, and bytes read at a time.
@@ -174,9 +174,9 @@ def decompressed(
             )
         try:
             file = library.open(raw, "rb") if library else raw
-            found = kind(file.peek(HEAD)[:HEAD]) if hasattr(file, "peek") else None
-            if found is not None:
-                raise CorpusError(f"{name}: {found[0]}, by its first bytes; {found[1]}")
+            refused = kind(file.peek(HEAD)[:HEAD]) if hasattr(file, "peek") else None
+            if refused is not None:
+                raise CorpusError(f"{name}: {refused[0]}, by its first bytes; {refused[1]}")
             yield file
         except damage as error:
             if isinstance(error, OSError) and error.errno is not None:

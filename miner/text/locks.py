@@ -31,11 +31,11 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
     process. Raises ResourceError, ending with ``remedy``, if another process holds the lock or the
     file cannot be created. File systems without locks lock nothing.
     """
-    place = _place(path)
+    lock_file = _place(path)
     try:
-        descriptor = _acquire(place)
+        descriptor = _acquire(lock_file)
     except BlockingIOError:
-        raise ResourceError(f"{path}: {_holder(place)}; {remedy}") from None
+        raise ResourceError(f"{path}: {_holder(lock_file)}; {remedy}") from None
     except OSError as error:
         raise resource_error(error, path) from error
     try:
@@ -44,7 +44,7 @@ def lock(path: StrPath, remedy: str = "wait until it ends, or stop it") -> Itera
         # Removed while the lock is held: a process that opened the file meanwhile notices that it
         # is gone.
         with suppress(OSError):
-            os.unlink(place)
+            os.unlink(lock_file)
         os.close(descriptor)
 
 
@@ -92,7 +92,7 @@ def _acquire(place: Path) -> int:
 def _holder(place: Path) -> str:
     """Describe the process that holds a lock."""
     try:
-        found = read_json(place)
-        return f"held by process {found['pid']} on {found['host']} since {found['since']}"
+        holder = read_json(place)
+        return f"held by process {holder['pid']} on {holder['host']} since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):  # just created or just removed
         return "held by another process"

@@ -104,8 +104,8 @@ def signatures(sets: Sequence[Sequence[str]]) -> np.ndarray:
     """Compute MinHash signatures (Broder 1997) of sets of shingles: ``(n, HASHES) uint32``."""
     from rensa import RMinHash
 
-    found = RMinHash.digests_from_token_sets(sets, HASHES, SEED)
-    return np.array(found, dtype=np.uint32).reshape(len(sets), HASHES)
+    digests = RMinHash.digests_from_token_sets(sets, HASHES, SEED)
+    return np.array(digests, dtype=np.uint32).reshape(len(sets), HASHES)
 
 
 def band_keys(signed: np.ndarray) -> np.ndarray:

@@ -50,8 +50,8 @@ class Parquet(Tables):
     ) -> None:
         """Write a table; the first rows decide the types of columns."""
         pa, pq = (
-            library(one, f"{path}: writing Parquet", "parquet")
-            for one in ("pyarrow", "pyarrow.parquet")
+            library(module, f"{path}: writing Parquet", "parquet")
+            for module in ("pyarrow", "pyarrow.parquet")
         )
         text, rest = pa.string(), even(rows)
         some = list(islice(rest, BATCH))
@@ -95,13 +95,13 @@ def _rows(format: Parquet, text: RawText, columns: Columns) -> Iterator[tuple[by
     name = display_name(text.origin)
     pa = library("pyarrow", f"{name}: reading Parquet", "parquet")
     for batch in _batches(format, text, columns):
-        found = [
+        cells = [
             _bytes(pa, name, column.key, batch.column(column.key), column)
             if column.key in batch.column_names
             else [None] * len(batch)
             for column in columns
         ]
-        for row in zip(*found, strict=True):
+        for row in zip(*cells, strict=True):
             yield tuple([value or b"" for value in row])
 
 
@@ -129,7 +129,7 @@ def _batches(
                     raise CorpusError(
                         f"{name}: no column {column.key!r}; there are: {', '.join(names)}"
                     )
-            chosen = dict.fromkeys(str(one.key) for one in columns if one.key in names)
+            chosen = dict.fromkeys(str(wanted.key) for wanted in columns if wanted.key in names)
             for batch in batches(None if every else list(chosen)):
                 if len(names) > len(schema.names):
                     batch = pa.Table.from_batches([batch]).flatten().combine_chunks()

@@ -28,12 +28,12 @@ def matching(pattern: str) -> list[str]:
     if not magic or os.path.lexists(pattern):
         return [pattern]
     if is_remote(pattern):
-        found = remote_matching(pattern)
+        paths = remote_matching(pattern)
     else:
-        found = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not found:
+        paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not paths:
         raise CorpusError(f"{pattern}: no file has such a name")
-    return found
+    return paths
 
 
 def files_below(directory: str | Path) -> list[Path]:
@@ -41,12 +41,14 @@ def files_below(directory: str | Path) -> list[Path]:
 
     A folder that several links lead to, or a link to a folder that it is in, is listed once.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     seen = {os.path.realpath(directory)}
-    for place, folders, files in os.walk(directory, followlinks=True):
-        folders[:] = sorted(one for one in folders if _is_new(os.path.join(place, one), seen))
-        found += [path for name in files if (path := Path(place, name)).is_file()]
-    return sorted(found, key=str)
+    for parent, folders, files in os.walk(directory, followlinks=True):
+        folders[:] = sorted(
+            folder for folder in folders if _is_new(os.path.join(parent, folder), seen)
+        )
+        paths += [path for name in files if (path := Path(parent, name)).is_file()]
+    return sorted(paths, key=str)
 
 
 def _is_new(folder: str, seen: set[str]) -> bool:
@@ -58,12 +60,12 @@ def _is_new(folder: str, seen: set[str]) -> bool:
 
 def _data_files(directory: str, files: Iterable[str]) -> list[str]:
     """Return the files of a data set with one split; another directory is kept as it is."""
-    found = sorted(path for path in files if path.endswith(_DATA))
+    paths = sorted(path for path in files if path.endswith(_DATA))
     # data/train-00000-of-00002.parquet, train/data-00000-of-00001.arrow
-    splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in found}
+    splits = {re.sub(r"-\d+-of-\d+(?=\.)", "", path) for path in paths}
     if len(splits) > 1:
         raise CorpusError(
             f"{directory}: has several splits, such as {sorted(splits)[0]}; give one of them, as a "
             "directory or a pattern"
         )
-    return found or [directory]
+    return paths or [directory]

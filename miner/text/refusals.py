@@ -73,7 +73,7 @@ def is_number(cell: str | bytes) -> bool:
 
 def refuse_columns(name: str, format: str, columns: Columns, header: bool) -> None:
     """Raise CorpusError if columns or a header are set for a format that has none."""
-    if not FORMATS[format].sides and (header or any(one.key is not None for one in columns)):
+    if not FORMATS[format].sides and (header or any(column.key is not None for column in columns)):
         raise CorpusError(
             f"{name}: a {format} file has no columns and no header; "
             f"give its format: {listed(WITH_COLUMNS)}"

@@ -23,8 +23,8 @@ def remote_matching(pattern: str) -> list[str]:
     """
     with _reading(pattern):
         store, path = file_system(pattern, pattern)
-        found = store.find(path) if store.isdir(path) else store.glob(path)
-        return sorted(map(store.unstrip_protocol, found))
+        paths = store.find(path) if store.isdir(path) else store.glob(path)
+        return sorted(map(store.unstrip_protocol, paths))
 
 
 def remote_stamp(url: str) -> tuple[int, int]:
@@ -46,9 +46,9 @@ def local_copy(origin: str) -> Iterator[str]:
     if not is_remote(origin):
         yield origin
         return
-    with scratch_directory() as place:
+    with scratch_directory() as directory:
         # keeps the suffix, which names the compression
-        copy = str(place / os.path.basename(origin))
+        copy = str(directory / os.path.basename(origin))
         with _reading(origin):
             store, path = file_system(origin, origin)
             store.get_file(path, copy)
@@ -67,8 +67,8 @@ def file_system(url: str, user: str, **options: Any) -> tuple[Any, str]:
         if url.startswith(scheme):
             library(name, user, extra)
     try:
-        found: tuple[Any, str] = fsspec.core.url_to_fs(url, **options)
-        return found
+        located: tuple[Any, str] = fsspec.core.url_to_fs(url, **options)
+        return located
     except ImportError as error:  # the library of this kind of store is missing
         raise DependencyError(f"{user}: {reason(error)}") from None
 

@@ -94,13 +94,13 @@ class Rows:
         """Find the columns in each file. Raises CorpusError for missing ones."""
         layout = self.layout
         parts = zip(layout.names, layout.formats, layout.columns, strict=True)
-        found = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
-        self.layout = replace(layout, columns=found, header=tuple(header or ()))
+        columns = tuple(FORMATS[kind].found(name, some, header) for name, kind, some in parts)
+        self.layout = replace(layout, columns=columns, header=tuple(header or ()))
 
     def _look_at_first(self, *, usual: bool) -> None:
         """Read the header of the only file, and find the columns. ``usual``: the defaults."""
         layout = self.layout
-        (file,), (own,), (ahead,) = self._files(), layout.columns, layout.heads
+        (file,), (columns,), (ahead,) = self._files(), layout.columns, layout.heads
         lines = list(islice(file, 1 + ahead))
         if self._once:
             self._started = chain(lines, file)
@@ -112,8 +112,10 @@ class Rows:
             self.head = first
             header = column_names(layout.names[0], layout.formats[0], first, layout.on_error)
         if usual and header and {*SIDES} <= {*header}:
-            named = [one._replace(key=side) for one, side in zip(own, SIDES, strict=False)]
-            self.layout = replace(layout, columns=((*named, *own[2:]),))
+            named = [
+                column._replace(key=side) for column, side in zip(columns, SIDES, strict=False)
+            ]
+            self.layout = replace(layout, columns=((*named, *columns[2:]),))
         elif usual and layout.formats[0] == "tsv" and lines[ahead:]:
             refuse_scores(layout.names[0], 1 + ahead, lines[ahead])
         if layout.carry:
@@ -206,14 +208,14 @@ class Rows:
 
     def piece(self, place: Path, number: int, size: int) -> Rows:
         """Return the rows of one piece. Errors name the lines of the whole text."""
-        found = copy(self)
+        piece = copy(self)
         files = range(len(self.origins))
-        found.origins = tuple(str(_piece_file(place, number, side)) for side in files)
-        found._held = [None for _ in files]
-        found.count, found.offset = None, number * size
+        piece.origins = tuple(str(_piece_file(place, number, side)) for side in files)
+        piece._held = [None for _ in files]
+        piece.count, piece.offset = None, number * size
         if number:
-            found.head = None
-        return found
+            piece.head = None
+        return piece
 
     def counted(self) -> int:
         """Return the number of rows, counting them if needed."""

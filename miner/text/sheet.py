@@ -54,7 +54,7 @@ def read_sheet(path: StrPath, judge: str = "", time: str = "") -> list[tuple[int
     # Unless a cell begins with a quote, quotes are part of the text.
     quote = '"' if f'{tab}"' in text or text.startswith('"') else None
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=tab, quotechar=quote)
-    found = []
+    answers = []
     try:
         names = [cell.strip().lower() for cell in next(rows, [])]
         if missing := [name for name in COLUMNS[1:4] if name not in names]:
@@ -63,10 +63,10 @@ def read_sheet(path: StrPath, judge: str = "", time: str = "") -> list[tuple[int
             row = dict(zip(names, cells, strict=False))
             if row.get("answer", "").strip():
                 where = f"{path}, line {rows.line_num}"
-                found.append(_answered(row, where, judge, time))
+                answers.append(_answered(row, where, judge, time))
     except csv.Error as error:
         raise CorpusError(f"{path}, line {rows.line_num}: {error}; save the sheet again") from None
-    return found
+    return answers
 
 
 def _answered(row: Mapping[str, str], where: str, judge: str, time: str) -> tuple[int, Answer]:
@@ -78,9 +78,9 @@ def _answered(row: Mapping[str, str], where: str, judge: str, time: str) -> tupl
     if answer is None:
         raise CorpusError(f"{where}: {word!r} is no answer; write yes, no, partly or skip")
     who = (row.get("judge") or "").strip() or judge
-    found = Answer(row["source"], row.get("target") or "", answer, who, time, kind)
+    entry = Answer(row["source"], row.get("target") or "", answer, who, time, kind)
     name = (row.get("pair") or "").strip()
-    return int(name[1:], 16) if _NAME.fullmatch(name) else found.key, found
+    return int(name[1:], 16) if _NAME.fullmatch(name) else entry.key, entry
 
 
 def read_labels(path: StrPath) -> dict[tuple[str, str], float]:
@@ -89,14 +89,14 @@ def read_labels(path: StrPath) -> dict[tuple[str, str], float]:
 
     Raises CorpusError for a file without any answer, or of neither kind.
     """
-    place = Path(os.fspath(path))
-    if not place.is_file():
+    file = Path(os.fspath(path))
+    if not file.is_file():
         raise CorpusError(f"{path}: no such file; 'miner review' keeps answers in one")
-    if place.read_bytes()[:4].removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
-        answers = Answers.read(place)
+    if file.read_bytes()[:4].removeprefix(b"\xef\xbb\xbf").startswith(b"{"):
+        answers = Answers.read(file)
     else:
         answers = Answers()
-        answers.add(*(answer for _, answer in read_sheet(place)))
-    if not (found := answers.labels()):
+        answers.add(*(answer for _, answer in read_sheet(file)))
+    if not (labels := answers.labels()):
         raise CorpusError(f"{path}: has no answer; {', '.join(RIGHT)} are answers")
-    return found
+    return labels

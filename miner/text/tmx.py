@@ -75,25 +75,25 @@ class UnitLanguages:
         alone = len({*map(primary, self._codes)}) == 1
         if self.source is None and self.target is not None and not alone:
             targets = _closest(self.target, codes, every)
-            rest = [place for place in every if place not in targets]
+            rest = [position for position in every if position not in targets]
             sources = _closest(usual, codes, rest) if usual else []
             if not sources and (not usual or closest(self.target, [usual])):
                 sources = rest
-                self._refuse_several("source", [codes[place] for place in rest])
+                self._refuse_several("source", [codes[position] for position in rest])
         else:
             if not (self.source or usual) and codes:
                 self.file = usual = codes[0]
             wanted = self.source or usual or ""
             sources = _closest(wanted, codes, every)
-            rest = [place for place in every if place not in sources[:1]]
+            rest = [position for position in every if position not in sources[:1]]
             if self.target is not None:
                 targets = _closest(self.target, codes, rest)
             elif alone:
                 targets = rest
             else:
-                targets = [place for place in rest if not closest(wanted, [codes[place]])]
+                targets = [position for position in rest if not closest(wanted, [codes[position]])]
                 if sources:
-                    self._refuse_several("target", [codes[place] for place in targets])
+                    self._refuse_several("target", [codes[position] for position in targets])
                 else:
                     targets = targets[:1]
         self._met["source"] |= bool(sources)
@@ -113,7 +113,9 @@ class UnitLanguages:
 def _closest(wanted: str, codes: tuple[str, ...], places: Iterable[int]) -> list[int]:
     """Return the positions, among ``places``, whose codes match ``wanted`` best."""
     among = [*places]
-    return [among[place] for place in closest(wanted, [codes[place] for place in among])]
+    return [
+        among[position] for position in closest(wanted, [codes[position] for position in among])
+    ]
 
 
 # Controls and other characters that XML 1.0 cannot hold.
@@ -287,7 +289,7 @@ class TmxUnits(UnitParser):
             source, targets = self.languages.places(self._source, tuple(self._codes))
         except CorpusError as error:
             raise CorpusError(f"{display_name(self.origin)}, line {self.unit}: {error}") from None
-        texts = [self._texts[place] for place in targets] or [""]
+        texts = [self._texts[position] for position in targets] or [""]
         left = "" if source is None else self._texts[source]
         for text in texts:
             self.add({"source": left, "target": text})

@@ -23,21 +23,21 @@ class Tsv(TextFormat):
     def found(self, name: str, columns: Columns, header: Sequence[str] | None) -> Columns:
         """Return the positions of the columns, from 0."""
         return [
-            one if one.key is None else one._replace(key=_place(name, one.key, header))
-            for one in columns
+            column if column.key is None else column._replace(key=_place(name, column.key, header))
+            for column in columns
         ]
 
     def parser(self, name: str, columns: Columns) -> Parse:
         places = [None if column.key is None else int(column.key) for column in columns]
         blank = ("",) * len(columns)
-        wanted = 1 + max((place for place in places if place is not None), default=0)
+        wanted = 1 + max((position for position in places if position is not None), default=0)
 
         def parse(line: int, text: str) -> tuple[str, ...]:
             if is_blank(text):
                 return blank
             cells = text.split("\t")
             try:
-                return tuple(["" if place is None else cells[place] for place in places])
+                return tuple(["" if position is None else cells[position] for position in places])
             except IndexError:
                 raise CorpusError(
                     f"{name}, line {line}: column {wanted} is asked for, {len(cells)} "
@@ -51,9 +51,9 @@ class Tsv(TextFormat):
             return line
         cells = line.split("\t")
         for column, text in zip(columns, texts, strict=True):
-            place = int(column.key or 0)
-            if cells[place] != text:
-                cells[place] = one_line(text)
+            position = int(column.key or 0)
+            if cells[position] != text:
+                cells[position] = one_line(text)
         return "\t".join(cells)
 
     def fields(self, line: str, header: Sequence[str]) -> dict[str, Any]:
@@ -64,12 +64,12 @@ class Tsv(TextFormat):
         cells = line.split("\t")
         names = _names(len(cells), header)
         places = [int(column.key or 0) for column in columns[:2]]
-        found = {
-            side: cells[place] if place < len(cells) else ""
-            for side, place in zip(SIDES, places, strict=True)
+        texts = {
+            side: cells[position] if position < len(cells) else ""
+            for side, position in zip(SIDES, places, strict=True)
         }
         more = {names[i]: cell for i, cell in enumerate(cells) if i not in places}
-        return found | {unused(name, found): cell for name, cell in more.items()}
+        return texts | {unused(name, texts): cell for name, cell in more.items()}
 
 
 class ParaCrawl(Tsv):
@@ -89,7 +89,7 @@ class ParaCrawl(Tsv):
 
 def _names(count: int, header: Sequence[str]) -> list[str]:
     """Return the names of ``count`` columns: from the header, else ``column3`` and so on."""
-    return [*header, *(f"column{place + 1}" for place in range(len(header), count))]
+    return [*header, *(f"column{number + 1}" for number in range(len(header), count))]
 
 
 def _place(name: str, key: int | str, header: Sequence[str] | None) -> int:

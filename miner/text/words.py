@@ -22,7 +22,7 @@ SPACELESS = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{DENSE}"
 
 def _letters(first: int, last: int) -> str:
     """Return the letters and digits of a Unicode block, without marks and punctuation."""
-    return "".join(one for one in map(chr, range(first, last + 1)) if one.isalnum())
+    return "".join(letter for letter in map(chr, range(first, last + 1)) if letter.isalnum())
 
 
 # Letters that correspond to one English word in translations, by script without spaces.
@@ -106,17 +106,17 @@ def spaced(text: str) -> list[str]:
 
 def joined(texts: Sequence[str]) -> str:
     """Join lines or sentences by spaces, but not within scripts that have none."""
-    found: list[str] = []
+    parts: list[str] = []
     for text in texts:
         if (
-            found
+            parts
             and text
-            and not (_GLUED.match(found[-1], len(found[-1]) - 1) and _GLUED.match(text))
+            and not (_GLUED.match(parts[-1], len(parts[-1]) - 1) and _GLUED.match(text))
         ):
-            found.append(" ")
+            parts.append(" ")
         if text:
-            found.append(text)
-    return "".join(found)
+            parts.append(text)
+    return "".join(parts)
 
 
 def words_without_spaces(text: str) -> float:

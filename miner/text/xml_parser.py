@@ -148,16 +148,16 @@ class XmlParser:
         """Replace characters and references that XML cannot hold by `BROKEN`."""
 
         def checked(found: re.Match[str]) -> str:
-            one = found[0]
-            if len(one) > 1:
-                number = int(one[3:-1], 16) if one[2] == "x" else int(one[2:-1])
+            matched = found[0]
+            if len(matched) > 1:
+                number = int(matched[3:-1], 16) if matched[2] == "x" else int(matched[2:-1])
                 if number < 0x110000 and not _NO_XML.match(chr(number)):
-                    return one
-                kind = f"{one} stands for no character of XML"
-            elif "\udc80" <= one <= "\udcff":
-                kind = f"0x{ord(one) - 0xDC00:02X} is not {self._encoding.upper()}"
+                    return matched
+                kind = f"{matched} stands for no character of XML"
+            elif "\udc80" <= matched <= "\udcff":
+                kind = f"0x{ord(matched) - 0xDC00:02X} is not {self._encoding.upper()}"
             else:
-                kind = f"U+{ord(one):04X} is no character of XML"
+                kind = f"U+{ord(matched):04X} is no character of XML"
             line = self._lines + text.count("\n", 0, found.start()) + 1
             self.faults.append((line, f"{kind}; mend the text, or its declared encoding"))
             return BROKEN
@@ -166,18 +166,18 @@ class XmlParser:
 
     def _parse(self, part: bytes, last: bool) -> bytes:
         """Parse a part; return its tail, which must be parsed with the next part."""
-        place = 0
+        position = 0
         while True:
             if self._lost is not None:
-                found = self.resume.search(part, place) if self.resume else None
-                if found is None:
+                match = self.resume.search(part, position) if self.resume else None
+                if match is None:
                     if last:
                         raise self._lost
-                    return self._passed(part, max(place, len(part) - _LONGEST))
-                part, place = self._passed(part, found.start()), 0
-                self._begin_again(found[0])
+                    return self._passed(part, max(position, len(part) - _LONGEST))
+                part, position = self._passed(part, match.start()), 0
+                self._begin_again(match[0])
             try:
-                self.parser.Parse(part[place:], last)
+                self.parser.Parse(part[position:], last)
             except expat.ExpatError as error:
                 why = str(error).partition(":")[0]
                 lost = self.fail(
@@ -187,20 +187,20 @@ class XmlParser:
                     raise lost from None
                 self.broken(lost)
                 self._lost = lost
-                place += max(0, self.parser.ErrorByteIndex - self._taken) + 1
+                position += max(0, self.parser.ErrorByteIndex - self._taken) + 1
                 continue
-            self._taken += len(part) - place
+            self._taken += len(part) - position
             return self._passed(part, len(part))
 
     def _begin_again(self, tag: bytes) -> None:
         """Open a parser at a tag, inside its enclosing elements."""
         heads = self.heads
         if tag.startswith(b"</"):
-            names = [self.names[one] for one in heads]
+            names = [self.names[name] for name in heads]
             heads = heads[: names.index(self.names[tag[2:].decode().rstrip("> \t\r\n")]) + 1]
         self._above, self._lost = self._lines, None
         self._open(self.start)
-        head = "".join(f"<{one}>" for one in heads).encode()
+        head = "".join(f"<{name}>" for name in heads).encode()
         self._taken = len(head)
         self.parser.StartElementHandler = None
         self.parser.Parse(head)
@@ -243,8 +243,8 @@ class UnitParser(XmlParser):
         self.size = 0
         row |= self.facts
         if self.faults and fault is None:
-            place = self.fault(self.unit)
-            fault = place if any(BROKEN in cell for cell in row.values()) else None
+            where = self.fault(self.unit)
+            fault = where if any(BROKEN in cell for cell in row.values()) else None
         if fault is not None:
             if self.on_error == "fail":
                 raise UnreadableError(fault)
