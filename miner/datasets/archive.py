@@ -51,13 +51,13 @@ def members(path: Path) -> Iterator[Iterator[Member]]:
     member whose name leads out of the archive (nothing is written, but such an archive is not
     trusted).
     """
-    found = _sound(
+    entries = _sound(
         path, ((name, _sound(path, _lines(path, name, file))) for name, _, file in _files(path))
     )
     try:
-        yield found
+        yield entries
     finally:
-        found.close()
+        entries.close()
 
 
 def unpack(path: Path, into: Path) -> None:
@@ -68,15 +68,15 @@ def unpack(path: Path, into: Path) -> None:
     """
     folders: set[PurePosixPath] = set()
     for name, size, file in _sound(path, _files(path)):
-        place = PurePosixPath(name)
-        folders.add(place.parent)
-        if len(folders) > 1 or len(place.parts) > 2 or (into / place.name).exists():
+        member = PurePosixPath(name)
+        folders.add(member.parent)
+        if len(folders) > 1 or len(member.parts) > 2 or (into / member.name).exists():
             raise CorpusError(
                 f"{path}: {name!r} is not a file of its one folder; it is not an archive "
                 "of one flat directory"
             )
         require_space(into, size or 0)
-        with (into / place.name).open("wb") as out:
+        with (into / member.name).open("wb") as out:
             for block in _sound(path, iter(partial(file.read, BLOCK), b"")):
                 out.write(block)
 

@@ -81,13 +81,13 @@ def _dataset(
     **facts: Any,
 ) -> Dataset:
     """Return the data set of a table of the catalogue."""
-    found = {}
+    files_of = {}
     for part in parts.split():
         code, _, short = part.partition(":")
-        found[named.format(short or code)] = tuple(
+        files_of[named.format(short or code)] = tuple(
             _file(file.format(part=code), checksums) for file in files
         )
-    return Dataset(name=name, parts=dict(sorted(found.items())), **facts)
+    return Dataset(name=name, parts=dict(sorted(files_of.items())), **facts)
 
 
 def _file(line: str, checksums: Mapping[str, str]) -> File:

@@ -280,17 +280,17 @@ def _tatoeba(writer: PartWriter, pair: str, files: Sequence[Path]) -> None:
 def _small(writer: PartWriter, part: str, files: Sequence[Path]) -> None:
     names = f"({'|'.join(map(re.escape, SMALL))})"
     for name, _, file in wanted_members(files[0], names, set(SMALL)):
-        place = f"senteval/{SMALL[name]}/{name}"
-        if place not in writer.done.written:
-            writer.copy(place, file)
+        target = f"senteval/{SMALL[name]}/{name}"
+        if target not in writer.done.written:
+            writer.copy(target, file)
 
 
 def _senteval(places: Sequence[str], writer: PartWriter, part: str, files: Sequence[Path]) -> None:
     """Copy each download, or the only matching member of its archive, to its destination."""
-    for path, place in zip(files, places, strict=True):
-        name = PurePosixPath(place).name if path.suffix == ".zip" else path.name
+    for path, target in zip(files, places, strict=True):
+        name = PurePosixPath(target).name if path.suffix == ".zip" else path.name
         for _, _, file in wanted_members(path, f"({re.escape(name)})", {name}):
-            writer.copy(f"senteval/{place}", file)
+            writer.copy(f"senteval/{target}", file)
 
 
 CONVERTERS: Mapping[str, Convert] = {

@@ -124,13 +124,13 @@ def wanted_members(
     Each has the first group of the match, its name for errors, and its lines. Raises CorpusError at
     the end if a group in ``needed`` is missing.
     """
-    found = set()
+    groups = set()
     with members(path) as entries:
         for name, file in entries:
             if match := re.fullmatch(names, PurePosixPath(name).name):
-                found.add(match[1])
+                groups.add(match[1])
                 yield match[1], f"{path}, {name}", file
-    if missing := sorted(needed - found):
+    if missing := sorted(needed - groups):
         raise missing_members(path, missing)
 
 

@@ -220,15 +220,17 @@ def _read(response: http.client.HTTPResponse) -> bytes:
 
 def _continues(response: http.client.HTTPResponse, done: int, before: Mapping[str, object]) -> bool:
     """Return True if the response continues the same version of the file."""
-    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", ""))
-    if response.status != 206 or not found or int(found[1]) != done:
+    content_range = re.fullmatch(
+        r"bytes (\d+)-(\d+)/(\d+)", response.headers.get("Content-Range", "")
+    )
+    if response.status != 206 or not content_range or int(content_range[1]) != done:
         return False
-    if _length(response) not in (None, int(found[3]) - done):
+    if _length(response) not in (None, int(content_range[3]) - done):
         return False
     # Without a validator the two parts may belong to different versions.
     validators = [name for name in ("ETag", "Last-Modified") if before.get(name)]
     same = all(response.headers.get(name) == before[name] for name in validators)
-    return bool(validators) and same and int(found[3]) == before.get("length")
+    return bool(validators) and same and int(content_range[3]) == before.get("length")
 
 
 def _refuse_page(address: str, response: http.client.HTTPResponse, start: bytes, name: str) -> None:
@@ -244,15 +246,15 @@ def _refuse_page(address: str, response: http.client.HTTPResponse, start: bytes,
 
 
 def _checked(address: str, path: Path, size: int | None, sha256: str | None) -> str:
-    found = file_sha256(path)
+    digest = file_sha256(path)
     length = path.stat().st_size
     wrong = ""
     if size is not None and length != size:
         wrong = f"has {length:,} bytes, not {size:,}"
-    elif sha256 is not None and found != sha256:
-        wrong = f"has the SHA-256 {found}, not {sha256}"
+    elif sha256 is not None and digest != sha256:
+        wrong = f"has the SHA-256 {digest}, not {sha256}"
     if not wrong:
-        return found
+        return digest
     bad = path.with_name(f"{path.name}.bad")
     os.replace(path, bad)
     raise DownloadError(
@@ -269,7 +271,7 @@ def _length(response: http.client.HTTPResponse) -> int | None:
 def _read_note(note: Path, address: str) -> dict[str, Any]:
     """Read the validators of the part on disk; empty if it belongs to another address."""
     with suppress(OSError, ValueError):
-        found = read_json(note)
-        if isinstance(found, dict) and found.get("address") == address:
-            return found
+        validators = read_json(note)
+        if isinstance(validators, dict) and validators.get("address") == address:
+            return validators
     return {}

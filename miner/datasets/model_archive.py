@@ -40,7 +40,7 @@ def get_model(
     if address.startswith(HUB):
         return _of_repository(address, output)
     path = urllib.parse.urlsplit(address).path
-    suffix = next((one for one in SUFFIXES if path.endswith(one)), None)
+    suffix = next((ending for ending in SUFFIXES if path.endswith(ending)), None)
     if suffix is None:
         raise DownloadError(
             f"{address}: not a model archive; its name ends in {', '.join(SUFFIXES)}"
@@ -51,7 +51,7 @@ def get_model(
     archive = directory.with_name(f"{directory.name}.download-{digest}{suffix}")
     with writing(archive.parent):
         archive.parent.mkdir(parents=True, exist_ok=True)
-    found = fetch(address, archive, sha256=sha256, report=report)
+    version = fetch(address, archive, sha256=sha256, report=report)
     with atomic_directory(directory, CONFIG) as work:
         unpack(archive, work)
         try:
@@ -60,29 +60,29 @@ def get_model(
             reason = str(error).replace(str(work), str(archive))
             raise ArtifactError(f"{reason}; {address} holds no sound model") from error
     archive.unlink()
-    return load(directory), found
+    return load(directory), version
 
 
 def _of_repository(address: str, output: StrPath) -> tuple[Model, str]:
     """Copy a model from a repository written by ``miner export --hub``."""
-    found = _REPOSITORY.fullmatch(address)
-    if found is None:
+    match = _REPOSITORY.fullmatch(address)
+    if match is None:
         raise DownloadError(f"{address}: is not hf:USER/NAME, nor hf:USER/NAME@REVISION")
     directory = replaceable(output, CONFIG)
     hub = library("huggingface_hub", address, "datasets")
     try:
         files = [f"{HUB_FOLDER}/*"]
-        there = hub.snapshot_download(found[1], revision=found[2], allow_patterns=files)
+        there = hub.snapshot_download(match[1], revision=match[2], allow_patterns=files)
     except Exception as error:  # the library has its own exceptions, and those of two others
         raise DownloadError(f"{address}: cannot be downloaded: {reason(error)}") from None
-    place = Path(there) / HUB_FOLDER
-    if not (place / CONFIG).is_file():
+    folder = Path(there) / HUB_FOLDER
+    if not (folder / CONFIG).is_file():
         raise ArtifactError(
             f"{address}: has no {HUB_FOLDER}/{CONFIG}, which 'miner export --hub' writes; an "
             f"encoder of sentence-transformers is --model {address} itself"
         )
     with atomic_directory(directory, CONFIG) as work:
-        shutil.copytree(place, work, dirs_exist_ok=True)
+        shutil.copytree(folder, work, dirs_exist_ok=True)
         try:
             load(work)
         except ArtifactError as error:

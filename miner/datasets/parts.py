@@ -131,11 +131,11 @@ def read_record(into: Path) -> Record:
     """Read SOURCES.json; empty if it is not there. Raises ArtifactError."""
     path = into / RECORD
     try:
-        found = read_json(path)
-        for entry in found.values():
+        sources = read_json(path)
+        for entry in sources.values():
             for part in entry["parts"].values():
                 _ = part["files"], part["written"], part["left_out"]
-        return dict(found)
+        return dict(sources)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, KeyError, TypeError) as error:

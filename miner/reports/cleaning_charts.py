@@ -46,7 +46,9 @@ def curve_of(found: Cleaned, free: Cleaned) -> Curve:
     rank = free.rank[rows]
     sign = 1 if step.filter.better == "higher" else -1
     bound = step.minimum if sign > 0 else step.maximum
-    most = any(np.isnan(free.scores(one.label)[rows]).any() for one in found.config.stage(MODEL))
+    most = any(
+        np.isnan(free.scores(other.label)[rows]).any() for other in found.config.stage(MODEL)
+    )
     total = len(rows)
     tried = np.linspace(1, total, min(STEPS, total)).astype(np.int64)
     finite = rank[np.isfinite(rank)]

@@ -35,29 +35,31 @@ def write(
     the page cannot be written, and CorpusError for a text that has changed.
     """
     check(path)
-    found = filtered.whole()
-    names = [file.name for one in filtered.pieces if not one.number for file in one.bitext.files]
-    summaries = samples.summaries(found)
-    others = samples.others(found)
-    kept = samples.kept(found, KEPT)
-    curve = None if found.config.ranking is None else curve_of(found, filtered.unbounded())
+    cleaned = filtered.whole()
+    names = [
+        file.name for piece in filtered.pieces if not piece.number for file in piece.bitext.files
+    ]
+    summaries = samples.summaries(cleaned)
+    others = samples.others(cleaned)
+    kept = samples.kept(cleaned, KEPT)
+    curve = None if cleaned.config.ranking is None else curve_of(cleaned, filtered.unbounded())
     usable = curve if curve is not None and len(curve.threshold) else None
-    groups = [group for one in summaries for group in one.groups]
+    groups = [group for summary in summaries for group in summary.groups]
     groups += [kept, *(group for _, more in others for group in more)]
     chosen = {int(row) for group in groups for row in group.rows}
-    show = _Samples(filtered, found, chosen, report)
+    show = _Samples(filtered, cleaned, chosen, report)
 
     charts: dict[str, Any] = {}
     if usable is not None:
-        charts["curve"] = cleaning_charts.thresholds(found, usable)
-    for place, one in enumerate(summaries):
-        if _measures(one.step) and (one.inside.any() or one.outside.any()):
-            now = usable if one.step == found.config.ranking else None
-            charts[f"filter {place}"] = cleaning_charts.histogram(
-                one, None if now is None else float(now.threshold[now.now])
+        charts["curve"] = cleaning_charts.thresholds(cleaned, usable)
+    for number, summary in enumerate(summaries):
+        if _measures(summary.step) and (summary.inside.any() or summary.outside.any()):
+            now = usable if summary.step == cleaned.config.ranking else None
+            charts[f"filter {number}"] = cleaning_charts.histogram(
+                summary, None if now is None else float(now.threshold[now.now])
             )
-    stages = {stage.label: _stage(found, stage) for stage in found.stages}
-    ranking = found.config.ranking
+    stages = {stage.label: _stage(cleaned, stage) for stage in cleaned.stages}
+    ranking = cleaned.config.ranking
     title = " × ".join(str(name).rpartition("/")[2] for name in names)
     page.write(
         path,
@@ -66,15 +68,20 @@ def write(
         charts,
         {
             "heading": title,
-            "summary": _summary(found, names, sample),
+            "summary": _summary(cleaned, names, sample),
             "stages": list(stages.values()),
             "ranking": None if curve is None or ranking is None else ranking.label,
-            "doubts": _doubts(found, curve),
-            "steps": None if usable is None else _slider(found, usable),
+            "doubts": _doubts(cleaned, curve),
+            "steps": None if usable is None else _slider(cleaned, usable),
             "kept": show(kept, ranking),
             "filters": [
-                _filter(one, stages[one.step.label], f"filter {place}" in charts, show)
-                for place, one in enumerate(summaries)
+                _filter(
+                    summary,
+                    stages[summary.step.label],
+                    f"filter {number}" in charts,
+                    show,
+                )
+                for number, summary in enumerate(summaries)
             ],
             "others": [
                 {"stage": stages[label], "groups": [show(group, ranking) for group in more]}
@@ -109,7 +116,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
     if counts.precision is not None:
         rows.append(("mean quality", f"{counts.precision:.3f} of the pairs kept"))
     times = sorted(found.stages, key=lambda stage: -stage.seconds)
-    spent = [f"{one.label} {one.seconds:.1f}" for one in times if one.seconds >= 0.05]
+    spent = [f"{stage.label} {stage.seconds:.1f}" for stage in times if stage.seconds >= 0.05]
     seconds = sum(stage.seconds for stage in found.stages)
     if seconds:
         text = f"{seconds:.1f}" + f": {', '.join(spent)}" * bool(spent)
@@ -125,7 +132,7 @@ def _summary(found: Cleaned, names: Sequence[str], sample: bool) -> list[tuple[s
 
 def _stage(found: Cleaned, stage: FunnelRow) -> dict[str, Any]:
     """Return a row of the funnel, with numbers as text."""
-    total, seconds = found.count, sum(one.seconds for one in found.stages)
+    total, seconds = found.count, sum(row.seconds for row in found.stages)
     summaries = {step.label: step.filter.summary for step in found.config.steps}
     anchors = {step.label: number for number, step in enumerate(samples.steps(found))}
     return {
@@ -181,8 +188,8 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
     facts += [("settings", ", ".join(settings))] * bool(settings)
     facts += [("from", step.filter.paper)] * bool(step.filter.paper)
     beyond = [
-        f"scores {place} are in the {side} bar ({count:,})"
-        for count, side, place in (
+        f"scores {where} are in the {side} bar ({count:,})"
+        for count, side, where in (
             (one.below, "first", f"below {one.edges[0]:.4g}"),
             (one.above, "last", f"above {one.edges[-1]:.4g}"),
         )
@@ -199,13 +206,13 @@ def _filter(one: StepSummary, stage: dict[str, Any], drawn: bool, show: _Samples
 
 def _parted(text: str, word: str = "") -> tuple[str, str, str]:
     """Split a text at a word: text before it, the word, text after. Longer texts are cut."""
-    shown, own = text[:CUT], re.escape(word)
+    shown, escaped = text[:CUT], re.escape(word)
     more = f"… ({len(text):,} characters)" if len(text) > CUT else ""
     # Prefer an occurrence that is not part of another word or number.
-    for pattern in (rf"(?<!\w)(?<!\d[.,]){own}(?!\w|[.,]\d)", own):
-        found = re.search(pattern, shown, re.IGNORECASE)
-        if word and found:
-            return shown[: found.start()], found[0], shown[found.end() :] + more
+    for pattern in (rf"(?<!\w)(?<!\d[.,]){escaped}(?!\w|[.,]\d)", escaped):
+        match = re.search(pattern, shown, re.IGNORECASE)
+        if word and match:
+            return shown[: match.start()], match[0], shown[match.end() :] + more
     return shown + more, "", ""
 
 
@@ -238,8 +245,8 @@ class _Samples:
         return name(Batch([source], [target]))[0] if name else Fault()
 
     def _reason(self, row: int) -> str | None:
-        place = self.found.removed[row]
-        return None if place < 0 else self.found.reasons[place]
+        number = self.found.removed[row]
+        return None if number < 0 else self.found.reasons[number]
 
     def __call__(self, group: SampleGroup, step: Step | None) -> dict[str, Any]:
         """Return a table of rows, with their scores by ``step``."""
@@ -276,5 +283,5 @@ class _Samples:
             "usual": "" if fault.name == "number" else " or ".join(fault.usual) or "none",
             "better": None
             if better is None
-            else ["".join(_parted(one)) for one in self.texts[better]],
+            else ["".join(_parted(part)) for part in self.texts[better]],
         }

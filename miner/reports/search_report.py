@@ -52,8 +52,8 @@ def thresholds(pairs: Pairs, estimate: Estimate | None, start: float) -> dict[st
 
 def position(steps: dict[str, list[Any]], threshold: float) -> int:
     """Return the step that keeps the same pairs as ``threshold``."""
-    found = int(np.searchsorted(-np.array(steps["score"]), -threshold, side="right"))
-    return max(found - 1, 0)
+    kept = int(np.searchsorted(-np.array(steps["score"]), -threshold, side="right"))
+    return max(kept - 1, 0)
 
 
 def draw(pairs: Pairs, steps: dict[str, list[Any]], threshold: float) -> dict[str, Any]:
@@ -127,15 +127,15 @@ def write(path: str | Path, mined: Mined) -> None:
     Raises DependencyError without Bokeh, and ResourceError if the page cannot be written.
     """
     check(path)
-    found, estimate, threshold = mined.search, mined.estimate, mined.applied
+    search, estimate, threshold = mined.search, mined.estimate, mined.applied
     start = 0.5 if threshold is None or not 0 <= threshold <= 1 else threshold
-    steps = thresholds(found.pairs, estimate, start)
-    title = f"{_names(found.pairs.source)} × {_names(found.pairs.target)}"
+    steps = thresholds(search.pairs, estimate, start)
+    title = f"{_names(search.pairs.source)} × {_names(search.pairs.target)}"
     page.write(
         path,
         "search.html",
         f"Mined pairs: {title}",
-        draw(found.pairs, steps, start),
+        draw(search.pairs, steps, start),
         {
             "heading": title,
             "summary": _summary(mined),
@@ -144,9 +144,9 @@ def write(path: str | Path, mined: Mined) -> None:
                 "said": _said(steps),
                 "start": position(steps, start),
             },
-            "samples_by_score": _samples(found, threshold),
-            "suspects": _suspects(found, threshold),
-            "verified": found.verifier is not None,
+            "samples_by_score": _samples(search, threshold),
+            "suspects": _suspects(search, threshold),
+            "verified": search.verifier is not None,
         },
     )
 
@@ -172,8 +172,8 @@ def _names(index: Any) -> str:
 
 def _summary(mined: Mined) -> list[tuple[str, str]]:
     """Return the facts at the head of the page: name and text of each."""
-    found, estimate, threshold = mined.search, mined.estimate, mined.applied
-    pairs = found.pairs
+    search, estimate, threshold = mined.search, mined.estimate, mined.applied
+    pairs = search.pairs
     rows = []
     for name, index in (("source", pairs.source), ("target", pairs.target)):
         for source in index.sources:
@@ -185,7 +185,7 @@ def _summary(mined: Mined) -> list[tuple[str, str]]:
         unknown = index.different - index.distinct
         text = f"{index.distinct:,} sentences ({repeats:,} repeats"
         rows.append((f"{name}: searched", f"{text}, {unknown:,} without a known piece left out)"))
-    settings = found.settings
+    settings = search.settings
     rows.append(("model", pairs.source.model_name))
     rows.append(
         ("search", f"{settings.neighbors} neighbours each way, {settings.retrieval} retrieval")

@@ -28,33 +28,33 @@ def english_values(words: str) -> tuple[Decimal, ...]:
     or 3.
     """
     total = current = 0
-    own_total = own = 0  # the same for the present number
+    number_total = number = 0  # the same for the present number
     each: list[int] = []
     last = ""
     for word in re.split(r" and |[ -]", words)[:LONG]:
         if word in TIMES:
             times = TIMES[word]
-            if not own_total and own < 100:
-                each.append(own or times)
+            if not number_total and number < 100:
+                each.append(number or times)
             if times == 12:  # two dozen are twelve and twelve
                 each.append(times)
-            current, own = max(1, current) * times, max(1, own) * times
+            current, number = max(1, current) * times, max(1, number) * times
             if times >= 1000:
                 total, current = total + current, 0
-                own_total, own = own_total + own, 0
+                number_total, number = number_total + number, 0
         else:
             value = ENGLISH[word]
             joined = (last in TIMES and value < 100) or (last.endswith("ty") and value < 10)
-            if own_total + own and not joined:
-                each.append(own_total + own)
-                own_total = own = 0
-            own += value
+            if number_total + number and not joined:
+                each.append(number_total + number)
+                number_total = number = 0
+            number += value
             # For example nineteen eighty-four, two hundred and five.
             current = (
                 current * 100 + value if 10 <= current < 100 <= 10 * value else current + value
             )
         last = word
-    each.append(own_total + own)
+    each.append(number_total + number)
     return tuple(Decimal(value) for value in dict.fromkeys([total + current, *each]))
 
 

@@ -150,18 +150,18 @@ def plain_digits(text: str) -> str:
 def numerals(text: str) -> list[Numeral]:
     """Find the numbers written with digits, in order."""
     original, text = text, plain_digits(text)
-    found: list[Numeral] = []
-    place = 0
+    numbers: list[Numeral] = []
+    position = 0
     token = _TOKEN if text.isascii() or not UNUSUAL.search(text) else _ANY_TOKEN
-    while match := token.search(text, place):
-        for one in _read(text, original, match):
-            _sign(text, one)
-            _word_before(text, one)
-            if found:
-                _join(text, found[-2:], one)
-            found.append(one)
-        place = max(match.end(), found[-1].end)
-    return found
+    while match := token.search(text, position):
+        for number in _read(text, original, match):
+            _sign(text, number)
+            _word_before(text, number)
+            if numbers:
+                _join(text, numbers[-2:], number)
+            numbers.append(number)
+        position = max(match.end(), numbers[-1].end)
+    return numbers
 
 
 def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
@@ -181,14 +181,14 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     followed = word or letter in MARKS
     before = text[start - 1 : start] if start else ""
     if not followed and before not in (".", ",") and token.isdecimal():
-        one = Numeral(start, end, (_value(token),), digits=token)
+        number = Numeral(start, end, (_value(token),), digits=token)
         if len(token) < 5:
-            _calendar(original, one, int(token))
+            _calendar(original, number, int(token))
         if token == "911" and _ATTACKS.match(text, end):
-            one.firm = False
+            number.firm = False
         if before in "- " and text[max(0, start - 6) : start - 1].lower() == "covid":
-            one.firm = False
-        return [one]
+            number.firm = False
+        return [number]
     if followed or token[1:2] == "." or token[2:3] == ".":
         clock = CLOCK.match(text, start)
         if clock and clock.end() >= end and int(clock["hour"]) <= 24:
@@ -205,7 +205,9 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
             return [_mixed(mixed)]
     readings = _readings(token)
     if not readings:
-        parts = ((start + one.start(), start + one.end(), one[0]) for one in _PART.finditer(token))
+        parts = (
+            (start + part.start(), start + part.end(), part[0]) for part in _PART.finditer(token)
+        )
         return [Numeral(low, high, (_value(part),), digits=part) for low, high, part in parts]
     if (
         before in (".", ",")
@@ -223,15 +225,18 @@ def _read(text: str, original: str, match: re.Match[str]) -> list[Numeral]:
     if max(powers) and len(readings) > 1 and readings[0][0].endswith("000"):
         del readings[1:]  # "20.000 millones" is not 20 million
     values = tuple([_value(digits, power + new) for digits, power in readings for new in powers])
-    one = Numeral(start, end, values, power=max(powers), digits=token)
+    number = Numeral(start, end, values, power=max(powers), digits=token)
     if followed and isinstance(values[0], Decimal):
-        one.more += (values[0] * 10,) if after[0] == "割" else ()
+        number.more += (values[0] * 10,) if after[0] == "割" else ()
         if after[0] in _FRACTIONS:
-            one.values, one.more = (values[0] + _FRACTIONS[after[0]],), (*one.more, *values)
-            one.end = text.index(after[0], end) + 1
-    if len(token) < 5 and not one.power and token.isdecimal() and one.end == end:
-        _calendar(original, one, int(token))
-    return [one]
+            number.values, number.more = (
+                (values[0] + _FRACTIONS[after[0]],),
+                (*number.more, *values),
+            )
+            number.end = text.index(after[0], end) + 1
+    if len(token) < 5 and not number.power and token.isdecimal() and number.end == end:
+        _calendar(original, number, int(token))
+    return [number]
 
 
 def _value(digits: str, power: int = 0) -> Value:
@@ -249,17 +254,17 @@ def _readings(token: str) -> list[tuple[str, int]]:
     last, kinds = marks[-1], {*marks}
     whole, decimals = token.rsplit(last, 1)
     digits = _SEPARATOR.sub("", token)
-    found = []
+    readings = []
     if last not in _DECIMAL and len(kinds) == 1 and _GROUPED.fullmatch(token):
-        found.append((digits, 0))
+        readings.append((digits, 0))
     if last not in _GROUPING and (
         len(marks) == 1
         or (len(kinds) == 2 and last not in marks[:-1] and _GROUPED.fullmatch(whole))
     ):
-        found.append((digits, -len(decimals)))
-    if not found and last in _GROUPING:
-        found.append((digits, 0))
-    return found
+        readings.append((digits, -len(decimals)))
+    if not readings and last in _GROUPING:
+        readings.append((digits, 0))
+    return readings
 
 
 def _clock(text: str, match: re.Match[str]) -> Numeral:
@@ -267,12 +272,12 @@ def _clock(text: str, match: re.Match[str]) -> Numeral:
     hour, minute = int(match["hour"]), int(match["minute"] or 0)
     past = None if match["minute"] else _HALF_PAST.match(text, match.end())
     minute = 30 if past else minute
-    half = next((one for one in (match["half"], match["half2"]) if one), "")[:1].lower()
+    half = (match["half"] or match["half2"] or "")[:1].lower()
     before = text[max(0, match.start() - 3) : match.start()].rstrip(_BLANKS)
     late = {half == "p"} if half else {hour > 12} if hour > 12 or hour == 0 else {False, True}
     late = {True} if before.endswith(AFTER_NOON) else late
     late = {False} if before.endswith(BEFORE_NOON) or hour == 24 else late
-    values: list[Value] = [(hour % 12, minute, one) for one in sorted(late)]
+    values: list[Value] = [(hour % 12, minute, is_late) for is_late in sorted(late)]
     more: list[Value] = []
     if not minute:
         # A full hour may be written as a number on the other side, in the 12- or 24-hour clock. Two
@@ -365,8 +370,8 @@ def _sign(text: str, one: Numeral) -> None:
         mark = before[-2:-1]
     if not mark or mark not in _MINUS + _DASHES:
         return
-    place = text.rfind(mark, 0, one.start)
-    ahead = text[max(0, place - 2) : place]
+    position = text.rfind(mark, 0, one.start)
+    ahead = text[max(0, position - 2) : position]
     last = ahead.rstrip(_BLANKS)[-1:]
     clear = not ahead or ahead[-1] in _OPENING or ahead[-1] in SYMBOLS
     one.sign = "-" if mark in _MINUS and clear and not (last.isdigit() or last in _AFTER) else ""
@@ -470,17 +475,17 @@ def _first_hour(first: Numeral, last: Numeral) -> None:
 
 def number_words(text: str) -> list[Numeral]:
     """Find numbers written as words: English, Han, Ge'ez and Roman numerals, and months."""
-    found = []
+    numbers = []
     for match in ENGLISH_WORDS.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
             continue  # already part of that number
         values = english_values(match[0].lower())
-        found.append(Numeral(*match.span(), values, power=0, firm=False))
+        numbers.append(Numeral(*match.span(), values, power=0, firm=False))
     for match in MONTH.finditer(text):
-        found.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
+        numbers.append(Numeral(*match.span(), (Decimal(MONTHS[match[0].lower()]),), firm=False))
     for match in ROMAN.finditer(text):
         if match[0] and match[0] not in "ICL":
-            found.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
+            numbers.append(Numeral(*match.span(), (Decimal(roman(match[0])),), firm=False))
     for match in HAN.finditer(text):
         if _BEHIND_DIGIT.search(text, max(0, match.start() - 2), match.start()):
             continue
@@ -488,7 +493,7 @@ def number_words(text: str) -> list[Numeral]:
         era = ERAS.get(text[max(0, match.start() - 2) : match.start()])
         if era and values:
             values += (values[0] + era,)
-        found.append(Numeral(*match.span(), values, firm=False))
+        numbers.append(Numeral(*match.span(), values, firm=False))
     for match in GEEZ.finditer(text):
-        found.append(Numeral(*match.span(), (Decimal(ethiopic(match[0])),), firm=False))
-    return found
+        numbers.append(Numeral(*match.span(), (Decimal(ethiopic(match[0])),), firm=False))
+    return numbers
