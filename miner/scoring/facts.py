@@ -38,10 +38,11 @@ BLOCK = 1024
 _IDIOMS = {
     "number": (("half",), re.compile(r"\bhalf[ -]past\b", re.IGNORECASE)),
     "negation": (
-        ("than", "?"),
+        ("than", "?", "before", "until"),
         re.compile(
             r"\bno (?:later|sooner|less|more|fewer) than\b"
-            r"|n['’]t (?:i|you|he|she|it|we|they|there)\?",
+            r"|n['’]t (?:i|you|he|she|it|we|they|there)\?"
+            r"|\bnot\b[^.?!]{0,50}\b(?:before|until)\b",
             re.IGNORECASE,
         ),
     ),
@@ -129,7 +130,8 @@ class Reader:
         """Return the marks of all classes in English sentences, ``(n, k) uint8``.
 
         ``other`` are their other sides. Numbers of a sentence with "half past seven" are excused:
-        many languages name the next hour there. So are negations of "no later than", "isn't it?".
+        many languages name the next hour there. So are negations of "no later than", "not
+        until" and "isn't it?".
         """
         other = [
             text if text.isascii() else _DIGIT.sub(lambda one: str(int(one[0])), text)

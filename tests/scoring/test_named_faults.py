@@ -175,6 +175,7 @@ def test_other_forms_of_a_number_and_idioms_are_no_contradictions() -> None:
         ("Die Schule hat 800 Schüler.", "The school has eight hundred students."),
         ("Das ist schön, oder?", "That is beautiful, isn't it?"),
         ("Das Spiel ist ungerecht.", "The game is unfair."),
+        ("Das Urteil kommt frühestens Mitte Mai.", "A verdict will not come before mid-May."),
     ]
     turned = [
         ("Sprachen ab der fünften Klasse.", "Languages from year seven."),
