@@ -168,7 +168,7 @@ def _neighbours(one: Numeral, text: str, other: Numeral, others: str) -> bool:
     mine, theirs = ([v for v in a.values if isinstance(v, Decimal)] for a in (one, other))
     units = _METRIC.match(text, places[0]), _METRIC.match(others, places[1])
     if units[0] and units[1]:
-        (unit, first), (another, second) = map(_scaled, units)
+        (unit, first), (another, second) = _scaled(units[0]), _scaled(units[1])
         if unit == another and first != second:
             # A kilobyte may be of 1,024 bytes.
             steps = Decimal(1024) ** ((first - second) // 3) if unit == "B" else None

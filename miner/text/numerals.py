@@ -466,9 +466,9 @@ def _first_hour(first: Numeral, last: Numeral) -> None:
     hour = int(first.digits) if len(first.digits) < 3 else 25
     if hour <= 12:
         first.more += ((hour % 12, 0, False), (hour % 12, 0, True))
-        first.more += (
-            (Decimal(hour + 12),) if last.values == ((last.values[0][0], 0, True),) else ()
-        )
+        end = last.values[0]
+        if len(last.values) == 1 and isinstance(end, tuple) and end[1:] == (0, True):
+            first.more += (Decimal(hour + 12),)
     elif hour < 25:
         first.values += ((hour % 12, 0, hour < 24),)
 
