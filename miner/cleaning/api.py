@@ -344,7 +344,9 @@ def bounds_like(
             workers=Workers(threads=workers.threads),
             report=report,
         )
-        scores = np.loadtxt(place / "scores", ndmin=2, delimiter="\t").reshape(-1, len(steps))
+        file = place / "scores"
+        lines = np.loadtxt(file, delimiter="\t") if file.stat().st_size else np.zeros(0)
+        scores = lines.reshape(-1, len(steps))
     return fit_bounds(config, scores, settings.like_share)
 
 

@@ -163,6 +163,8 @@ class FilterSettings:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.like is None and self.like_share != type(self).like_share:
+            raise ValueError(f"like_share = {self.like_share} is a share of the rows of 'like'")
 
 
 class Limits:

@@ -148,7 +148,8 @@ class _Links(UnitParser):
         fault = None
         for side, (name, document, ids) in zip(SIDES, sides, strict=True):
             lost = document.lost or next(
-                (f"no sentence {one!r}" for one in ids if one not in document.texts), None
+                (f"no sentence {one!r}; mend it" for one in ids if one not in document.texts),
+                None,
             )
             if lost:
                 return self.unreadable(f"{where}: {name}: {lost}")

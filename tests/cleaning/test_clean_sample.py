@@ -57,6 +57,11 @@ def test_a_filter_follows_the_sample(german, english, tmp_path, miner_command, k
         "-o", tmp_path / "kept.tsv",
     )  # fmt: skip
     assert "bounds from 50 clean rows" in shown and "sample dropped" in shown
+    with pytest.raises(ValueError, match="is a share of the rows of 'like'"):
+        miner.filter(rows, filters=["length"], like_share=0.02)
+    (tmp_path / "empty.tsv").touch()
+    with pytest.raises(MinerError, match="a clean sample of 0 rows"):
+        miner.filter(rows, filters=["length"], like=tmp_path / "empty.tsv")
     with pytest.raises(MinerError, match="no.tsv"):
         miner.filter(rows, filters=["length"], like=tmp_path / "no.tsv")
 
