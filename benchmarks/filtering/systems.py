@@ -97,6 +97,10 @@ def length_ratio(pairs: Sequence[Pair], languages: str) -> np.ndarray:
     return lengths.min(axis=1) / np.maximum(lengths.max(axis=1), 1)
 
 
+# Cut at an estimated precision.
+PRECISE = "miner filter --target-precision 0.9"
+
+
 class Ours:
     """``miner score`` and ``miner filter`` as commands, with default settings but ``options``."""
 
@@ -104,9 +108,11 @@ class Ours:
         self.command, self.options = shlex.split(command), options
 
     def table(self) -> dict[str, System]:
+        precise = Ours(shlex.join(self.command), PRECISE.split()[2:])
         return {
             "miner score": System(self.score),
             "miner filter": System(self.filter, decides=True),
+            PRECISE: System(precise.filter, decides=True),
         }
 
     def score(self, pairs: Sequence[Pair], languages: str) -> np.ndarray:

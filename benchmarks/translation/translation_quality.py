@@ -26,7 +26,7 @@ from benchmarks import report
 from benchmarks.filtering.filter_peers import Peers
 from benchmarks.filtering.noise import Pair
 from benchmarks.filtering.noisy_text import Mixture
-from benchmarks.filtering.systems import MINER, Baselines, Missing, Ours
+from benchmarks.filtering.systems import MINER, PRECISE, Baselines, Missing, Ours
 from benchmarks.translation import corpus
 from benchmarks.translation.translation_tables import METRICS
 from benchmarks.translation.translator import Setting, Translator
@@ -38,7 +38,6 @@ from miner_train.vocabulary import train_vocabulary
 NAME = "translation"
 LIBRARIES = ("sacrebleu",)
 OURS, SAMPLES = "miner filter", 1000
-PRECISE = f"{OURS} --target-precision 0.9"
 # Text of a corpus, with the sources of each language (None for all) and a translator of that size.
 SIZES: dict[str, tuple[Sequence[str] | None, Setting]] = {
     "captions": (("multi30k",), Setting()),
@@ -71,7 +70,7 @@ def systems(arguments: argparse.Namespace) -> dict[str, Decide]:
         "clean half": lambda text, languages, seed: text.good,
         "nothing": lambda text, languages, seed: np.ones(len(text.pairs), dtype=bool),
         OURS: partial(decided, Ours(MINER).filter),
-        PRECISE: partial(decided, Ours(MINER, ("--target-precision", "0.9")).filter),
+        PRECISE: partial(decided, Ours(MINER, PRECISE.split()[2:]).filter),
         "OpusFilter, its default filters": partial(decided, peers.opus_decision),
         "margin of our vectors, the better half": margin,
         "bicleaner-hardrules, no language id": partial(decided, peers.hardrules),
