@@ -47,6 +47,8 @@ _IDIOMS = {
         ),
     ),
 }
+# Levels of a weight, of each sign; a weight that is nearest to 0 is left out.
+LEVELS = 21
 # Evidence beyond the highest counts as that much: free translations have it, too.
 HIGHEST = 8.0
 
@@ -389,17 +391,22 @@ def pack(
 ) -> dict[str, np.ndarray]:
     """Return the arrays of a model: ``learned`` are the arguments of `Predictor.of` by language.
 
-    Weights are rounded to int8, constants to float16.
+    Weights are rounded to int8 in :data:`LEVELS` levels of each sign, constants to float16.
     """
     every: dict[str, list[Any]] = {name: [] for name in ARRAYS}
     for buckets, counts, owners, weights, constants in learned.values():
-        scale = max(float(np.abs(weights).max(initial=0)) / 127, 1e-6)
-        every["sizes"].append([len(buckets), len(weights)])
-        steps = np.diff(buckets, prepend=0).astype(np.uint32)
+        scale = max(float(np.abs(weights).max(initial=0)) / LEVELS, 1e-6)
+        levels = np.rint(weights / scale)
+        stay = levels != 0
+        features = np.repeat(np.arange(len(buckets)), counts)[stay]
+        left = np.bincount(features, minlength=len(buckets))
+        classes_of = np.asarray(owners)[stay]
+        steps = np.diff(np.asarray(buckets)[left > 0], prepend=0).astype(np.uint32)
+        every["sizes"].append([len(steps), len(features)])
         every["buckets"].append(np.stack([(steps >> shift) & 255 for shift in (0, 8, 16)]))
-        every["counts"].append(counts)
-        every["owners"].append(np.stack([owners & 255, owners >> 8]))
-        every["weights"].append(np.rint(weights / scale))
+        every["counts"].append(left[left > 0])
+        every["owners"].append(np.stack([classes_of & 255, classes_of >> 8]))
+        every["weights"].append(levels[stay])
         every["scales"].append(scale)
         every["constants"].append(constants)
     text = json.dumps([list(one) for one in classes]).encode()
